@@ -1,0 +1,26 @@
+"""moot: where coding agents meet.
+
+The public face, made by hand: what `__all__` names is meant for others. Loading it loads nothing else, because every
+command starts here; nothing inside the package imports it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.surfaces.python import Workspace
+
+__version__ = "0.1.0"
+__all__ = ["Workspace", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    if name == "Workspace":
+        from moot.surfaces.python import Workspace
+
+        return Workspace
+    raise AttributeError(f"module 'moot' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,85 @@
+"""Who is meant: names, roles and `@all` become mailboxes that exist, before anything is stored."""
+
+from __future__ import annotations
+
+from moot.core.deciders.agent import unknown
+from moot.core.errors import Refused, Unknown
+from moot.core.principal import name_of
+from moot.engine.work import closest_agent
+from moot.views import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from moot.api.pack import Packs
+    from moot.core.principal import Actor
+    from moot.engine.work import Work
+
+
+def resolve(work: Work, packs: Packs, to: Iterable[str], sender: Actor) -> tuple[str, ...]:
+    """The mailboxes behind these addresses, each once."""
+    found: dict[str, str] = {}
+    for address in to:
+        for name in _mailboxes(work, packs, address, sender):
+            found.setdefault(name.lower(), name)
+    return tuple(found.values())
+
+
+def _mailboxes(work: Work, packs: Packs, address: str, sender: Actor) -> list[str]:
+    if address.lower() in ("@all", "@everyone"):
+        others = [a.name for a in look.agents(work.store) if a.here and a.name.lower() != sender.name.lower()]
+        if not others:
+            raise Refused("nobody_here", "Nobody else is here.", "`moot agents --all` lists who was.")
+        return others
+    if address.startswith("@"):
+        return _role(work, packs, address[1:], sender)
+    if address.startswith("person:"):
+        return [_person(address)]
+    return [_agent(work, address)]
+
+
+def _role(work: Work, packs: Packs, role: str, sender: Actor) -> list[str]:
+    if role in packs.shared_roles:
+        return [f"@{role}"]
+    here = [a for a in look.agents(work.store) if a.here]
+    members = [a.name for a in here if role in a.roles and a.name.lower() != sender.name.lower()]
+    if not members:
+        known = sorted({r for a in here for r in a.roles} | set(packs.shared_roles))
+        raise Unknown(
+            "unknown_role",
+            f"Nobody here fills the role {role!r}.",
+            f"Filled roles: {', '.join(known) or 'none'}. An agent takes one with `moot join --role`.",
+            role=role,
+        )
+    return members
+
+
+def _agent(work: Work, name: str) -> str:
+    state = work.agent(name)
+    if not state.exists:
+        raise unknown(name, closest_agent(work.store, name))
+    if state.retired:
+        raise Refused("agent_retired", f"{state.name} was retired.", "`moot agents` lists who is here.", agent=state.name)
+    return state.name
+
+
+def _person(address: str) -> str:
+    import pwd
+
+    try:
+        pwd.getpwnam(address.partition(":")[2])
+    except (KeyError, ValueError):
+        raise Unknown(
+            "unknown_person", f"{address!r} is no account of this machine.", "Write person:LOGIN, as in `whoami`."
+        ) from None
+    return address
+
+
+def mailbox_of(work: Work, principal: str) -> str:
+    """Where an answer to this principal goes."""
+    if principal.startswith("person:"):
+        return principal
+    if principal.startswith("role:"):
+        return f"@{principal.partition(':')[2]}"
+    return _agent(work, name_of(principal))

@@ -1,0 +1,48 @@
+"""One answer, three voices.
+
+    result      the thing itself, for programs: `--json` prints it, the Python API returns it
+    say         short lines, for agents: no decoration, nothing that is not needed
+    table       columns and rows; a terminal with a person in front of it gets them drawn
+"""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+
+class Table(Record):
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    title: str = ""
+
+
+class Warning(Record):  # noqa: A001 (it is what it is)
+    """Something that the caller should know although the call went through."""
+
+    code: str
+    message: str
+
+
+class Answer(Record):
+    result: Any
+    say: tuple[str, ...] = ()
+    table: Table | None = None
+    warnings: tuple[Warning, ...] = ()
+    after: Callable[[], None] | None = None  # to be called once the answer was shown
+    more: Iterator[Answer] | None = None  # a stream: answers that are still to come
+
+
+def plain(result: Any) -> Any:
+    """A result as JSON-ready data."""
+    if isinstance(result, Record):
+        return result.full()
+    if isinstance(result, (list, tuple)):
+        return [plain(item) for item in result]
+    if isinstance(result, dict):
+        return {key: plain(value) for key, value in result.items()}
+    return result

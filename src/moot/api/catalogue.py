@@ -1,0 +1,170 @@
+"""Which verbs there are. A surface finds a verb here, checks the arguments and runs it.
+
+The index names the module of each verb, so that a short-lived command imports the one it needs.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Usage
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from moot.api.answer import Answer
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "agents": ("join", "leave", "agents"),
+    "mail": ("send", "reply", "inbox", "ack", "thread", "overdue"),
+    "boxes": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
+    "tasks": (
+        "task add",
+        "task link",
+        "task claim",
+        "task submit",
+        "task approve",
+        "task reject",
+        "task reopen",
+        "task complete",
+        "task fail",
+        "task cancel",
+        "task release",
+        "task move",
+        "task show",
+        "board",
+        "ready",
+    ),
+    "files": ("claim", "release", "claims", "who-holds"),
+    "entries": ("held", "held show", "held resubmit", "held drop"),
+    "events": ("wait", "log", "explain"),
+    "care": ("init", "verify", "doctor", "mirror"),
+}
+
+
+class Param(Record):
+    """One argument of a verb.
+
+    type: text, words (text or `-` for standard input or @FILE), int, seconds (`90`, `30m`), flag, json.
+    """
+
+    name: str
+    help: str
+    type: str = "text"
+    positional: bool = False
+    many: bool = False
+    required: bool = False
+    default: Any = None
+    choices: tuple[str, ...] = ()
+
+
+class Verb(Record):
+    """One thing that can be done, on every surface under the same name."""
+
+    name: str
+    summary: str
+    does: Callable[..., Answer]
+    params: tuple[Param, ...] = ()
+    examples: tuple[str, ...] = ()
+    detail: str = ""
+    writes: bool = True
+    opens: bool = True  # needs an existing workspace
+
+
+KEY = Param("key", "An idempotency key: the same key with the same request is done once.")
+
+
+def names() -> list[str]:
+    """All verbs, in the order of the catalogue."""
+    return [name for group in MODULES.values() for name in group]
+
+
+def find(name: str) -> Verb:
+    """The verb of that name, importing only its module."""
+    module = next((m for m, verbs in MODULES.items() if name in verbs), None)
+    if module is None:
+        raise unknown_verb(name)
+    loaded = __import__(f"moot.api.verbs.{module}", fromlist=["VERBS"])
+    return next(verb for verb in loaded.VERBS if verb.name == name)
+
+
+def unknown_verb(name: str) -> Usage:
+    from moot.core.text import closest
+
+    near = closest(name, names())
+    hint = f"Did you mean `moot {near}`? " if near else ""
+    return Usage("unknown_verb", f"There is no verb {name!r}.", f"{hint}`moot --help` lists them.", verb=name)
+
+
+def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, complete and of the right types; raises `Usage` with what is wrong."""
+    known = {param.name: param for param in verb.params}
+    for name in given:
+        if name not in known:
+            raise _usage(verb, f"`{verb.name}` takes no argument {name!r}")
+    return {name: _value(verb, param, given.get(name)) for name, param in known.items()}
+
+
+def _value(verb: Verb, param: Param, value: Any) -> Any:
+    if value is None or (param.many and not value):
+        if param.required:
+            raise _usage(verb, f"`{verb.name}` needs {param.name.upper()} ({param.help.rstrip('.')})")
+        return () if param.many else (False if param.type == "flag" else param.default)
+    if param.many:
+        items = (value,) if isinstance(value, str) else tuple(value)
+        return tuple(_single(verb, param, item) for item in items)
+    return _single(verb, param, value)
+
+
+def _single(verb: Verb, param: Param, value: Any) -> Any:
+    match param.type:
+        case "int":
+            return _whole_number(verb, param, value)
+        case "seconds":
+            from moot.engine.settings import seconds
+
+            found = seconds(value)
+            if found is None:
+                raise _usage(verb, f"{param.name}: {value!r} is no duration (write 90, 90s, 30m, 2h or 1d)")
+            return found
+        case "flag":
+            return bool(value)
+        case "json":
+            return value if not isinstance(value, str) else _json(verb, param, value)
+        case _:
+            if not isinstance(value, str):
+                raise _usage(verb, f"{param.name}: expected a text, found {value!r}")
+            if param.choices and value not in param.choices:
+                raise _usage(verb, f"{param.name}: {value!r} is none of {', '.join(param.choices)}")
+            return _sound(verb, param, value)
+
+
+def _whole_number(verb: Verb, param: Param, value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError):
+        raise _usage(verb, f"{param.name}: {value!r} is no whole number") from None
+
+
+def _sound(verb: Verb, param: Param, value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _usage(verb, f"{param.name}: the text is not valid UTF-8") from None
+    if "\x00" in value:
+        raise _usage(verb, f"{param.name}: the text has a NUL character")
+    return value
+
+
+def _json(verb: Verb, param: Param, text: str) -> Any:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise _usage(verb, f"{param.name} is no valid JSON: {error}", code="bad_json") from None
+
+
+def _usage(verb: Verb, message: str, code: str = "bad_arguments") -> Usage:
+    return Usage(code, f"{message}.", f"`moot {verb.name} --help` shows how it is called.", verb=verb.name)

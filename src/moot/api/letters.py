@@ -1,0 +1,87 @@
+"""A message as its reader sees it, and the lines that tell it."""
+
+from __future__ import annotations
+
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.text import fence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.core.deciders.message import Message
+    from moot.views.look import Delivery
+
+
+class Letter(Record):
+    id: str
+    sender: str
+    to: tuple[str, ...]
+    type: str
+    wants: str
+    text: str
+    data: dict[str, Any] | None
+    at: str
+    thread: str
+    reply_to: str | None
+    task: str | None
+    attempt: int | None
+    flags: tuple[str, ...]
+    mailbox: str | None = None
+    stage: str | None = None
+    taker: str | None = None
+    hidden: str | None = None
+    stages: tuple[tuple[str, str], ...] = ()
+
+
+def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Letter:
+    """As everybody sees it; `stages` says where it stands at each recipient."""
+    return Letter(
+        id=message.id,
+        sender=name_of(message.sender),
+        to=message.to,
+        type=message.kind,
+        wants=message.wants,
+        text=message.text,
+        data=message.data,
+        at=message.at,
+        thread=message.thread,
+        reply_to=message.reply_to,
+        task=message.task,
+        attempt=message.attempt,
+        flags=message.flags,
+        stages=stages,
+    )
+
+
+def of_delivery(delivery: Delivery) -> Letter:
+    """As one recipient sees it."""
+    entry = delivery.entry
+    return of_message(delivery.message).replace(
+        mailbox=delivery.mailbox, stage=entry.stage, taker=entry.taker, hidden=entry.hidden
+    )
+
+
+def told(item: Letter) -> list[str]:
+    """The lines for an agent. What others wrote is fenced, so that it cannot pass for moot's own words."""
+    about = f" about {item.task}" if item.task else ""
+    box = f" to {item.mailbox}" if item.mailbox and item.mailbox.startswith("@") else ""
+    head = f"{item.id} {item.type} from {item.sender}{box}{about} at {item.at}"
+    if item.stages:
+        head += f" [{', '.join(f'{box} {stage}' for box, stage in item.stages)}]"
+    lines = [head]
+    if item.text:
+        lines += fence(item.text).splitlines()
+    if item.data is not None:
+        import json
+
+        lines += fence(json.dumps(item.data, ensure_ascii=False, indent=1)).splitlines()
+    lines += [f"! {flag}" for flag in item.flags]
+    if not item.stages and item.stage in ("stored", "offered"):
+        if item.wants == "answer":
+            lines.append(f"wants an answer: moot reply {item.id} '…'")
+        elif item.wants == "ack":
+            lines.append(f"wants a confirmation: moot ack {item.id}")
+    return lines
+

@@ -1,0 +1,246 @@
+"""What a pack is: a protocol as data, plus a `Protocol` for the few things that data cannot say.
+
+`Packs` are the active ones of a workspace. Which packs exist, and where, is known to `moot.wiring` alone.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from moot.api.answer import Answer
+from moot.core.deciders.message import WANTS
+from moot.core.errors import Refused, Unknown, Usage
+from moot.core.lifecycle import Edge, Lifecycle, State
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from moot.api.session import Session
+    from moot.core.deciders.task import Task
+    from moot.core.principal import Actor
+    from moot.core.reactions import Reaction
+    from moot.engine.work import Work
+
+
+class Role(Record):
+    name: str
+    title: str
+    does: str
+    delivery: str  # each (every member gets its own), one (a mailbox of the role; the first to acknowledge takes it)
+    also: tuple[str, ...] = ()  # who may act in it without having joined with it
+
+
+class MessageType(Record):
+    name: str
+    pack: str
+    sender: str  # the role that sends it
+    to: str  # the role that gets it
+    schema: dict[str, Any]
+    order: tuple[str, ...] = ()
+    wants: str = "nothing"
+    stamp: str | None = None
+    task: str | None = None
+    paths: tuple[str, ...] = ()
+
+    @property
+    def mailbox(self) -> str:
+        return f"@{self.to}"
+
+
+class MirrorSpec(Record):
+    name: str
+    pack: str
+    path: str
+    form: str
+    mailbox: str
+    types: tuple[str, ...]
+
+
+class Pack(Record):
+    name: str
+    title: str
+    roles: tuple[Role, ...] = ()
+    messages: tuple[MessageType, ...] = ()
+    mirrors: tuple[MirrorSpec, ...] = ()
+    lifecycle: Lifecycle | None = None
+    message_limit: int = 0
+
+
+class Submission(Record):
+    """A typed message on its way in: from a caller, or (`source`) from a file."""
+
+    spec: MessageType
+    data: dict[str, Any]
+    id: str
+    sender: Actor
+    limit: int
+    roots: tuple[str, ...]  # of the worktrees, to make paths relative
+    now: float
+    source: str | None = None
+
+
+class Protocol(ABC):
+    """The computations of a pack. They decide through `Work` and touch nothing else."""
+
+    @abstractmethod
+    def accept(self, work: Work, submission: Submission) -> None:
+        """Check a message, with the task it speaks of, and let it happen. Raises what is wrong with it."""
+
+    @abstractmethod
+    def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
+        """A text that is equal for equal messages, however they were written down."""
+
+    @abstractmethod
+    def render(self, spec: MessageType, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The message as the protocol writes it."""
+
+    @abstractmethod
+    def check_move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
+        """Flags that a move of one of its tasks gets; raises if it needs more than was given."""
+
+    @property
+    @abstractmethod
+    def reactions(self) -> tuple[Reaction, ...]: ...
+
+
+class Packs:
+    """The active packs."""
+
+    def __init__(self, packs: Sequence[Pack], protocol: Callable[[str], Protocol]) -> None:
+        self.packs = tuple(packs)
+        self.protocol = protocol
+        self.shared_roles = frozenset(r.name for p in packs for r in p.roles if r.delivery == "one")
+
+    @property
+    def mirrors(self) -> tuple[MirrorSpec, ...]:
+        return tuple(mirror for pack in self.packs for mirror in pack.mirrors)
+
+    def lifecycles(self) -> dict[str, Lifecycle]:
+        return {pack.name: pack.lifecycle for pack in self.packs if pack.lifecycle is not None}
+
+    def reactions(self) -> tuple[Reaction, ...]:
+        return tuple(reaction for pack in self.packs for reaction in self.protocol(pack.name).reactions)
+
+    def find(self, kind: str) -> MessageType | None:
+        return next((spec for pack in self.packs for spec in pack.messages if spec.name == kind), None)
+
+    def limit(self, pack: str, setting: int) -> int:
+        return max(setting, *(p.message_limit for p in self.packs if p.name == pack))
+
+    def check_move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
+        if not any(pack.name == task.lifecycle for pack in self.packs):
+            return ()
+        return self.protocol(task.lifecycle).check_move(work, task, verb, reason)
+
+    def send(
+        self, session: Session, kind: str, to: tuple[str, ...], data: Any, text: str | None, *, dry_run: bool
+    ) -> Answer:
+        """A typed message from a surface."""
+        from moot.api.verbs.mail import stored
+        from moot.engine.place import worktrees
+
+        spec = self.find(kind)
+        if spec is None:
+            raise self.unknown_type(kind)
+        if not isinstance(data, dict) or text is not None:
+            raise Usage(
+                "bad_json",
+                f"A {kind} is a JSON object given by --data, without another text.",
+                f"For example: moot send --type {kind} --data @message.json",
+            )
+        if any(address != spec.mailbox for address in to):
+            raise Refused(
+                "wrong_mailbox",
+                f"A {kind} goes to {spec.mailbox} and nobody else.",
+                "Leave the recipient out.",
+                mailbox=spec.mailbox,
+            )
+        identity = f"m-{session.clock.token(7)}"
+        roots = tuple(tree.root for tree in worktrees(session.place))
+
+        def act(work: Work) -> None:
+            submission = Submission(
+                spec=spec,
+                data={"type": kind, **data},
+                id=identity,
+                sender=session.actor(work),
+                limit=self.limit(spec.pack, session.settings.message_limit),
+                roots=roots,
+                now=session.clock.wall_seconds(),
+            )
+            self.protocol(spec.pack).accept(work, submission)
+
+        if dry_run:
+            return session.try_out(act)
+        outcome = session.commit(act)
+        if not outcome.events:
+            return Answer(result={"repeated": True}, say=("An identical message is there already; nothing changed.",))
+        answer = stored(outcome)
+        for flag in answer.result.flags:
+            session.warn(*(part.strip() for part in flag.split(":", 1)))
+        return answer
+
+    def unknown_type(self, kind: str) -> Unknown:
+        typed = [spec.name for pack in self.packs for spec in pack.messages]
+        known = ", ".join([*(k for k in WANTS if k != "reply"), *typed])
+        return Unknown("unknown_type", f"{kind!r} is no message type here.", f"Known: {known}.", known=known.split(", "))
+
+
+def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]], size: Callable[[Any], int]) -> Pack:
+    """A pack from its parsed `pack.toml` and the message schemas it names."""
+    name = data["name"]
+    return Pack(
+        name=name,
+        title=data["title"],
+        roles=tuple(
+            Role(name=role, title=r["title"], does=r["does"], delivery=r["delivery"], also=tuple(r.get("also", ())))
+            for role, r in data.get("roles", {}).items()
+        ),
+        messages=tuple(
+            MessageType(
+                name=kind,
+                pack=name,
+                sender=m["from"],
+                to=m["to"],
+                schema=schemas[m["schema"]],
+                order=tuple(m.get("order", ())),
+                wants=m.get("wants", "nothing"),
+                stamp=m.get("stamp"),
+                task=m.get("task"),
+                paths=tuple(m.get("paths", ())),
+            )
+            for kind, m in data.get("messages", {}).items()
+        ),
+        mirrors=tuple(
+            MirrorSpec(name=mirror, pack=name, **{**m, "types": tuple(m["types"])})
+            for mirror, m in data.get("mirrors", {}).items()
+        ),
+        lifecycle=_lifecycle(name, data["lifecycle"]) if "lifecycle" in data else None,
+        message_limit=size(data.get("limits", {}).get("message", 0)),
+    )
+
+
+def _lifecycle(name: str, data: Mapping[str, Any]) -> Lifecycle:
+    edges = (
+        Edge(
+            verb=e["verb"],
+            source=e["from"],
+            target=e["to"],
+            who=tuple(e["who"]),
+            needs=tuple(e.get("needs", ())),
+            attempt=e.get("attempt", 0),
+            takes=e.get("takes", False),
+        )
+        for e in data["edges"]
+    )
+    return Lifecycle(
+        name=name,
+        states=tuple(State(name=state, phase=s["phase"]) for state, s in data["states"].items()),
+        edges=tuple(edges),
+        silence=data.get("silence", "return"),
+        attempts=data.get("attempts", 3),
+        exhausted=data.get("exhausted"),
+    )

@@ -1,0 +1,179 @@
+"""A caller in a workspace: who asks, what may be asked, and the parts that answer.
+
+Surfaces make one through `moot.wiring` and call `run`. It knows the engine and the packs by their contracts.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from moot.api import catalogue
+from moot.api.answer import Warning
+from moot.core import principal as principals
+from moot.core.event import Key
+from moot.core.record import Record
+from moot.views import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    from moot.api.answer import Answer
+    from moot.api.pack import Packs
+    from moot.core.deciders.agent import Agent
+    from moot.engine.clock import Clock
+    from moot.engine.loop import Engine, Outcome
+    from moot.engine.place import Place
+    from moot.engine.presence import Presence
+    from moot.engine.settings import Settings
+    from moot.engine.work import Work
+
+
+class Caller(Record):
+    """Who calls: an agent by name (and, if it knows it, incarnation), or a person by login."""
+
+    login: str
+    agent: str | None = None
+    incarnation: int | None = None
+
+
+class Mirrors(ABC):
+    """The protocol files of the active packs. `moot.mirrors` has the real ones."""
+
+    @abstractmethod
+    def sync(self) -> tuple[Warning, ...]:
+        """Absorb what others wrote, render what the log says. Never waits long."""
+
+
+class Session:
+    """See the module."""
+
+    def __init__(
+        self,
+        place: Place,
+        settings: Settings,
+        engine: Engine,
+        presence: Presence,
+        packs: Packs,
+        caller: Caller,
+        cwd: str,
+    ) -> None:
+        self.place = place
+        self.settings = settings
+        self.engine = engine
+        self.presence = presence
+        self.packs = packs
+        self.caller = caller
+        self.cwd = cwd
+        self.mirrors: Mirrors | None = None
+        self._warnings: list[Warning] = []
+        self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
+
+    @property
+    def clock(self) -> Clock:
+        return self.engine.clock
+
+    def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """Carry out a verb."""
+        verb = catalogue.find(name)
+        given = catalogue.checked(verb, arguments)
+        self._warnings = []
+        self.sync()
+        self.stamp()
+        self._request = (name, given.get("key"), {k: v for k, v in given.items() if k != "key"})
+        answer: Answer = verb.does(self, **{k: v for k, v in given.items() if k != "key"})
+        return answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
+
+    def commit(self, act: Callable[[Work], None]) -> Outcome:
+        """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow."""
+        outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
+        if outcome.behind:
+            self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
+        if outcome.events:
+            self.sync()
+        return outcome
+
+    def commit_aside(self, act: Callable[[Work], None]) -> None:
+        """Record something about the call itself, outside its key."""
+        self.engine.commit(lambda work: self.actor(work).principal, act)
+
+    def try_out(self, act: Callable[[Work], None]) -> Answer:
+        """Decide and write nothing: the same verdict as the real thing."""
+        from moot.api.answer import Answer
+        from moot.engine.work import Work
+
+        work = Work(self.engine.read(), self.clock.wall(), self.engine.lifecycles, self.engine.reactions)
+        self.actor(work)
+        act(work)
+        kinds = [draft.type for draft in work.drafts]
+        return Answer(result={"would": kinds}, say=(f"would be accepted: {', '.join(kinds)}",))
+
+    def join(self, act: Callable[[Work], None]) -> Outcome:
+        """Commit before the caller is an agent: it acts under the name that it is about to have."""
+
+        def principal(work: Work) -> str:
+            state = work.agent(str(self.caller.agent))
+            same = state.here and state.incarnation == self.caller.incarnation
+            return principals.agent(state.name, state.incarnation if same else state.incarnation + 1)
+
+        return self.engine.commit(principal, act, self._key())
+
+    def sync(self) -> None:
+        if self.mirrors is not None:
+            self._warnings += self.mirrors.sync()
+
+    def warn(self, code: str, message: str) -> None:
+        self._warnings.append(Warning(code, message))
+
+    def take_warnings(self) -> list[str]:
+        """What was warned of since the last call, as sentences."""
+        said, self._warnings = [warning.message for warning in self._warnings], []
+        return said
+
+    def actor(self, work: Work) -> principals.Actor:
+        """The caller as the rules see it; refused when it is a stale incarnation or not here."""
+        if self.caller.agent is None:
+            return principals.Actor(principal=principals.person(self.caller.login))
+        return work.actor(self.caller.agent, self.caller.incarnation)
+
+    def me(self) -> Agent | None:
+        """The calling agent as the views know it, None for a person."""
+        if self.caller.agent is None:
+            return None
+        stream = principals.agent_stream(self.caller.agent)
+        return load.agent(self.engine.read(), stream, self.caller.agent)[0]
+
+    def mailboxes(self) -> tuple[str, ...]:
+        """The caller's own mailbox, and those of the roles it fills."""
+        me = self.me()
+        if me is None:
+            return (principals.person(self.caller.login),)
+        shared = (f"@{role}" for role in me.roles if role in self.packs.shared_roles)
+        return (me.name, *shared)
+
+    def silence(self, principal: str) -> float:
+        """For how long the holder has not been heard of; 0 for whoever leaves no trace."""
+        name, mark, incarnation = principal.partition("#")
+        return self.presence.silence(name, int(incarnation)) if mark else 0.0
+
+    def stamp(self) -> None:
+        """Leave a trace that the calling agent is alive."""
+        me = self.me()
+        if me is not None and me.here and self.caller.incarnation in (None, me.incarnation):
+            self.presence.stamp(me.name, me.incarnation)
+
+    def _key(self) -> Callable[[str], Key] | None:
+        verb, name, arguments = self._request
+        if name is None:
+            return None
+
+        def key(principal: str) -> Key:
+            import hashlib
+            import json
+
+            request = json.dumps([verb, arguments], sort_keys=True, default=str)
+            digest = hashlib.sha256(request.encode()).hexdigest()
+            return Key(scope=principals.name_of(principal), name=name, digest=digest)
+
+        return key

@@ -1,0 +1,190 @@
+"""join, leave, agents."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.agent import Agent, Join, Joined, Leave
+from moot.core.errors import Usage
+from moot.core.principal import checked_name
+from moot.core.record import Record
+from moot.views import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.engine.work import Work
+
+# Names for those who bring none. Poets, because one remembers them.
+NAMES = (
+    "Achebe Akhmatova Angelou Auden Basho Bishop Blake Borges Byron Cavafy Celan Dante Darwish Dickinson Eliot Frost "
+    "Ghalib Goethe Hafez Heaney Homer Hughes Issa Keats Lorca Milosz Mistral Neruda Ovid Paz Pessoa Pushkin Rilke Rumi "
+    "Sappho Schiller Shelley Tagore Tranter Virgil Walcott Whitman Wordsworth Yeats"
+).split()
+
+
+class Member(Record):
+    """An agent, as seen from outside."""
+
+    name: str
+    incarnation: int
+    here: bool
+    roles: tuple[str, ...]
+    client: str | None
+    worktree: str | None
+    silent_for: float | None
+    mail: int
+    holds: tuple[str, ...]
+    retired: bool = False
+
+
+def join(
+    session: Session, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool
+) -> Answer:
+    wanted = checked_name(name) if name else _free_name(session)
+    for one in role:
+        if one not in session.packs.shared_roles:
+            checked_name(one)
+    session.caller = session.caller.replace(agent=wanted)
+
+    def act(work: Work) -> None:
+        state = work.agent(wanted)
+        silent = session.presence.silence(state.name, state.incarnation) if state.here else 0.0
+        command = Join(
+            roles=role,
+            client=client,
+            worktree=session.place.worktree,
+            incarnation=session.caller.incarnation,
+            silent_for=silent,
+            ttl=session.settings.task_ttl,
+            take_over=take_over,
+        )
+        work.do_agent(wanted, command)
+        # Before the append: from its first moment on the new incarnation must not look silent.
+        session.presence.stamp(state.name, work.agent(wanted).incarnation)
+
+    outcome = session.join(act)
+    store = session.engine.read()
+    joined = next((e for e in outcome.events if e.type == Joined.type), None)
+    me = next(a for a in look.agents(store) if a.name.lower() == wanted.lower())
+    incarnation = joined.data["incarnation"] if joined else me.incarnation
+    session.caller = session.caller.replace(agent=me.name, incarnation=incarnation)
+    waiting = sum(look.count_open(store, box) for box in session.mailboxes())
+    lines = [f"You are {me.name}#{incarnation}." + (f" Roles: {', '.join(me.roles)}." if me.roles else "")]
+    if waiting:
+        lines.append(f"{waiting} messages wait: moot inbox")
+    lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={incarnation}")
+    return Answer(result=_member(session, me), say=tuple(lines))
+
+
+def _free_name(session: Session) -> str:
+    taken = {a.name.lower() for a in look.agents(session.engine.read())}
+    free = [name for name in NAMES if name.lower() not in taken]
+    return free[0] if free else f"Agent-{session.clock.token(6)}"
+
+
+def leave(session: Session, name: str | None, retire: bool, reason: str | None) -> Answer:
+    who = name or session.caller.agent
+    if who is None:
+        raise Usage("bad_arguments", "Who leaves?", "Set MOOT_AGENT, or name the agent: `moot leave Yeats`.")
+
+    def act(work: Work) -> None:
+        if work.agent(who).exists:
+            work.do_agent(who, Leave(retire=retire, reason=reason))
+        else:
+            from moot.core.deciders.agent import unknown
+            from moot.engine.work import closest_agent
+
+            raise unknown(who, closest_agent(work.store, who))
+
+    outcome = session.commit(act)
+    member = next(m for m in _members(session) if m.name.lower() == who.lower())
+    session.presence.forget(member.name, member.incarnation)
+    said = "was not here" if not outcome.events else ("is retired" if retire else "has left")
+    return Answer(result=member, say=(f"{member.name} {said}.",))
+
+
+def agents(session: Session, all: bool) -> Answer:  # noqa: A002 (named after the option)
+    members = [m for m in _members(session) if m.here or all]
+    rows = tuple(
+        (
+            m.name,
+            "here" if m.here else ("retired" if m.retired else "left"),
+            ", ".join(m.roles),
+            "" if m.silent_for is None else f"{m.silent_for:.0f} s",
+            str(m.mail),
+            ", ".join(m.holds),
+        )
+        for m in members
+    )
+    lines = tuple(
+        f"{m.name} {row[1]}"
+        + (f" ({row[2]})" if row[2] else "")
+        + (f" silent {row[3]}" if row[3] else "")
+        + (f" mail {row[4]}" if m.mail else "")
+        + (f" holds {row[5]}" if m.holds else "")
+        for m, row in zip(members, rows, strict=True)
+    )
+    table = Table(("agent", "", "roles", "silent", "mail", "holds"), rows, title="Agents")
+    return Answer(result=members, say=lines or ("Nobody is here.",), table=table if rows else None)
+
+
+def _members(session: Session) -> list[Member]:
+    return [_member(session, agent) for agent in look.agents(session.engine.read())]
+
+
+def _member(session: Session, agent: Agent) -> Member:
+    store = session.engine.store
+    return Member(
+        name=agent.name,
+        incarnation=agent.incarnation,
+        here=agent.here,
+        roles=agent.roles,
+        client=agent.client,
+        worktree=agent.worktree,
+        silent_for=round(session.silence(agent.principal), 3) if agent.here else None,
+        mail=look.count_open(store, agent.name),
+        holds=tuple(look.tasks_held_by(store, agent.principal)),
+        retired=agent.retired,
+    )
+
+
+VERBS = (
+    Verb(
+        "join",
+        "Become an agent of this workspace.",
+        join,
+        params=(
+            Param("name", "Your name; without one you get a free one.", positional=True),
+            Param("role", "A role that you fill (repeat for more).", many=True),
+            Param("client", "What you run in, for example claude-code."),
+            Param("take_over", "Replace an incarnation of this name that still seems to be here.", type="flag"),
+            KEY,
+        ),
+        examples=("moot join Yeats --role reviewer",),
+        detail=(
+            "Everything you do afterwards carries your name: set MOOT_AGENT (and MOOT_INCARNATION, so that a newer "
+            "process of the same name is told from you). `moot as` does all of it for a command."
+        ),
+    ),
+    Verb(
+        "leave",
+        "Leave the workspace; what you hold is given back.",
+        leave,
+        params=(
+            Param("name", "Another agent than yourself.", positional=True),
+            Param("retire", "For good: the name is never used again, and mail to it is refused.", type="flag"),
+            Param("reason", "Why."),
+            KEY,
+        ),
+        examples=("moot leave",),
+    ),
+    Verb(
+        "agents",
+        "Who is here, since when silent, with how much mail, holding what.",
+        agents,
+        params=(Param("all", "Also those who left.", type="flag"),),
+        examples=("moot agents --all",),
+        writes=False,
+    ),
+)

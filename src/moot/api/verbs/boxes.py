@@ -1,0 +1,205 @@
+"""mailbox, mailbox clear, mailbox restore, instructions: the mailboxes that a protocol's files show."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.api.catalogue import KEY, Param, Verb
+from moot.api.letters import Letter, of_delivery, told
+from moot.core.deciders.mailbox import Clear, Restore
+from moot.core.errors import Refused, Unknown
+from moot.core.principal import same_agent
+from moot.core.record import Record
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.deciders.task import Task
+    from moot.engine.work import Work
+    from moot.views.look import Delivery
+
+
+class Box(Record):
+    name: str
+    last_read: str | None
+    messages: tuple[Letter, ...]
+
+
+class Instructions(Record):
+    """The messages of a task's current attempt; the newest one is in force."""
+
+    task: str
+    state: str
+    attempt: int
+    in_force: str
+    messages: tuple[Letter, ...]
+
+
+def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
+    store = session.engine.read()
+    box = _known(session, name)
+    found = look.mailbox(store, box, task)
+    letters = tuple(of_delivery(d) for d in found if all or d.entry.hidden is None)
+    result = Box(name=box, last_read=look.last_read(store, box), messages=letters)
+    lines = [f"{box}: {len(letters)} messages, last read {result.last_read or 'never'}"]
+    for item in letters:
+        hidden = f", cleared ({item.hidden})" if item.hidden else ""
+        lines += [f"[{_read(item)}{hidden}]", *told(item)]
+    return Answer(result=result, say=tuple(lines))
+
+
+def _read(item: Letter) -> str:
+    return f"read by {item.taker}" if item.taker else "unread"
+
+
+def _known(session: Session, name: str | None) -> str:
+    boxes = session.mailboxes()
+    if name is None:
+        return boxes[-1]
+    known = {f"@{role}" for role in session.packs.shared_roles}
+    known |= {agent.name for agent in look.agents(session.engine.read())} | set(boxes)
+    match = next((box for box in known if box.lower() == name.lower()), None)
+    if match is None:
+        raise Unknown("unknown_mailbox", f"There is no mailbox {name!r}.", f"Known: {', '.join(sorted(known))}.")
+    return match
+
+
+def clear(session: Session, name: str, task: str | None, force: bool) -> Answer:
+    box = _known(session, name)
+
+    def act(work: Work) -> None:
+        session.actor(work)
+        found = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden is None]
+        for name in dict.fromkeys(d.message.task for d in found):
+            state = work.task(name) if name else None
+            if state is not None and state.exists and state.phase != "done" and not force:
+                raise Refused(
+                    "task_open",
+                    f"{name} is {state.state}: its messages are still needed.",
+                    "Approve the task, which clears them, or say --force.",
+                    task=name,
+                    state=state.state,
+                )
+        if found:
+            work.do_mailbox(box, Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at))
+
+    outcome = session.commit(act)
+    ids = [i for e in outcome.events for i in e.data.get("ids", ())]
+    return Answer(result={"mailbox": box, "cleared": ids}, say=(f"{box}: {len(ids)} messages cleared.",))
+
+
+def restore(session: Session, name: str, task: str | None) -> Answer:
+    box = _known(session, name)
+
+    def act(work: Work) -> None:
+        session.actor(work)
+        hidden = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden in ("emptied", "asked")]
+        if hidden:
+            work.do_mailbox(box, Restore(ids=tuple(d.entry.id for d in hidden)))
+
+    outcome = session.commit(act)
+    ids = [i for e in outcome.events for i in e.data.get("ids", ())]
+    return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {len(ids)} messages put back.",))
+
+
+def instructions(session: Session, task: str | None) -> Answer:
+    box = next((b for b in session.mailboxes() if b.startswith("@")), "@developer")
+    name = task or _current(session, box)
+    state, _ = load.task(session.engine.read(), name)
+    if not state.exists:
+        from moot.engine.work import unknown_task
+
+        raise unknown_task(session.engine.store, name)
+    found = [d for d in look.mailbox(session.engine.store, box, name) if d.message.attempt == state.attempt]
+    if not found:
+        raise _none(session, state)
+    letters = tuple(of_delivery(d) for d in found)
+    result = Instructions(task=name, state=state.state, attempt=state.attempt, in_force=letters[-1].id, messages=letters)
+    lines = [f"{name} {state.state}, attempt {state.attempt}; in force: {result.in_force}"]
+    lines += [f"attempt {s.attempt} was sent back: {s.reason}" for s in state.setbacks]
+    lines += [line for item in letters for line in told(item)]
+    return Answer(result=result, say=tuple(lines))
+
+
+def _current(session: Session, box: str) -> str:
+    """The caller's one task in hand; refuses to guess."""
+    me = session.me()
+    going = [t for t in look.tasks(session.engine.read(), ended=False) if t.phase == "working"]
+    mine = [t.id for t in going if me is not None and _taken_by(session, box, t, me.principal)]
+    if len(mine) == 1:
+        return mine[0]
+    candidates = mine or [t.id for t in going]
+    why = f"You have {len(mine)} tasks in hand" if mine else "You have no task in hand"
+    raise Refused(
+        "no_current_task",
+        f"{why}.",
+        f"Name one: moot instructions TASK. Candidates: {', '.join(candidates) or 'none'}.",
+        candidates=candidates,
+    )
+
+
+def _taken_by(session: Session, box: str, task: Task, principal: str) -> bool:
+    found: list[Delivery] = look.mailbox(session.engine.store, box, task.id)
+    return any(
+        d.entry.taker is not None and same_agent(d.entry.taker, principal)
+        for d in found
+        if d.message.attempt == task.attempt
+    )
+
+
+def _none(session: Session, task: Task) -> Unknown:
+    held = [entry for entry in look.held_entries(session.engine.store) if entry.task == task.id]
+    cause = f" Held for it: {', '.join(entry.id for entry in held)} (`moot held show`)." if held else ""
+    return Unknown(
+        "no_instructions",
+        f"There are no instructions for {task.id} ({task.state}, attempt {task.attempt}).{cause}",
+        "Tell the team lead; report with buildResult.status not_verified if you cannot go on.",
+        task=task.id,
+        state=task.state,
+        held=[entry.id for entry in held],
+    )
+
+
+_TASK = Param("task", "Only messages of this task.")
+
+VERBS = (
+    Verb(
+        "mailbox",
+        "Read a mailbox: its messages in order of arrival, each with who read it.",
+        mailbox,
+        params=(
+            Param("name", "An agent's name or @role; without one your role's, else your own.", positional=True),
+            _TASK,
+            Param("all", "Also what was cleared.", type="flag"),
+        ),
+        examples=("moot mailbox @developer",),
+        writes=False,
+    ),
+    Verb(
+        "mailbox clear",
+        "Take messages out of a protocol's file. They stay in the log.",
+        clear,
+        params=(
+            Param("name", "The mailbox.", positional=True, required=True),
+            _TASK,
+            Param("force", "Also of tasks that are not completed.", type="flag"),
+            KEY,
+        ),
+        examples=("moot mailbox clear @developer --task task-001 --force",),
+    ),
+    Verb(
+        "mailbox restore",
+        "Put back what a clear had taken out of the file.",
+        restore,
+        params=(Param("name", "The mailbox.", positional=True, required=True), _TASK, KEY),
+        examples=("moot mailbox restore @developer",),
+    ),
+    Verb(
+        "instructions",
+        "What you were told to do: the messages of a task's current attempt.",
+        instructions,
+        params=(Param("task", "The task; without one the task that you have in hand.", positional=True),),
+        examples=("moot instructions task-001",),
+        writes=False,
+    ),
+)

@@ -1,0 +1,182 @@
+"""init, verify, doctor, mirror: setting up a workspace and looking after it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import Param, Verb
+from moot.core import timestamps
+from moot.core.errors import Refused
+from moot.core.record import Record
+from moot.views import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.api.session import Session
+
+PARAGRAPH = """\
+## Working with others
+
+Other agents work on this repository. Coordinate through `moot` (run `moot --help`):
+- Start: `moot join NAME`, then set MOOT_AGENT and MOOT_INCARNATION as it prints.
+- Read your mail with `moot inbox` before you start and whenever a step is done; answer requests with `moot reply`.
+- Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it.
+- Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. Then `moot release`.
+- Nothing to do? `moot wait --mail` wakes you. `moot leave` when you are finished.
+"""
+
+
+class Created(Record):
+    root: str
+    state: str
+    new: bool
+    packs: tuple[str, ...]
+    paragraph: str = PARAGRAPH
+
+
+class Finding(Record):
+    check: str
+    good: bool
+    message: str
+    remedy: str = ""
+
+
+class Opener(ABC):
+    """What can be done before there is an open workspace. `moot.wiring` has the real one."""
+
+    @abstractmethod
+    def create(self, packs: tuple[str, ...]) -> Created: ...
+
+    @abstractmethod
+    def diagnose(self) -> list[Finding]: ...
+
+
+def init(opener: Opener, pack: tuple[str, ...]) -> Answer:
+    created = opener.create(pack)
+    lines = [
+        f"{'Made' if created.new else 'Found'} the workspace of {created.root} (state in {created.state}).",
+        *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
+        "",
+        "For AGENTS.md or CLAUDE.md, if you like:",
+        "",
+        *created.paragraph.splitlines(),
+    ]
+    return Answer(result=created, say=tuple(lines))
+
+
+def doctor(opener: Opener) -> Answer:
+    findings = opener.diagnose()
+    rows = tuple(("ok" if f.good else "BAD", f.check, f.message, f.remedy) for f in findings)
+    lines = tuple(f"{row[0]} {row[1]}: {row[2]}{f' → {row[3]}' if row[3] else ''}" for row in rows)
+    bad = [f for f in findings if not f.good]
+    if bad:
+        raise Refused(
+            "unhealthy",
+            f"{len(bad)} of {len(findings)} checks failed: " + "; ".join(f"{f.check}: {f.message}" for f in bad),
+            " ".join(f.remedy for f in bad if f.remedy) or "See the messages.",
+            findings=[f.full() for f in findings],
+        )
+    return Answer(result=findings, say=lines, table=Table(("", "check", "found", "remedy"), rows, title="Doctor"))
+
+
+def checkup(session: Session) -> list[Finding]:
+    """What an open workspace says about itself."""
+    import apsw
+
+    store, now = session.engine.read(), session.clock.wall_seconds()
+    session.sync()
+    gone = [a.name for a in look.agents(store) if a.here and session.silence(a.principal) > session.settings.task_ttl]
+    held = look.held_entries(store)
+    late = [
+        d.entry.id
+        for d in look.waiting(store)
+        if d.message.within is not None and now > (timestamps.parse(d.message.at) or now) + d.message.within
+    ]
+    behind = session.engine.log.head() - store.cursor()
+    return [
+        Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),
+        Finding("log", good=True, message=f"{session.engine.log.head()} events"),
+        Finding("views", good=behind == 0, message=f"{behind} events behind", remedy="" if not behind else "Run it again."),
+        _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` gives back what they hold."),
+        _finding("held entries", [entry.id for entry in held], "`moot held` lists them with their defects."),
+        _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),
+        _finding("mirrors", session.take_warnings(), "`moot mirror` tries again and says what is in the way."),
+    ]
+
+
+def _finding(check: str, problems: list[str], remedy: str) -> Finding:
+    said = ", ".join(problems[:5]) + ("…" if len(problems) > 5 else "") if problems else "nothing to report"
+    return Finding(check, good=not problems, message=said, remedy=remedy if problems else "")
+
+
+def verify(session: Session) -> Answer:
+    from moot.engine.verify import verify as compare
+
+    report = compare(session.engine, session.place.state)
+    if not report.sound:
+        raise Refused(
+            "not_sound",
+            f"{len(report.problems)} problems: " + "; ".join(report.problems),
+            "Views are rebuilt by deleting the views-*.db files of the state directory. A problem of the log itself "
+            "needs a backup.",
+            **report.full(),
+        )
+    said = f"sound: {report.events} events in {report.commits} commits on {report.streams} streams; views agree"
+    return Answer(result=report, say=(said,))
+
+
+def mirror(session: Session, watch: bool) -> Answer:
+    if session.mirrors is None:
+        raise Refused("no_mirrors", "No active pack has files here.", "Turn one on: `moot init --pack orchestrator`.")
+    files = [spec.path for spec in session.packs.mirrors]
+    lines = tuple(f"in step: {path}" for path in files)
+    return Answer(result={"files": files}, say=lines, more=_watching(session) if watch else None)
+
+
+def _watching(session: Session) -> Iterator[Answer]:
+    """Keep the files and the log in step until interrupted."""
+    position = session.engine.log.head()
+    while True:
+        for events in session.engine.log.follow(position, timeout=0.25):
+            position = events[-1].position
+            break
+        for warning in session.mirrors.sync() if session.mirrors else ():
+            yield Answer(result=warning, say=(f"{warning.code}: {warning.message}",))
+
+
+VERBS = (
+    Verb(
+        "init",
+        "Make this repository a workspace. Doing it again changes nothing.",
+        init,
+        params=(Param("pack", "Turn a protocol on (repeat for more); writes moot.toml if there is none.", many=True),),
+        examples=("moot init", "moot init --pack orchestrator"),
+        detail="Makes the state directory inside the git directory and touches nothing else.",
+        opens=False,
+    ),
+    Verb(
+        "verify",
+        "Check the log, fold it anew and compare it with the views.",
+        verify,
+        examples=("moot verify",),
+        writes=False,
+    ),
+    Verb(
+        "doctor",
+        "Look for what could go wrong here, and say what to do.",
+        doctor,
+        examples=("moot doctor",),
+        writes=False,
+        opens=False,
+    ),
+    Verb(
+        "mirror",
+        "Bring the packs' files and the log into step; with --watch, keep them so.",
+        mirror,
+        params=(Param("watch", "Until interrupted.", type="flag"),),
+        examples=("moot mirror", "moot mirror --watch"),
+    ),
+)

@@ -1,0 +1,130 @@
+"""held, held show, held resubmit, held drop: what was written into a file and could not be taken."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.entry import Drop, Resubmit
+from moot.core.errors import Refused, Unknown
+from moot.core.principal import Actor, role
+from moot.core.text import fence, one_line
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.api.session import Session
+    from moot.core.deciders.entry import Entry
+    from moot.engine.work import Work
+
+
+def held(session: Session) -> Answer:
+    found = look.held_entries(session.engine.read())
+    rows = tuple((e.id, e.kind, e.path, e.task or "", one_line(e.reason, 90)) for e in found)
+    lines = tuple(f"{row[0]} {row[2]}{f' {row[3]}' if row[3] else ''}: {row[4]}" for row in rows)
+    table = Table(("held", "what", "file", "task", "why"), rows, title="Held")
+    return Answer(result=found, say=lines or ("Nothing is held.",), table=table if rows else None)
+
+
+def show(session: Session, id: str) -> Answer:  # noqa: A002
+    entry = _known(session, id)
+    lines = [f"{entry.id} {entry.status} from {entry.path} at {entry.at}: {entry.reason}"]
+    lines += [f"  {d['path']}: expected {d['expected']}, found {d['found']}" for d in entry.defects]
+    lines += fence(entry.raw if entry.raw is not None else _quarantined(session, entry)).splitlines()
+    return Answer(result=entry, say=tuple(lines))
+
+
+def _quarantined(session: Session, entry: Entry) -> str:
+    import os
+
+    with open(os.path.join(session.place.state, "quarantine", str(entry.sha256)), "rb") as file:
+        return file.read().decode("utf-8", "replace")
+
+
+def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
+    import json
+
+    from moot.api.pack import Submission
+    from moot.api.verbs.mail import stored
+    from moot.engine.place import worktrees
+
+    entry = _known(session, id)
+    body = data if data is not None else json.loads(entry.raw or "null")
+    spec = session.packs.find(body.get("type", "")) if isinstance(body, dict) else None
+    if spec is None:
+        raise Refused(
+            "bad_message",
+            f"{id} names no message type of an active pack.",
+            "Give the corrected message: `moot held resubmit ID --data @message.json`.",
+        )
+    identity = f"m-{session.clock.token(7)}"
+    roots = tuple(tree.root for tree in worktrees(session.place))
+
+    def act(work: Work) -> None:
+        session.actor(work)
+        work.do_entry(id, Resubmit(message=identity))
+        submission = Submission(
+            spec=spec,
+            data=body,
+            id=identity,
+            sender=Actor(principal=role(spec.sender), roles=(spec.sender,)),
+            limit=session.packs.limit(spec.pack, session.settings.message_limit),
+            roots=roots,
+            now=session.clock.wall_seconds(),
+            source=entry.path,
+        )
+        session.packs.protocol(spec.pack).accept(work, submission)
+
+    return stored(session.commit(act))
+
+
+def drop(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
+    def act(work: Work) -> None:
+        session.actor(work)
+        work.do_entry(id, Drop(reason=reason))
+
+    session.commit(act)
+    return Answer(result=_known(session, id), say=(f"{id} dropped; it stays in the log.",))
+
+
+def _known(session: Session, name: str) -> Entry:
+    entry, _ = load.entry(session.engine.read(), name)
+    if not entry.status:
+        raise Unknown("unknown_entry", f"Nothing is held under {name!r}.", "`moot held` lists what is.", entry=name)
+    return entry
+
+
+_ID = Param("id", "The held entry (h-…).", positional=True, required=True)
+
+VERBS = (
+    Verb(
+        "held",
+        "What was written into a protocol's file and could not be taken.",
+        held,
+        examples=("moot held",),
+        writes=False,
+    ),
+    Verb(
+        "held show",
+        "A held entry with its bytes and its defects.",
+        show,
+        params=(_ID,),
+        examples=("moot held show h-8sk2m1x",),
+        writes=False,
+    ),
+    Verb(
+        "held resubmit",
+        "Deliver a held entry, as it is or corrected.",
+        resubmit,
+        params=(_ID, Param("data", "The corrected message: JSON, @FILE or -.", type="json"), KEY),
+        examples=("moot held resubmit h-8sk2m1x --data @fixed.json",),
+    ),
+    Verb(
+        "held drop",
+        "Close a held entry without delivering it.",
+        drop,
+        params=(_ID, Param("reason", "Why.", required=True), KEY),
+        examples=("moot held drop h-8sk2m1x --reason 'sent again by hand'",),
+    ),
+)

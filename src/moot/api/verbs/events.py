@@ -1,0 +1,264 @@
+"""wait, log, explain: the log itself, and waiting for it without polling."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.api.catalogue import Param, Verb
+from moot.api.stories import line, sentence, story
+from moot.core.deciders.task import LapseTask
+from moot.core.errors import AwaitedFailed, TimedOut, Usage
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.engine.work import Work
+
+_ROUND = 2.0  # seconds between looks at what no event announces: silence, and files that others write
+_LONGEST = 24 * 3600.0
+
+
+class Awaited(Record):
+    """What came."""
+
+    events: tuple[Event, ...]
+    position: int
+
+
+def wait(
+    session: Session,
+    type: tuple[str, ...],  # noqa: A002
+    stream: tuple[str, ...],
+    task: tuple[str, ...],
+    mail: bool,
+    fail_on: tuple[str, ...],
+    count: int,
+    after: int | None,
+    timeout: float,
+) -> Answer:
+    if not (type or stream or task or mail):
+        raise Usage(
+            "bad_arguments", "Wait for what?", "Name --mail, --task, --type or --stream: moot wait --task task-001"
+        )
+    start = session.engine.log.head() if after is None else after
+    deadline = session.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
+    if mail:
+        return _wait_for_mail(session, start, deadline)
+    if task:
+        return _wait_for_tasks(session, task, start, deadline)
+    found: list[Event] = []
+
+    def look_at(events: list[Event]) -> Answer | None:
+        for event in events:
+            if any(_fits(event.type, pattern) for pattern in fail_on):
+                raise _failed(event)
+            if _matches(event, type, stream):
+                found.append(event)
+                if len(found) >= count:
+                    return Answer(
+                        result=Awaited(events=tuple(found), position=found[-1].position), say=tuple(map(line, found))
+                    )
+        return None
+
+    return _until(session, start, deadline, look_at, f"{len(found)} of {count} events")
+
+
+def _fits(word: str, pattern: str) -> bool:
+    return word == pattern or (pattern.endswith("*") and word.startswith(pattern[:-1]))
+
+
+def _matches(event: Event, types: tuple[str, ...], streams: tuple[str, ...]) -> bool:
+    typed = not types or any(_fits(event.type, pattern) for pattern in types)
+    return typed and (not streams or any(_fits(event.stream, pattern) for pattern in streams))
+
+
+def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
+    me = session.me()
+    reader = me.principal if me is not None and me.exists else session.mailboxes()[0]
+
+    def look_at(events: list[Event]) -> Answer | None:
+        if events and not any(event.type == "message:sent" for event in events):
+            return None
+        new = [d for d in look.inbox(session.engine.read(), session.mailboxes(), 1000) if reader not in d.entry.seen]
+        if not new:
+            return None
+        return Answer(
+            result={"new": len(new), "ids": [d.entry.id for d in new]}, say=(f"{len(new)} new: moot inbox",)
+        )
+
+    return look_at([]) or _until(session, start, deadline, look_at, "no mail")
+
+
+def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
+    def look_at(_events: list[Event]) -> Answer | None:
+        store = session.engine.read()
+        states = []
+        for name in tasks:
+            state, _ = load.task(store, name)
+            if not state.exists:
+                from moot.engine.work import unknown_task
+
+                raise unknown_task(store, name)
+            if state.phase == "stopped":
+                why = state.setbacks[-1].reason if state.setbacks else state.state
+                raise AwaitedFailed(
+                    "task_stopped",
+                    f"{name} is {state.state}: {why}.",
+                    f"`moot explain {name}` tells the story; `moot task reopen {name} --reason …` tries again.",
+                    task=name,
+                    state=state.state,
+                )
+            _lapse_silent(session, name)
+            states.append(state)
+        if all(state.phase == "done" for state in states):
+            return Answer(result=states, say=tuple(f"{state.id} {state.state}" for state in states))
+        return None
+
+    return look_at([]) or _until(session, start, deadline, look_at, f"not all of {', '.join(tasks)} done")
+
+
+def _lapse_silent(session: Session, name: str) -> None:
+    """Whoever needs a thing ends the holding of one who fell silent; here the waiter does."""
+    state, _ = load.task(session.engine.store, name)
+    if state.holder is None or state.ttl <= 0 or session.silence(state.holder) <= state.ttl:
+        return
+    silent = round(session.silence(state.holder), 3)
+
+    def act(work: Work) -> None:
+        now = work.task(name)
+        if now.holder == state.holder and now.token == state.token:
+            reason = f"{name_of(state.holder or '')} was silent for {silent:.0f} s"
+            work.do_task(name, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
+
+    session.commit_aside(act)
+
+
+def _failed(event: Event) -> AwaitedFailed:
+    return AwaitedFailed(
+        "awaited_failed",
+        f"{event.type} came at position {event.position}: {sentence(event)}.",
+        f"`moot explain {event.stream.partition('/')[2] or event.stream}` tells the story.",
+        event=event.full(),
+    )
+
+
+def _until(
+    session: Session, start: int, deadline: float, look_at: Callable[[list[Event]], Answer | None], missing: str
+) -> Answer:
+    """Give each commit to `look_at` until it has an answer. Silence and files are looked at every round."""
+    position = start
+    while (left := deadline - session.clock.monotonic()) > 0:
+        for events in session.engine.log.follow(position, timeout=min(left, _ROUND)):
+            position = events[-1].position
+            if answer := look_at(events):
+                return answer
+            if session.clock.monotonic() > deadline:
+                break
+        session.sync()
+        session.stamp()
+        if answer := look_at([]):
+            return answer
+    raise TimedOut(
+        "timeout",
+        f"Waited in vain: {missing}.",
+        f"Wait on with --after {position}, so that nothing in between is missed.",
+        position=position,
+    )
+
+
+def log(
+    session: Session,
+    follow: bool,
+    after: int | None,
+    limit: int,
+    type: tuple[str, ...],  # noqa: A002
+    stream: tuple[str, ...],
+) -> Answer:
+    head = session.engine.log.head()
+    events = _read_back(session, type, stream, limit) if after is None else _read_on(session, after, type, stream, limit)
+    more = _following(session, events[-1].position if events and after is not None else head, type, stream)
+    return Answer(result=events, say=tuple(map(line, events)), more=more if follow else None)
+
+
+def _read_on(
+    session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int
+) -> list[Event]:
+    found: list[Event] = []
+    while len(found) < limit and (page := session.engine.log.read(after, 500)):
+        found += [event for event in page if _matches(event, types, streams)]
+        after = page[-1].position
+    return found[:limit]
+
+
+def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
+    """The last `limit` events that match."""
+    found: list[Event] = []
+    end, size = session.engine.log.head(), max(limit, 100)
+    while end > 0 and len(found) < limit:
+        page = session.engine.log.read(max(0, end - size), min(size, end))
+        found = [event for event in page if _matches(event, types, streams)] + found
+        end -= size
+    return found[-limit:] if limit > 0 else []
+
+
+def _following(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
+    for events in session.engine.log.follow(after):
+        for event in events:
+            if _matches(event, types, streams):
+                yield Answer(result=event, say=(line(event),))
+
+
+def explain(session: Session, thing: str) -> Answer:
+    events = story(session.engine, thing)
+    return Answer(result=events, say=tuple(map(line, events)))
+
+
+_TYPES = Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True)
+_STREAMS = Param("stream", "Only events of this stream, such as task/task-001 or mailbox/* (repeat for more).", many=True)
+
+VERBS = (
+    Verb(
+        "wait",
+        "Wait for mail, tasks or events; wakes at once and polls nothing.",
+        wait,
+        params=(
+            Param("mail", "Until there is mail that you have not seen.", type="flag"),
+            Param("task", "Until this task is done; fails as soon as it is stopped (repeat for more).", many=True),
+            _TYPES,
+            _STREAMS,
+            Param("fail_on", "An event type that means failure (repeat for more).", many=True),
+            Param("count", "So many matching events.", type="int", default=1),
+            Param("after", "Count from this position on; without it, from now.", type="int"),
+            Param("timeout", "Give up after this long.", type="seconds", default=600.0),
+        ),
+        examples=("moot wait --mail --timeout 30m", "moot wait --task task-001 --task task-002"),
+        detail="Exit code 0: it came; 5: not in time; 6: it failed (a task was stopped, or a --fail-on event came).",
+    ),
+    Verb(
+        "log",
+        "What happened, event by event.",
+        log,
+        params=(
+            Param("follow", "Go on as new events come.", type="flag"),
+            Param("after", "From this position on; without it, the last ones.", type="int"),
+            Param("limit", "At most so many.", type="int", default=50),
+            _TYPES,
+            _STREAMS,
+        ),
+        examples=("moot log --type 'task:*' --limit 20", "moot log --follow"),
+        writes=False,
+    ),
+    Verb(
+        "explain",
+        "The whole story of a task, message, agent, claim or held entry.",
+        explain,
+        params=(Param("thing", "Its id or name.", positional=True, required=True),),
+        examples=("moot explain task-001",),
+        writes=False,
+    ),
+)

@@ -1,0 +1,356 @@
+"""send, reply, inbox, ack, thread, overdue."""
+
+from __future__ import annotations
+
+from moot.api import addresses
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.api.letters import Letter, of_delivery, of_message, told
+from moot.core import timestamps
+from moot.core.deciders.mailbox import Ack, Expire, Offer
+from moot.core.deciders.mailbox import Answer as Settle
+from moot.core.deciders.message import WANTS, SendMessage, Sent
+from moot.core.errors import Unknown, Usage
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.views import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.api.session import Session
+    from moot.core.deciders.message import Message
+    from moot.engine.loop import Outcome
+    from moot.engine.work import Work
+    from moot.views.look import Delivery
+
+_SHOWN = 50
+
+
+class Receipt(Record):
+    """Stored, for whom, under which id."""
+
+    id: str
+    thread: str
+    to: tuple[str, ...]
+    position: int
+    repeated: bool = False
+    flags: tuple[str, ...] = ()
+
+
+class Inbox(Record):
+    """What is new to you, and what you have seen and not settled."""
+
+    new: tuple[Letter, ...]
+    waiting: tuple[Letter, ...]
+
+
+def send(
+    session: Session,
+    to: tuple[str, ...],
+    text: str | None,
+    type: str,  # noqa: A002 (named after the option)
+    data: Any,
+    thread: str | None,
+    task: str | None,
+    within: float | None,
+    expires: float | None,
+    dry_run: bool,
+) -> Answer:
+    if type not in WANTS:
+        return session.packs.send(session, type, to, data, text, dry_run=dry_run)
+    if data is not None and not isinstance(data, dict):
+        raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
+    if to and text is None and data is None:
+        raise Usage("bad_arguments", "`send` needs a text.", "For example: moot send Yeats 'The parser is ready.'")
+    identity = f"m-{session.clock.token(7)}"
+
+    def act(work: Work) -> None:
+        sender = session.actor(work)
+        if task is not None:
+            work.known_task(task)
+        names = addresses.resolve(work, session.packs, to, sender)
+        root = work.message(thread).thread if thread else None
+        if thread is not None and not work.message(thread).exists:
+            raise Unknown("unknown_message", f"There is no message {thread!r}.", "`moot inbox` lists yours.")
+        command = SendMessage(
+            kind=type,
+            sender=sender.principal,
+            to=names,
+            wants=WANTS[type],
+            size=_size(text, data),
+            limit=session.settings.message_limit,
+            text=text or "",
+            data=data,
+            task=task,
+            within=within,
+            expires=expires,
+        )
+        work.do_message(identity, command, root)
+
+    if dry_run:
+        return session.try_out(act)
+    return stored(session.commit(act))
+
+
+def stored(outcome: Outcome) -> Answer:
+    """The answer to a send, derived from its events, so that a repeat gets the same one."""
+    event = next(e for e in outcome.events if e.type == Sent.type)
+    identity = event.stream.partition("/")[2]
+    receipt = Receipt(
+        id=identity,
+        thread=event.thread or identity,
+        to=tuple(event.data["to"]),
+        position=event.position,
+        repeated=outcome.repeated,
+        flags=tuple(event.data.get("flags", ())),
+    )
+    again = " (already, by the same key)" if outcome.repeated else ""
+    return Answer(result=receipt, say=(f"{identity} stored for {', '.join(receipt.to)}{again}",))
+
+
+def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A002
+    if data is not None and not isinstance(data, dict):
+        raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"ok": true}\'.')
+    identity = f"m-{session.clock.token(7)}"
+    boxes = session.mailboxes()
+
+    def act(work: Work) -> None:
+        me = session.actor(work)
+        original = _known(work, id)
+        mine = next((box for box in boxes if box.lower() in {name.lower() for name in original.to}), None)
+        if name_of(original.sender).lower() == me.name.lower():
+            to = tuple(name for name in original.to if name.lower() != me.name.lower())
+        else:
+            to = (addresses.mailbox_of(work, original.sender),)
+        command = SendMessage(
+            kind="reply",
+            sender=me.principal,
+            to=to,
+            wants="nothing",
+            size=_size(text, data),
+            limit=session.settings.message_limit,
+            text=text,
+            data=data,
+            reply_to=id,
+            task=original.task,
+        )
+        work.do_message(identity, command, original.thread)
+        if mine is not None and original.wants != "nothing":
+            work.do_mailbox(mine, Settle(id=id, reply=identity, who=me.principal))
+
+    return stored(session.commit(act))
+
+
+def inbox(session: Session, all: bool, peek: bool, limit: int) -> Answer:  # noqa: A002
+    boxes = session.mailboxes()
+    found = look.inbox(session.engine.read(), boxes, max(1, limit))
+    me = session.me()
+    principal = me.principal if me and me.exists else boxes[0]
+    expired = [d for d in found if _expired(session, d)]
+    live = [d for d in found if d not in expired]
+    new = [d for d in live if principal not in d.entry.seen]
+    seen = [d for d in live if principal in d.entry.seen]
+    result = Inbox(new=tuple(map(of_delivery, new)), waiting=tuple(map(of_delivery, seen)))
+    lines = [line for item in result.new for line in told(item)]
+    if all:
+        lines += [line for item in result.waiting for line in told(item)]
+    elif seen:
+        lines.append(f"{len(seen)} seen and not settled: {', '.join(item.id for item in result.waiting[:10])}")
+
+    def shown() -> None:
+        _record_showing(session, new, expired, principal)
+
+    quiet = peek or (session.caller.agent is not None and me is not None and not me.here)
+    return Answer(result=result, say=tuple(lines) or ("No mail.",), after=None if quiet else shown)
+
+
+def _expired(session: Session, delivery: Delivery) -> bool:
+    sent = timestamps.parse(delivery.message.at)
+    limit = delivery.message.expires
+    return limit is not None and sent is not None and session.clock.wall_seconds() > sent + limit
+
+
+def _record_showing(session: Session, new: list[Delivery], expired: list[Delivery], principal: str) -> None:
+    """Offered is said after the output went out, and only if something new was shown."""
+    if not new and not expired:
+        return
+
+    def act(work: Work) -> None:
+        for box in dict.fromkeys(d.mailbox for d in (*new, *expired)):
+            shown = tuple(d.entry.id for d in new if d.mailbox == box)
+            over = tuple(d.entry.id for d in expired if d.mailbox == box)
+            if shown:
+                work.do_mailbox(box, Offer(ids=shown, to=principal))
+            if over:
+                work.do_mailbox(box, Expire(ids=over))
+
+    session.commit_aside(act)
+
+
+def ack(session: Session, ids: tuple[str, ...]) -> Answer:
+    boxes = session.mailboxes()
+
+    def act(work: Work) -> None:
+        me = session.actor(work)
+        for name in dict.fromkeys(ids):
+            message = _known(work, name)
+            mine = next((box for box in boxes if box.lower() in {to.lower() for to in message.to}), None)
+            if mine is None:
+                raise Unknown(
+                    "not_in_mailbox",
+                    f"{name} is not in your mailbox; it went to {', '.join(message.to)}.",
+                    "`moot inbox` lists what is.",
+                    message=name,
+                )
+            work.do_mailbox(mine, Ack(ids=(name,), who=me.principal, at=work.at))
+
+    outcome = session.commit(act)
+    done = tuple(dict.fromkeys(ids))
+    said = f"acked {', '.join(done)}" if outcome.events else f"{', '.join(done)}: acked before"
+    return Answer(result={"acked": list(done)}, say=(said,))
+
+
+def thread(session: Session, id: str) -> Answer:  # noqa: A002
+    store = session.engine.read()
+    first = look.thread(store, id) or look.thread(store, _message(session, id).thread)
+    letters = []
+    for message in first:
+        chain = look.chain(store, message.id)
+        letters.append(of_message(message, stages=tuple((box, entry.stage) for box, entry, _, _ in chain)))
+    return Answer(result=letters, say=tuple(line for item in letters for line in told(item)))
+
+
+class Overdue(Record):
+    id: str
+    mailbox: str
+    sender: str
+    text: str
+    waited: float
+    within: float | None
+    stage: str
+
+
+def overdue(session: Session, all: bool) -> Answer:  # noqa: A002
+    now = session.clock.wall_seconds()
+    late = []
+    for delivery in look.waiting(session.engine.read()):
+        message = delivery.message
+        waited = round(now - (timestamps.parse(message.at) or now), 3)
+        if all or (message.within is not None and waited > message.within):
+            item = Overdue(
+                id=message.id,
+                mailbox=delivery.mailbox,
+                sender=name_of(message.sender),
+                text=message.text,
+                waited=waited,
+                within=message.within,
+                stage=delivery.entry.stage,
+            )
+            late.append(item)
+    rows = tuple((o.id, o.mailbox, o.sender, f"{o.waited:.0f} s", o.stage, o.text[:60]) for o in late)
+    lines = tuple(f"{o.id} {o.mailbox} has not answered {o.sender} for {o.waited:.0f} s ({o.stage})" for o in late)
+    table = Table(("message", "waits for", "from", "since", "stage", ""), rows, title="Overdue")
+    return Answer(result=late, say=lines or ("Nothing is overdue.",), table=table if rows else None)
+
+
+def _size(text: str | None, data: Any) -> int:
+    import json
+
+    return len((text or "").encode()) + (len(json.dumps(data, ensure_ascii=False).encode()) if data is not None else 0)
+
+
+def _known(work: Work, name: str) -> Message:
+    message = work.message(name)
+    if not message.exists:
+        raise Unknown("unknown_message", f"There is no message {name!r}.", "`moot inbox` lists yours.", message=name)
+    return message
+
+
+def _message(session: Session, name: str) -> Message:
+    from moot.views import load
+
+    message, _ = load.message(session.engine.read(), name)
+    if not message.exists:
+        raise Unknown("unknown_message", f"There is no message or thread {name!r}.", "`moot inbox` lists yours.")
+    return message
+
+
+_DATA = Param("data", "A JSON object: as it is, @FILE, or - for standard input.", type="json")
+
+VERBS = (
+    Verb(
+        "send",
+        "Send a message. It is stored for every recipient, or refused now.",
+        send,
+        params=(
+            Param("to", "Agents, @role or @all. A pack's message finds its own way.", positional=True, many=True),
+            Param("text", "What to say: the last argument, or - for standard input.", type="words", positional=True),
+            Param("type", "note, request (wants an answer), or a message type of a pack.", default="note"),
+            _DATA,
+            Param("thread", "A message whose thread this belongs to."),
+            Param("task", "The task this is about."),
+            Param("within", "When the answer is due (see `overdue`): 90s, 30m, 2h.", type="seconds"),
+            Param("expires", "After this long it is not shown any more.", type="seconds"),
+            Param("dry_run", "Check it and send nothing.", type="flag"),
+            KEY,
+        ),
+        examples=(
+            "moot send Yeats 'The parser is on main.'",
+            "moot send @reviewer --type request --within 30m 'Please look at task-002.'",
+        ),
+        detail=(
+            "A note is settled once it was shown. A request stays until it is answered with `moot reply`, and is shown "
+            "to each new incarnation of its recipient. `moot thread ID` shows where it stands with each."
+        ),
+    ),
+    Verb(
+        "reply",
+        "Answer a message; a request is settled by it.",
+        reply,
+        params=(
+            Param("id", "The message to answer.", positional=True, required=True),
+            Param("text", "What to say, or - for standard input.", type="words", positional=True, required=True),
+            _DATA,
+            KEY,
+        ),
+        examples=("moot reply m-4k2xw9a 'Reviewed, two remarks in the thread.'",),
+    ),
+    Verb(
+        "inbox",
+        "Show your mail: what is new, and what you have not settled.",
+        inbox,
+        params=(
+            Param("all", "Show again in full what you have seen and not settled.", type="flag"),
+            Param("peek", "Look without counting as shown.", type="flag"),
+            Param("limit", "At most so many.", type="int", default=_SHOWN),
+        ),
+        examples=("moot inbox",),
+        detail="What was shown counts as offered, after it went out. Confirm with `ack`, answer with `reply`.",
+    ),
+    Verb(
+        "ack",
+        "Confirm messages. In a role's mailbox the first to confirm takes the message.",
+        ack,
+        params=(Param("ids", "The messages.", positional=True, many=True, required=True), KEY),
+        examples=("moot ack m-4k2xw9a",),
+    ),
+    Verb(
+        "thread",
+        "A conversation, with where each message stands at each recipient.",
+        thread,
+        params=(Param("id", "Any message of it.", positional=True, required=True),),
+        examples=("moot thread m-4k2xw9a",),
+        writes=False,
+    ),
+    Verb(
+        "overdue",
+        "Requests whose answer is late.",
+        overdue,
+        params=(Param("all", "All that wait for an answer, late or not.", type="flag"),),
+        examples=("moot overdue",),
+        writes=False,
+    ),
+)
+

@@ -1,0 +1,387 @@
+"""task add, link, claim, submit, approve, …; board, ready."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.graph import Link
+from moot.core.deciders.task import PRIORITIES, AddTask, BlockTask, LapseTask, MoveTask, Task
+from moot.core.errors import Refused, Unknown, Usage
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.text import one_line
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from moot.api.session import Session
+    from moot.core.lifecycle import Lifecycle
+    from moot.engine.loop import Outcome
+    from moot.engine.work import Work
+
+ID_LIMIT = 200
+
+
+def add(
+    session: Session,
+    title: str,
+    id: str | None,  # noqa: A002
+    body: str | None,
+    needs: tuple[str, ...],
+    priority: str,
+    no_review: bool,
+    ttl: float | None,
+    lifecycle: str | None,
+) -> Answer:
+    kind = lifecycle or session.settings.task_lifecycle
+    made = ""
+
+    def act(work: Work) -> None:
+        nonlocal made
+        made = checked_id(id) if id else next_id(work)
+        actor = session.actor(work)
+        waits = tuple(need for need in dict.fromkeys(needs) if work.known_task(need).phase != "done")
+        command = AddTask(
+            title=title,
+            creator=actor.principal,
+            body=body or "",
+            priority=priority,
+            review=session.settings.task_review and not no_review,
+            ttl=ttl if ttl is not None else session.settings.task_ttl,
+            needs=tuple(dict.fromkeys(needs)),
+            waits=waits,
+        )
+        work.do_task(made, command, lifecycle=kind)
+        if needs:
+            work.do_graph(Link(task=made, needs=needs))
+
+    outcome = session.commit(act)
+    name = _task_of(outcome) or made
+    return _told(session, name, "added")
+
+
+def next_id(work: Work) -> str:
+    """One more than the highest number ever used, at least three digits."""
+    return f"task-{look.highest_number(work.store) + 1:03d}"
+
+
+def checked_id(name: str) -> str:
+    sound = 0 < len(name) <= ID_LIMIT and name == name.strip() and name.isprintable() and "/" not in name
+    if not sound:
+        raise Usage("bad_task_id", f"{name[:80]!r} cannot be the id of a task.", "One line, without '/': task-001.")
+    return name
+
+
+def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
+    def act(work: Work) -> None:
+        session.actor(work)
+        state = work.known_task(task)
+        if state.phase in ("done", "stopped"):
+            raise Refused("task_ended", f"{task} is {state.state}.", "Reopen it first.", task=task)
+        waits = tuple(need for need in needs if work.known_task(need).phase != "done")
+        work.do_graph(Link(task=task, needs=needs))
+        work.do_task(task, BlockTask(on=waits))
+
+    session.commit(act)
+    return _told(session, task, f"needs {', '.join(needs)}")
+
+
+def claim(session: Session, task: str | None) -> Answer:
+    chosen = task or ""
+
+    def act(work: Work) -> None:
+        nonlocal chosen
+        actor = session.actor(work)
+        chosen = task or _next_ready(session, work)
+        state = work.known_task(chosen)
+        if state.holder is not None and state.holder != actor.principal:
+            _lapse_if_silent(session, work, state)
+        work.do_task(chosen, MoveTask(verb="claim", actor=actor))
+
+    outcome = session.commit(act)
+    return _told(session, _task_of(outcome) or chosen, "is yours", moved=True)
+
+
+def _next_ready(session: Session, work: Work) -> str:
+    ready = look.ready(work.store, 1)
+    if ready:
+        return ready[0].id
+    for name in look.held_tasks(work.store):
+        state = work.task(name)
+        if _silent(session, state):
+            return name
+    raise Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
+
+
+def _silent(session: Session, state: Task) -> bool:
+    return state.holder is not None and state.ttl > 0 and session.silence(state.holder) > state.ttl
+
+
+def _lapse_if_silent(session: Session, work: Work, state: Task) -> None:
+    if state.holder is not None and _silent(session, state):
+        silent = round(session.silence(state.holder), 3)
+        reason = f"{name_of(state.holder)} was silent for {silent:.0f} s"
+        work.do_task(state.id, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
+
+
+def _mover(verb: str) -> Callable[..., Answer]:
+    def move(
+        session: Session, task: str, reason: str | None = None, token: int | None = None, override: bool = False
+    ) -> Answer:
+        return moved(session, task, verb, reason=reason, token=token, override=override)
+
+    return move
+
+
+def moved(
+    session: Session, task: str, verb: str, *, reason: str | None, token: int | None = None, override: bool = False
+) -> Answer:
+    def act(work: Work) -> None:
+        actor = session.actor(work)
+        state = work.known_task(task)
+        flags = session.packs.check_move(work, state, verb, reason)
+        command = MoveTask(verb=verb, actor=actor, reason=reason, token=token, override=override, flags=flags)
+        work.do_task(task, command)
+
+    session.commit(act)
+    return _told(session, task, "is", moved=True)
+
+
+def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
+    found, _ = load.task(session.engine.read(), task)
+    life = _lifecycle(session, found) if found.exists else None
+    if life is None:
+        from moot.engine.work import unknown_task
+
+        raise unknown_task(session.engine.store, task)
+    if state not in life.names:
+        raise Refused(
+            "unknown_state",
+            f"{state!r} is no state of {task}.",
+            f"Its states are {', '.join(life.names)}.",
+            states=list(life.names),
+        )
+    edge = life.between(found.state, state)
+    if edge is None:
+        raise Refused(
+            "no_such_move",
+            f"{task} is {found.state} and cannot become {state}.",
+            f"From {found.state} it can go to {', '.join(life.targets(found.state)) or 'nowhere'}.",
+            task=task,
+            state=found.state,
+            wanted=state,
+            to=list(life.targets(found.state)),
+        )
+    return moved(session, task, edge.verb, reason=reason)
+
+
+class Story(Record):
+    """A task with what surrounds it."""
+
+    task: Task
+    messages: tuple[str, ...]
+    dependents: tuple[str, ...]
+    next: tuple[str, ...]
+    silent_for: float | None
+
+
+def show(session: Session, task: str) -> Answer:
+    store = session.engine.read()
+    found, _ = load.task(store, task)
+    if not found.exists:
+        from moot.engine.work import unknown_task
+
+        raise unknown_task(store, task)
+    life = _lifecycle(session, found)
+    story = Story(
+        task=found,
+        messages=tuple(m.id for m in look.messages_of_task(store, task)),
+        dependents=tuple(look.dependents(store, task)),
+        next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
+        silent_for=round(session.silence(found.holder), 3) if found.holder else None,
+    )
+    lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
+    if found.body:
+        lines += ["  " + line for line in found.body.splitlines()]
+    facts = {
+        "priority": found.priority,
+        "created by": name_of(found.creator),
+        "held by": f"{found.holder} (token {found.token})" if found.holder else "",
+        "submitted by": found.author or "",
+        "waits for": ", ".join(found.waits),
+        "flagged": found.flagged or "",
+        "messages": ", ".join(story.messages),
+        "next": ", ".join(story.next),
+    }
+    lines += [f"  {name}: {value}" for name, value in facts.items() if value]
+    for step in found.setbacks:
+        lines.append(f"  attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {one_line(step.reason or '', 100)}")
+    return Answer(result=story, say=tuple(lines))
+
+
+def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A002
+    store = session.engine.read()
+    tasks = look.tasks(store, state, ended=all or state is not None)
+    counts = look.counts(store)
+    rows = tuple(
+        (
+            t.id,
+            ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
+            t.priority if t.priority != "medium" else "",
+            str(t.attempt) if t.attempt > 1 else "",
+            name_of(t.holder or t.author or ""),
+            one_line(t.title, 60),
+            ", ".join(t.waits),
+        )
+        for t in tasks
+    )
+    lines = [
+        f"{row[0]} {row[1]}{f' {row[4]}' if row[4] else ''} {row[5]}{f' (needs {row[6]})' if row[6] else ''}"
+        for row in rows
+    ]
+    total = ", ".join(f"{n} {name}" for name, _, n, _ in counts)
+    lines.append(total or "No tasks yet: moot task add 'Title'")
+    table = Table(("task", "state", "prio", "try", "who", "title", "waits for"), rows, title=f"Board: {total}")
+    result = {"tasks": tasks, "counts": {name: n for name, _, n, _ in counts}}
+    return Answer(result=result, say=tuple(lines), table=table if rows else None)
+
+
+def ready(session: Session, limit: int) -> Answer:
+    tasks = look.ready(session.engine.read(), limit)
+    rows = tuple((t.id, t.priority, one_line(t.title, 70)) for t in tasks)
+    lines = tuple(f"{row[0]} {row[1]} {row[2]}" for row in rows)
+    table = Table(("task", "priority", "title"), rows, title="Ready") if rows else None
+    return Answer(result=tasks, say=lines or ("Nothing is ready.",), table=table)
+
+
+def _lifecycle(session: Session, task: Task) -> Lifecycle:
+    if task.lifecycle not in session.engine.lifecycles:
+        raise Refused(
+            "unknown_lifecycle",
+            f"{task.id} follows the lifecycle {task.lifecycle!r}, which no active pack brings.",
+            f"Turn the pack on in moot.toml: packs = [\"{task.lifecycle}\"].",
+        )
+    return session.engine.lifecycles[task.lifecycle]
+
+
+def _task_of(outcome: Outcome) -> str | None:
+    """The task that a commit was about, from its events."""
+    return next((e.stream.partition("/")[2] for e in outcome.events if e.stream.startswith("task/")), None)
+
+
+def _told(session: Session, name: str, what: str, *, moved: bool = False) -> Answer:
+    task, _ = load.task(session.engine.read(), name)
+    said = f"{task.id} {what} {task.state}" if what == "is" else f"{task.id} {what}"
+    if moved and task.holder:
+        said += f" (attempt {task.attempt}, token {task.token})"
+    lines = [f"{said}: {one_line(task.title, 80)}"]
+    if task.waits:
+        lines.append(f"waits for {', '.join(task.waits)}")
+    if moved and task.phase == "working":
+        lines += [f"attempt {s.attempt}: {one_line(s.reason or '', 200)}" for s in task.setbacks]
+    return Answer(result=task, say=tuple(lines))
+
+
+_TASK = Param("task", "The task.", positional=True, required=True)
+_REASON = Param("reason", "Why. It stays with the task.")
+_TOKEN = Param("token", "The fencing token of your grant; checked against the current one.", type="int")
+_OVERRIDE = Param("override", "A person's right: go beyond the limit of attempts.", type="flag")
+
+
+def _move_verb(verb: str, summary: str, *more: Param, example: str) -> Verb:
+    return Verb(f"task {verb}", summary, _mover(verb), params=(_TASK, _REASON, *more, KEY), examples=(example,))
+
+
+VERBS = (
+    Verb(
+        "task add",
+        "Add a task.",
+        add,
+        params=(
+            Param("title", "What is to be done, in one line.", positional=True, required=True),
+            Param("id", "Its id; without one it gets the next number."),
+            Param("body", "Everything else that is to be known, or - for standard input.", type="words"),
+            Param("needs", "A task that must be done before (repeat for more).", many=True),
+            Param("priority", "high, medium or low.", default="medium", choices=PRIORITIES),
+            Param("no_review", "It is done when its holder says so.", type="flag"),
+            Param("ttl", "How long its holder may be silent.", type="seconds"),
+            Param("lifecycle", "core, or the lifecycle of an active pack."),
+            KEY,
+        ),
+        examples=("moot task add 'Write the parser' --priority high", "moot task add 'Test it' --needs task-001"),
+    ),
+    Verb(
+        "task link",
+        "Let a task wait for others. A cycle is refused, and shown.",
+        link,
+        params=(_TASK, Param("needs", "What it waits for (repeat for more).", many=True, required=True), KEY),
+        examples=("moot task link task-002 --needs task-001",),
+    ),
+    Verb(
+        "task claim",
+        "Take a task: the one named, or the most urgent that is ready.",
+        claim,
+        params=(Param("task", "The task; without one the next that is ready.", positional=True), KEY),
+        examples=("moot task claim", "moot task claim task-001"),
+        detail=(
+            "At most one agent holds a task. A holder who is silent for longer than the task's ttl loses it to the next "
+            "who asks. In a pack's lifecycle this is the verb that starts a task."
+        ),
+    ),
+    _move_verb("submit", "Hand your work in for review.", _TOKEN, example="moot task submit task-001"),
+    _move_verb("approve", "Accept what another submitted.", example="moot task approve task-001"),
+    _move_verb(
+        "reject",
+        "Send it back, with the reason.",
+        example="moot task reject task-001 --reason 'No test for empty input.'",
+    ),
+    _move_verb(
+        "reopen",
+        "Open an ended task again, as a new attempt.",
+        _OVERRIDE,
+        example="moot task reopen task-001 --reason 'Broken on main.'",
+    ),
+    _move_verb("complete", "Finish a task that needs no review.", _TOKEN, example="moot task complete task-001"),
+    _move_verb(
+        "fail", "Say that it cannot be done.", _TOKEN, example="moot task fail task-001 --reason 'The API is gone.'"
+    ),
+    _move_verb("cancel", "Call it off.", example="moot task cancel task-001 --reason 'Not needed any more.'"),
+    _move_verb("release", "Give it back unfinished.", _TOKEN, example="moot task release task-001"),
+    Verb(
+        "task move",
+        "Put a task into a state of its lifecycle, if an edge leads there.",
+        move,
+        params=(_TASK, Param("state", "The wanted state.", positional=True, required=True), _REASON, KEY),
+        examples=("moot task move task-001 review",),
+    ),
+    Verb(
+        "task show",
+        "A task with its holder, reasons, messages and what can happen next.",
+        show,
+        params=(_TASK,),
+        examples=("moot task show task-001",),
+        writes=False,
+    ),
+    Verb(
+        "board",
+        "All unfinished tasks, and how many there are in each state.",
+        board,
+        params=(
+            Param("state", "Only this state or phase (open, working, review, done, stopped)."),
+            Param("all", "Also what is done or stopped.", type="flag"),
+        ),
+        examples=("moot board", "moot board --state review"),
+        writes=False,
+    ),
+    Verb(
+        "ready",
+        "What can be started now, most urgent first.",
+        ready,
+        params=(Param("limit", "At most so many.", type="int", default=100),),
+        examples=("moot ready",),
+        writes=False,
+    ),
+)
+

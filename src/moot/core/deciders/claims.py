@@ -1,0 +1,439 @@
+"""File claims: who may edit which paths.
+
+What always holds:
+- Claims of different holders that share a path are both shared. Only claims bound to two different worktrees
+  share none; a claim without a worktree means the path everywhere.
+- A claim is granted whole or refused whole, and a refusal changes nothing.
+- A claim ends only by an event. It is released; or it lapses, because its holder was silent longer than the ttl that
+  it asked for (at the latest in the commit that grants the path to another) or was replaced.
+- The token of a claim is the position of its grant.
+- A holder names a path once per worktree: asked for again, with another mode or ttl, it moves to the newer claim,
+  and a claim without paths is none. Asked for again in the same way, nothing happens.
+- The live claims, their paths and their patterns are bounded in number.
+
+A holder is a principal's text, incarnation included, and is only ever compared. Who is silent, and who may use force,
+is judged by the caller. The state is the live claims and nothing else.
+"""
+
+from __future__ import annotations
+
+from moot.core import paths
+from moot.core.deciders.payload import Payload
+from moot.core.errors import Held, Refused, Unknown, Usage
+from moot.core.principal import name_of
+from moot.core.record import Record, unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any, Self
+
+    from moot.core.errors import MootError
+
+STREAM = "claims"
+MODES = ("exclusive", "shared")
+CLAIM_LIMIT = 10_000  # live claims
+PATH_LIMIT = 500  # paths of one claim
+GLOB_LIMIT = 20  # of these, patterns; each is compared with every live path while others wait
+LIVE_PATH_LIMIT = 10_000
+LIVE_GLOB_LIMIT = 500
+REASON_LIMIT = 2_000
+TTL_LIMIT = 30 * 24 * 3600
+SHOWN_LIMIT = 20  # collisions told in a refusal
+
+
+class Claimed(Payload):
+    type = "file:claimed"
+    id: str
+    holder: str
+    paths: tuple[str, ...]
+    mode: str
+    ttl: float
+    reason: str = ""
+    task: str | None = None
+    worktree: str | None = None
+
+
+class Released(Payload):
+    type = "file:released"
+    id: str
+    holder: str
+    paths: tuple[str, ...]
+    left: tuple[str, ...] = ()  # what the claim keeps; none: it ended
+    forced: bool = False  # by somebody else than the holder
+    reason: str = ""
+
+
+class Lapsed(Payload):
+    type = "file:lapsed"
+    id: str
+    holder: str
+    paths: tuple[str, ...]
+    ttl: float
+    reason: str  # silent, replaced
+    silent_for: float | None = None
+
+
+EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Claimed, Released, Lapsed)}
+
+
+class Claim(Record):
+    id: str
+    holder: str
+    paths: tuple[str, ...]
+    mode: str
+    ttl: float
+    token: int
+    reason: str = ""
+    task: str | None = None
+    worktree: str | None = None
+
+
+class ClaimsState(Record):
+    live: Mapping[str, Claim] = {}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Self:
+        return cls(live={name: Claim.of(claim) for name, claim in data.get("live", {}).items()})
+
+
+class Collision(Record):
+    """A live claim in the way: which of its paths, which path asked for, and an example that both match."""
+
+    claim: Claim
+    path: str
+    asked: str
+    witness: str
+
+
+class ClaimFiles(Record):
+    id: str
+    holder: str
+    paths: tuple[str, ...]
+    mode: str
+    ttl: float
+    reason: str = ""
+    task: str | None = None
+    worktree: str | None = None
+    silent: tuple[tuple[str, float], ...] = ()  # (claim, seconds) of holders that were silent
+    fold: bool = False
+
+
+class ReleaseFiles(Record):
+    holder: str
+    ids: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    force: bool = False
+    reason: str = ""
+    fold: bool = False
+
+
+class ReleaseAll(Record):
+    """The holder leaves."""
+
+    holder: str
+    reason: str = ""
+
+
+class LapseClaims(Record):
+    silent: tuple[tuple[str, float], ...]
+
+
+class SupersedeHolder(Record):
+    """An agent joined anew: its older incarnations hold nothing any more."""
+
+    old: tuple[str, ...]
+
+
+Command = ClaimFiles | ReleaseFiles | ReleaseAll | LapseClaims | SupersedeHolder
+
+
+def decide(state: ClaimsState, command: Command) -> list[Payload]:
+    match command:
+        case ClaimFiles():
+            return _claim(state, command)
+        case ReleaseFiles():
+            return _release(state, command)
+        case ReleaseAll():
+            return [_released(claim, command) for claim in state.live.values() if claim.holder == command.holder]
+        case LapseClaims():
+            silent = dict(command.silent)
+            return [_lapsed(claim, silent) for claim in state.live.values() if _is_silent(claim, silent)]
+        case SupersedeHolder():
+            return [_lapsed(claim, None) for claim in state.live.values() if claim.holder in command.old]
+        case _:
+            unreachable(command)
+
+
+def evolve(state: ClaimsState, payload: Payload, position: int, by: str) -> ClaimsState:  # noqa: ARG001
+    match payload:
+        case Claimed():
+            live = dict(_without(state, payload))
+            live[payload.id] = Claim(token=position, **payload.__dict__)
+        case Released():
+            live = dict(state.live)
+            live[payload.id] = live[payload.id].replace(paths=payload.left)
+            if not payload.left:
+                del live[payload.id]
+        case Lapsed():
+            live = dict(state.live)
+            del live[payload.id]
+        case _:
+            raise TypeError(f"not an event of the claims: {payload!r}")
+    return ClaimsState(live=live)
+
+
+def _without(state: ClaimsState, grant: Claimed) -> Iterator[tuple[str, Claim]]:
+    """The live claims, less the paths that move to the new grant."""
+    for name, claim in state.live.items():
+        if claim.holder != grant.holder or claim.worktree != grant.worktree:
+            yield name, claim
+        elif left := tuple(path for path in claim.paths if path not in grant.paths):
+            yield name, claim if left == claim.paths else claim.replace(paths=left)
+
+
+# Claiming
+
+
+def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
+    asked = _checked_paths(command)
+    if standing(state, command) is not None:
+        return []
+    if command.id in state.live:
+        raise Refused("claim_exists", f"The id {command.id} is taken.", "Leave the id out.", claim=command.id)
+    silent = dict(command.silent)
+    collisions = in_the_way(state, command)
+    if held := [each for each in collisions if not _is_silent(each.claim, silent)]:
+        raise _held(held)
+    fields = {name: value for name, value in command.__dict__.items() if name not in ("paths", "silent", "fold")}
+    granted: list[Payload] = [_lapsed(each.claim, silent) for each in collisions]
+    granted.append(Claimed(paths=asked, **fields))
+    _check_room(state, granted)
+    return granted
+
+
+def standing(state: ClaimsState, command: ClaimFiles) -> Claim | None:
+    """The live claim that already says all that is asked for. Another wording of the reason changes nothing."""
+    asked = set(map(paths.canonical_pattern, command.paths))
+    for claim in state.live.values():
+        same = claim.holder == command.holder and claim.worktree == command.worktree and claim.mode == command.mode
+        if same and claim.ttl == command.ttl and claim.task == command.task and asked.issubset(claim.paths):
+            return claim
+    return None
+
+
+def in_the_way(state: ClaimsState, command: ClaimFiles) -> list[Collision]:
+    """The claims of others that exclude what is asked for, silent or not; each once."""
+    asked = [paths.compiled(paths.canonical_pattern(path), fold=command.fold) for path in command.paths]
+    plain = {pattern.literal: [pattern] for pattern in asked if pattern.literal is not None}
+    globs = [pattern for pattern in asked if pattern.literal is None]
+    found = []
+    for claim in state.live.values():
+        if claim.holder == command.holder or not _excludes(claim, command):
+            continue
+        meetings = (
+            Collision(claim=claim, path=held.text, asked=rival.text, witness=witness)
+            for held in _compiled(claim, command.fold)
+            # A plain path finds its equal at one look; only patterns have to be compared.
+            for rival in (asked if held.literal is None else plain.get(held.literal, globs))
+            if (witness := paths.meet(held, rival)) is not None
+        )
+        if (first := next(meetings, None)) is not None:
+            found.append(first)
+    return found
+
+
+def who_holds(state: ClaimsState, path: str, *, worktree: str | None = None, fold: bool = False) -> list[Claim]:
+    """The live claims on one path, as seen from a worktree (None: from all of them)."""
+    name = paths.exactly(paths.canonical(path), fold=fold)
+    return [
+        claim
+        for claim in state.live.values()
+        if _same_place(claim.worktree, worktree) and any(paths.meet(name, held) for held in _compiled(claim, fold))
+    ]
+
+
+def _excludes(claim: Claim, command: ClaimFiles) -> bool:
+    return "exclusive" in (claim.mode, command.mode) and _same_place(claim.worktree, command.worktree)
+
+
+def _same_place(one: str | None, other: str | None) -> bool:
+    return one is None or other is None or one == other
+
+
+def _compiled(claim: Claim, fold: bool) -> Iterator[paths.Pattern]:  # noqa: FBT001
+    return (paths.compiled(path, fold=fold) for path in claim.paths)
+
+
+def _is_silent(claim: Claim, silent: Mapping[str, float]) -> bool:
+    return silent.get(claim.id, 0) > claim.ttl
+
+
+def _lapsed(claim: Claim, silent: Mapping[str, float] | None) -> Lapsed:
+    return Lapsed(
+        id=claim.id,
+        holder=claim.holder,
+        paths=claim.paths,
+        ttl=claim.ttl,
+        reason="replaced" if silent is None else "silent",
+        silent_for=None if silent is None else silent[claim.id],
+    )
+
+
+def _held(collisions: list[Collision]) -> Held:
+    first = collisions[0]
+    claim, holder = first.claim, name_of(first.claim.holder)
+    what = first.asked
+    if first.asked != first.path:
+        what += f" overlaps {first.path} (both mean {first.witness}), which"
+    others = f", and {len(collisions) - 1} more claims are in the way" if len(collisions) > 1 else ""
+    return Held(
+        "file_held",
+        f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}){others}.",
+        f"Ask {holder} for it (`moot send {holder} …`), wait for its release, or take another file.",
+        held=[_told(collision) for collision in collisions[:SHOWN_LIMIT]],
+        count=len(collisions),
+    )
+
+
+def _told(collision: Collision) -> dict[str, Any]:
+    claim = collision.claim
+    return {
+        "asked": collision.asked,
+        "path": collision.path,
+        "witness": collision.witness,
+        "claim": claim.id,
+        "holder": claim.holder,
+        "mode": claim.mode,
+        "token": claim.token,
+        "task": claim.task,
+        "worktree": claim.worktree,
+        "reason": claim.reason,
+    }
+
+
+def _checked_paths(command: ClaimFiles) -> tuple[str, ...]:
+    if command.mode not in MODES:
+        raise Usage("bad_mode", f"{command.mode!r} is no mode of a claim.", f"Use {' or '.join(MODES)}.")
+    if not 0 < command.ttl <= TTL_LIMIT:
+        raise Usage("bad_ttl", f"{command.ttl} s cannot be a claim's ttl.", f"Give more than 0, at most {TTL_LIMIT} s.")
+    _check_reason(command.reason)
+    if not command.paths:
+        raise Usage("no_path", "There is nothing to claim.", "Name a path: `moot claim src/api.py`.")
+    asked = tuple(dict.fromkeys(map(paths.canonical_pattern, command.paths[: PATH_LIMIT + 1])))
+    if len(command.paths) > PATH_LIMIT or _count_globs(asked) > GLOB_LIMIT:
+        raise Refused(
+            "too_many_paths",
+            f"A claim has at most {PATH_LIMIT} paths, and {GLOB_LIMIT} patterns among them.",
+            "Claim a directory (`src/api/`) instead of its files, or make several claims.",
+            limit=PATH_LIMIT,
+        )
+    return asked
+
+
+def _count_globs(patterns: Iterable[str]) -> int:
+    return sum(paths.is_glob(text) and paths.compiled(text).literal is None for text in patterns)
+
+
+def _check_reason(reason: str) -> None:
+    if len(reason) > REASON_LIMIT:
+        raise Refused("reason_too_long", "The reason is too long.", f"Say it in {REASON_LIMIT} characters.")
+
+
+def _check_room(state: ClaimsState, granted: Iterable[Payload]) -> None:
+    for payload in granted:
+        state = evolve(state, payload, position=0, by="")
+    live = [path for claim in state.live.values() for path in claim.paths]
+    for count, limit, what in (
+        (len(state.live), CLAIM_LIMIT, "claims"),
+        (len(live), LIVE_PATH_LIMIT, "claimed paths"),
+        (_count_globs(live), LIVE_GLOB_LIMIT, "claimed patterns"),
+    ):
+        if count > limit:
+            raise Refused(
+                "too_many_claims",
+                f"There would be {count} live {what}; {limit} are possible.",
+                "Release what is no longer needed, or claim directories instead of files.",
+                limit=limit,
+            )
+
+
+# Releasing
+
+
+def _release(state: ClaimsState, command: ReleaseFiles) -> list[Payload]:
+    if not command.ids and not command.paths:
+        raise Usage("no_path", "There is nothing to release.", "Name a path or a claim; `moot claims` lists them.")
+    if command.force and not command.reason.strip():
+        raise Refused("reason_missing", "To release by force takes a reason.", "Say why: `--reason '…'`.")
+    _check_reason(command.reason)
+    going: dict[str, set[str]] = {}
+    for name in command.ids:
+        claim = state.live.get(name)
+        if claim is None:
+            raise Unknown("unknown_claim", f"There is no live claim {name}.", "`moot claims` lists them.", claim=name)
+        if not _may_release(claim, command):
+            raise _not_holder(claim, f"The claim {name}")
+        going[name] = set(claim.paths)
+    mine = [claim for claim in state.live.values() if _may_release(claim, command)]
+    for path in map(paths.canonical_pattern, command.paths):
+        named = paths.compiled(path, fold=command.fold)
+        held = [(claim.id, own.text) for claim in mine for own in _compiled(claim, command.fold) if _same(named, own)]
+        if not held:
+            raise _not_claimed(state, command, named)
+        for name, own in held:
+            going.setdefault(name, set()).add(own)
+    return [_released(state.live[name], command, gone) for name, gone in going.items()]
+
+
+def _may_release(claim: Claim, command: ReleaseFiles) -> bool:
+    return command.force or claim.holder == command.holder
+
+
+def _same(one: paths.Pattern, other: paths.Pattern) -> bool:
+    return one.literal == other.literal and one.segments == other.segments
+
+
+def _released(claim: Claim, command: ReleaseFiles | ReleaseAll, gone: set[str] | None = None) -> Released:
+    return Released(
+        id=claim.id,
+        holder=claim.holder,
+        paths=tuple(path for path in claim.paths if gone is None or path in gone),
+        left=tuple(path for path in claim.paths if gone is not None and path not in gone),
+        forced=claim.holder != command.holder,
+        reason=command.reason,
+    )
+
+
+def _not_holder(claim: Claim, what: str) -> Refused:
+    holder = name_of(claim.holder)
+    return Refused(
+        "not_holder",
+        f"{what} is held by {claim.holder} since position {claim.token}.",
+        f"Ask {holder} to release it (`moot send {holder} …`), or a person to use force.",
+        claim=claim.id,
+        holder=claim.holder,
+        token=claim.token,
+    )
+
+
+def _not_claimed(state: ClaimsState, command: ReleaseFiles, named: paths.Pattern) -> MootError:
+    """Why a path cannot be released: it is part of a wider claim, another's, or nobody's."""
+    near = [
+        (claim, held.text)
+        for claim in state.live.values()
+        for held in _compiled(claim, command.fold)
+        if paths.meet(named, held) is not None
+    ]
+    for claim, path in near:
+        if claim.holder == command.holder:
+            return Refused(
+                "part_of_claim",
+                f"{named.text} is no path of a claim by itself; {path} of {claim.id} is.",
+                f"Release {path}, and claim anew what is still needed of it.",
+                claim=claim.id,
+                path=path,
+            )
+    if near:
+        return _not_holder(near[0][0], named.text)
+    return Unknown("not_claimed", f"Nobody holds {named.text}.", "`moot claims` lists what is held.", path=named.text)

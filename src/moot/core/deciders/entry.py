@@ -1,0 +1,144 @@
+"""What somebody wrote into a protocol's file and could not be taken: held with its bytes, never dropped.
+
+What always holds:
+- The original bytes are in the log (an entry), or in quarantine under their digest (a whole file).
+- A held entry has no effect on any task or mailbox until it is resubmitted, and then exactly once.
+"""
+
+from __future__ import annotations
+
+from moot.core.deciders.payload import Payload
+from moot.core.errors import Refused, Unknown
+from moot.core.record import Record, unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def stream(entry: str) -> str:
+    return f"entry/{entry}"
+
+
+class EntryHeld(Payload):
+    type = "entry:held"
+    path: str
+    mirror: str
+    raw: str
+    code: str
+    reason: str
+    defects: tuple[dict[str, Any], ...] = ()
+    task: str | None = None
+
+
+class FileQuarantined(Payload):
+    type = "file:quarantined"
+    path: str
+    mirror: str
+    sha256: str
+    size: int
+    reason: str
+
+
+class EntryResubmitted(Payload):
+    type = "entry:resubmitted"
+    message: str
+
+
+class EntryDropped(Payload):
+    type = "entry:dropped"
+    reason: str
+
+
+EVENTS: dict[str, type[Payload]] = {
+    cls.type: cls for cls in (EntryHeld, FileQuarantined, EntryResubmitted, EntryDropped)
+}
+
+
+class Entry(Record):
+    id: str
+    status: str = ""  # empty (none), held, resubmitted, dropped
+    kind: str = "entry"  # or file
+    path: str = ""
+    mirror: str = ""
+    raw: str | None = None
+    sha256: str | None = None
+    code: str = ""
+    reason: str = ""
+    defects: tuple[dict[str, Any], ...] = ()
+    task: str | None = None
+    message: str | None = None
+    at: str = ""
+
+
+class HoldEntry(Record):
+    path: str
+    mirror: str
+    raw: str
+    code: str
+    reason: str
+    defects: tuple[dict[str, Any], ...] = ()
+    task: str | None = None
+
+
+class QuarantineFile(Record):
+    path: str
+    mirror: str
+    sha256: str
+    size: int
+    reason: str
+
+
+class Resubmit(Record):
+    message: str
+
+
+class Drop(Record):
+    reason: str
+
+
+def decide(state: Entry, command: HoldEntry | QuarantineFile | Resubmit | Drop) -> list[Payload]:
+    match command:
+        case HoldEntry():
+            return [EntryHeld(**command.__dict__)]
+        case QuarantineFile():
+            return [FileQuarantined(**command.__dict__)]
+        case Resubmit():
+            _check_held(state)
+            if state.kind == "file":
+                raise Refused(
+                    "whole_file",
+                    f"{state.id} is a whole file that could not be read.",
+                    "Read its bytes (`moot held show`), send what belongs sent, then `moot held drop` it.",
+                    entry=state.id,
+                )
+            return [EntryResubmitted(message=command.message)]
+        case Drop():
+            _check_held(state)
+            if not command.reason.strip():
+                raise Refused("reason_missing", "To drop a held entry takes a reason.", "Say why: `--reason '…'`.")
+            return [EntryDropped(reason=command.reason)]
+        case _:
+            unreachable(command)
+
+
+def _check_held(state: Entry) -> None:
+    if not state.status:
+        raise Unknown("unknown_entry", f"Nothing is held under {state.id}.", "`moot held` lists what is.")
+    if state.status != "held":
+        raise Refused("entry_closed", f"{state.id} was {state.status} already.", "There is nothing left to do with it.")
+
+
+def evolve(state: Entry, event: Payload, *, at: str) -> Entry:
+    match event:
+        case EntryHeld():
+            return Entry(id=state.id, status="held", at=at, **event.__dict__)
+        case FileQuarantined():
+            fields = {k: v for k, v in event.__dict__.items() if k != "size"}
+            return Entry(id=state.id, status="held", kind="file", code="unparsable", at=at, **fields)
+        case EntryResubmitted():
+            return state.replace(status="resubmitted", message=event.message)
+        case EntryDropped():
+            return state.replace(status="dropped")
+        case _:
+            raise TypeError(f"not an event of an entry: {event!r}")

@@ -1,0 +1,56 @@
+"""What waits for what. All edges live in the one stream `graph`, or two machines could close a cycle together.
+
+What always holds:
+- No task waits for itself, directly or through others. A cycle is refused when it is written, and shown.
+
+State is a slice: the edges that can be reached from the tasks a command speaks of.
+"""
+
+from __future__ import annotations
+
+from moot.core.deciders.payload import Payload
+from moot.core.errors import Refused
+from moot.core.graph import find_path
+from moot.core.record import Record
+
+STREAM = "graph"
+
+
+class Linked(Payload):
+    type = "graph:linked"
+    task: str
+    needs: tuple[str, ...]
+
+
+EVENTS: dict[str, type[Payload]] = {Linked.type: Linked}
+
+
+class Graph(Record):
+    needs: dict[str, frozenset[str]] = {}  # noqa: RUF012
+
+
+class Link(Record):
+    task: str
+    needs: tuple[str, ...]
+
+
+def decide(graph: Graph, command: Link) -> list[Payload]:
+    known = graph.needs.get(command.task, frozenset())
+    new = tuple(n for n in dict.fromkeys(command.needs) if n not in known)
+    for need in new:
+        path = find_path(graph.needs, need, command.task)
+        if path is not None:
+            circle = " → ".join((command.task, *path))
+            raise Refused(
+                "cycle",
+                f"{command.task} cannot wait for {need}: they would wait for each other ({circle}).",
+                "Leave out one of these dependencies, or split a task in two.",
+                cycle=[command.task, *path],
+            )
+    return [Linked(task=command.task, needs=new)] if new else []
+
+
+def evolve(graph: Graph, event: Payload) -> Graph:
+    if isinstance(event, Linked):
+        return Graph(needs={**graph.needs, event.task: graph.needs.get(event.task, frozenset()) | set(event.needs)})
+    raise TypeError(f"not an event of the graph: {event!r}")

@@ -1,0 +1,245 @@
+"""Mailboxes: what became of each message at one recipient.
+
+What always holds:
+- The chain is stored, offered, then acked, answered, expired or dead; nothing moves back.
+- Offered means that it was shown: it is recorded after the output went out, and never before.
+- A note is settled once offered. What wants an ack or an answer is shown to each new incarnation until settled.
+- A role's mailbox has many readers and one taker: the first acknowledgement takes the message.
+- Clearing hides a message from the protocol's file and changes nothing else; hidden and unread stays unread.
+- The time of the last read never moves backwards.
+
+A mailbox is an agent's name or `@role`. State is a slice: the entries that a command speaks of.
+"""
+
+from __future__ import annotations
+
+from moot.core.deciders.payload import Payload
+from moot.core.errors import Held, Refused, Unknown
+from moot.core.principal import name_of, same_agent
+from moot.core.record import Record, unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Offered(Payload):
+    type = "message:offered"
+    ids: tuple[str, ...]
+    to: str
+
+
+class Acked(Payload):
+    type = "message:acked"
+    ids: tuple[str, ...]
+    who: str
+    read_at: str
+
+
+class Answered(Payload):
+    type = "message:answered"
+    id: str
+    reply: str
+    who: str
+
+
+class Expired(Payload):
+    type = "message:expired"
+    ids: tuple[str, ...]
+
+
+class Died(Payload):
+    type = "message:dead"
+    ids: tuple[str, ...]
+    reason: str
+
+
+class Cleared(Payload):
+    type = "mailbox:cleared"
+    ids: tuple[str, ...]
+    reason: str  # completed, reset, emptied (by a file's writer), asked
+    read_at: str | None = None
+
+
+class Restored(Payload):
+    type = "mailbox:restored"
+    ids: tuple[str, ...]
+
+
+EVENTS: dict[str, type[Payload]] = {
+    cls.type: cls for cls in (Offered, Acked, Answered, Expired, Died, Cleared, Restored)
+}
+
+
+class Entry(Record):
+    """One message at one recipient."""
+
+    id: str
+    wants: str = "nothing"
+    seen: tuple[str, ...] = ()  # the principals it was shown to
+    taker: str | None = None
+    reply: str | None = None
+    ended: str | None = None  # acked, answered, expired, dead
+    hidden: str | None = None  # why it was cleared from the file
+
+    @property
+    def settled(self) -> bool:
+        return self.ended is not None or (self.wants == "nothing" and bool(self.seen))
+
+    @property
+    def stage(self) -> str:
+        return self.ended or ("offered" if self.seen else "stored")
+
+
+class Mailbox(Record):
+    name: str
+    entries: dict[str, Entry] = {}  # noqa: RUF012
+    last_read: str | None = None
+
+    @property
+    def shared(self) -> bool:
+        return self.name.startswith("@")
+
+
+class Offer(Record):
+    ids: tuple[str, ...]
+    to: str
+
+
+class Ack(Record):
+    ids: tuple[str, ...]
+    who: str
+    at: str
+
+
+class Answer(Record):
+    id: str
+    reply: str
+    who: str
+
+
+class Expire(Record):
+    ids: tuple[str, ...]
+
+
+class Bury(Record):
+    ids: tuple[str, ...]
+    reason: str
+
+
+class Clear(Record):
+    ids: tuple[str, ...]
+    reason: str
+    at: str | None = None  # moves the time of the last read, where the clear stands for one
+
+
+class Restore(Record):
+    ids: tuple[str, ...]
+
+
+def decide(box: Mailbox, command: Offer | Ack | Answer | Expire | Bury | Clear | Restore) -> list[Payload]:
+    match command:
+        case Offer():
+            new = tuple(i for i in command.ids if _open(box, i) and command.to not in box.entries[i].seen)
+            return [Offered(ids=new, to=command.to)] if new else []
+        case Ack():
+            return _ack(box, command)
+        case Answer():
+            entry = _own(box, command.id)
+            _check_taker(box, entry, command.who)
+            if entry.ended in ("expired", "dead", "answered"):
+                return []  # the reply itself is stored; there is nothing left to settle
+            return [Answered(id=command.id, reply=command.reply, who=command.who)]
+        case Expire():
+            ids = tuple(i for i in command.ids if _open(box, i))
+            return [Expired(ids=ids)] if ids else []
+        case Bury():
+            ids = tuple(i for i in command.ids if _open(box, i))
+            return [Died(ids=ids, reason=command.reason)] if ids else []
+        case Clear():
+            ids = tuple(i for i in command.ids if i in box.entries and box.entries[i].hidden is None)
+            return [Cleared(ids=ids, reason=command.reason, read_at=_later(box, command.at))] if ids else []
+        case Restore():
+            ids = tuple(i for i in command.ids if i in box.entries and box.entries[i].hidden is not None)
+            return [Restored(ids=ids)] if ids else []
+        case _:
+            unreachable(command)
+
+
+def _open(box: Mailbox, message: str) -> bool:
+    return message in box.entries and not box.entries[message].settled
+
+
+def _ack(box: Mailbox, command: Ack) -> list[Payload]:
+    new = []
+    for message in command.ids:
+        entry = _own(box, message)
+        _check_taker(box, entry, command.who)
+        if entry.ended in ("expired", "dead"):
+            raise Refused(
+                "message_ended",
+                f"{message} is {entry.ended}.",
+                "Send a new message if it still matters.",
+                message=message,
+            )
+        if entry.ended is None:
+            new.append(message)
+    return [Acked(ids=tuple(new), who=command.who, read_at=_later(box, command.at) or command.at)] if new else []
+
+
+def _own(box: Mailbox, message: str) -> Entry:
+    if message not in box.entries:
+        raise Unknown(
+            "not_in_mailbox",
+            f"{message} is not in the mailbox of {box.name}.",
+            "`moot inbox` lists what is.",
+            message=message,
+            mailbox=box.name,
+        )
+    return box.entries[message]
+
+
+def _check_taker(box: Mailbox, entry: Entry, who: str) -> None:
+    if box.shared and entry.taker is not None and not same_agent(entry.taker, who):
+        raise Held(
+            "message_taken",
+            f"{entry.id} was taken by {name_of(entry.taker)}.",
+            f"Leave it to {name_of(entry.taker)}, or ask: `moot send {name_of(entry.taker)} …`.",
+            message=entry.id,
+            taker=entry.taker,
+        )
+
+
+def _later(box: Mailbox, at: str | None) -> str | None:
+    """`at`, but never before the last read. Times of one form compare as text."""
+    if at is None or box.last_read is None:
+        return at
+    return max(at, box.last_read)
+
+
+def evolve(box: Mailbox, event: Payload) -> Mailbox:
+    def with_entries(ids: tuple[str, ...], **changes: Any) -> Mailbox:
+        changed = {i: box.entries[i].replace(**changes) for i in ids if i in box.entries}
+        return box.replace(entries={**box.entries, **changed})
+
+    match event:
+        case Offered():
+            changed = {
+                i: box.entries[i].replace(seen=(*box.entries[i].seen, event.to)) for i in event.ids if i in box.entries
+            }
+            return box.replace(entries={**box.entries, **changed})
+        case Acked():
+            return with_entries(event.ids, ended="acked", taker=event.who).replace(last_read=event.read_at)
+        case Answered():
+            return with_entries((event.id,), ended="answered", taker=event.who, reply=event.reply)
+        case Expired():
+            return with_entries(event.ids, ended="expired")
+        case Died():
+            return with_entries(event.ids, ended="dead")
+        case Cleared():
+            box = with_entries(event.ids, hidden=event.reason)
+            return box.replace(last_read=event.read_at) if event.read_at else box
+        case Restored():
+            return with_entries(event.ids, hidden=None)
+        case _:
+            raise TypeError(f"not an event of a mailbox: {event!r}")

@@ -1,0 +1,121 @@
+"""Messages: what was said, to whom, and what it wants.
+
+What always holds:
+- A message is stored for every recipient in one event, or for none.
+- Its audience is resolved before it is sent: `to` names mailboxes that exist.
+- Nothing is cut: what is over the limit is refused with the size and the limit.
+- What becomes of it belongs to the recipients (`moot.core.deciders.mailbox`), so that they never wait for each other.
+
+    wants     `nothing` (a note: settled once shown), `ack`, `answer`
+"""
+
+from __future__ import annotations
+
+from moot.core.deciders.payload import Payload
+from moot.core.errors import Refused
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+WANTS = {"note": "nothing", "request": "answer", "reply": "nothing"}
+RECIPIENT_LIMIT = 1000
+
+
+def stream(message: str) -> str:
+    return f"message/{message}"
+
+
+class Sent(Payload):
+    type = "message:sent"
+    kind: str
+    sender: str
+    to: tuple[str, ...]
+    wants: str
+    text: str = ""
+    data: dict[str, Any] | None = None
+    reply_to: str | None = None
+    task: str | None = None
+    attempt: int | None = None
+    within: float | None = None
+    expires: float | None = None
+    role: str | None = None
+    source: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+EVENTS: dict[str, type[Payload]] = {Sent.type: Sent}
+
+
+class Message(Record):
+    """A message as it stands in the log."""
+
+    id: str
+    position: int = 0
+    thread: str = ""
+    kind: str = ""
+    sender: str = ""
+    to: tuple[str, ...] = ()
+    wants: str = "nothing"
+    text: str = ""
+    data: dict[str, Any] | None = None
+    reply_to: str | None = None
+    task: str | None = None
+    attempt: int | None = None
+    within: float | None = None
+    expires: float | None = None
+    role: str | None = None
+    source: str | None = None
+    flags: tuple[str, ...] = ()
+    at: str = ""
+
+    @property
+    def exists(self) -> bool:
+        return self.position > 0
+
+
+class SendMessage(Record):
+    kind: str
+    sender: str
+    to: tuple[str, ...]
+    wants: str
+    size: int
+    limit: int
+    text: str = ""
+    data: dict[str, Any] | None = None
+    reply_to: str | None = None
+    task: str | None = None
+    attempt: int | None = None
+    within: float | None = None
+    expires: float | None = None
+    role: str | None = None
+    source: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+def decide(state: Message, command: SendMessage) -> list[Payload]:
+    if state.exists:
+        raise Refused("message_exists", f"The message id {state.id} is taken.", "Leave the id out.", message=state.id)
+    if not command.to:
+        raise Refused("no_recipient", "There is nobody to send this to.", "Name an agent, @role or @all.")
+    if len(command.to) > RECIPIENT_LIMIT:
+        raise Refused("too_many_recipients", f"{len(command.to)} recipients are too many.", f"{RECIPIENT_LIMIT} at most.")
+    if not command.text.strip() and not command.data:
+        raise Refused("empty_message", "The message is empty.", "Give it a text or --data.")
+    if command.size > command.limit:
+        raise Refused(
+            "message_too_large",
+            f"The message has {command.size} bytes; the limit is {command.limit}.",
+            "Put the long part into a file and name its path, or raise messages.limit in moot.toml.",
+            size=command.size,
+            limit=command.limit,
+        )
+    fields = {k: v for k, v in command.__dict__.items() if k not in ("size", "limit")}
+    return [Sent(**fields)]
+
+
+def evolve(state: Message, event: Payload, *, position: int, at: str, thread: str | None) -> Message:
+    if isinstance(event, Sent):
+        return Message(id=state.id, position=position, thread=thread or state.id, at=at, **event.__dict__)
+    raise TypeError(f"not an event of a message: {event!r}")

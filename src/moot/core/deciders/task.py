@@ -1,0 +1,485 @@
+"""Tasks.
+
+What always holds:
+- A task is in exactly one state of its lifecycle and gets into another only over an edge of it.
+- It has at most one holder. The fencing token is the position of the grant; whoever acts as the holder shows
+  that token, or is the very incarnation that took it.
+- Nobody approves or rejects what they submitted themselves.
+- A blocked task (one that waits for another) cannot be claimed. Release and block are events of the task.
+- A holding ends by an event and never by a clock: silence is judged outside and comes in as a number.
+- When the attempts are used up, a task does not circle on: it goes to the lifecycle's `exhausted` state, or
+  the way back is refused until a person overrides.
+
+The edges are data: see `moot.core.lifecycle`.
+"""
+
+from __future__ import annotations
+
+from moot.core.deciders.payload import Payload
+from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.principal import name_of, same_agent
+from moot.core.record import Record, unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from moot.core.lifecycle import Edge, Lifecycle
+    from moot.core.principal import Actor
+
+PRIORITIES = ("high", "medium", "low")
+
+TYPES = {
+    "claim": "task:started",
+    "release": "task:released",
+    "submit": "task:submitted",
+    "approve": "task:approved",
+    "reject": "task:rejected",
+    "reopen": "task:reopened",
+    "complete": "task:completed",
+    "fail": "task:failed",
+    "cancel": "task:cancelled",
+    "lapse": "task:lapsed",
+}
+
+
+def stream(task: str) -> str:
+    return f"task/{task}"
+
+
+# --- what happened -----------------------------------------------------------------------------------------
+
+
+class Added(Payload):
+    type = "task:added"
+    title: str
+    state: str
+    phase: str
+    lifecycle: str
+    creator: str
+    body: str = ""
+    priority: str = "medium"
+    review: bool = True
+    ttl: float = 0.0
+    needs: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}  # noqa: RUF012 (a record's default is never changed)
+
+
+class Moved(Payload):
+    """Every edge that was taken. The event's type follows from the verb (see TYPES)."""
+
+    verb: str
+    source: str
+    target: str
+    phase: str
+    attempt: int
+    holder: str | None = None
+    author: str | None = None
+    role: str | None = None
+    reason: str | None = None
+    report: str | None = None
+    silent_for: float | None = None
+    ttl: float | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> str:  # type: ignore[override]
+        return TYPES[self.verb]
+
+
+class Flagged(Payload):
+    type = "task:flagged"
+    reason: str
+    silent_for: float | None = None
+    ttl: float | None = None
+
+
+class Blocked(Payload):
+    type = "task:blocked"
+    on: tuple[str, ...]
+
+
+class Readied(Payload):
+    """What it waited for is done. `waits` is what is still missing: nothing, and the task can be claimed."""
+
+    type = "task:readied"
+    done: str
+    waits: tuple[str, ...] = ()
+
+
+class Amended(Payload):
+    """A later report for the attempt that is in review."""
+
+    type = "task:amended"
+    report: str
+
+
+class Described(Payload):
+    """Fields that a pack keeps on the task, set or changed."""
+
+    type = "task:described"
+    extra: dict[str, Any]
+
+
+EVENTS: dict[str, type[Payload]] = {
+    **{cls.type: cls for cls in (Added, Flagged, Blocked, Readied, Amended, Described)},
+    **dict.fromkeys(TYPES.values(), Moved),
+}
+
+
+# --- what is --------------------------------------------------------------------------------------------------
+
+
+class Step(Record):
+    """One edge that was taken, as the task remembers it."""
+
+    verb: str
+    target: str
+    attempt: int
+    by: str
+    at: str
+    reason: str | None = None
+
+
+class Task(Record):
+    id: str
+    title: str = ""
+    state: str = ""  # empty: no such task yet
+    phase: str = ""
+    lifecycle: str = "core"
+    creator: str = ""
+    body: str = ""
+    priority: str = "medium"
+    review: bool = True
+    ttl: float = 0.0
+    attempt: int = 1
+    needs: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    holder: str | None = None
+    token: int = 0
+    author: str | None = None
+    report: str | None = None
+    flagged: str | None = None
+    since: str = ""
+    last_by: str = ""
+    setbacks: tuple[Step, ...] = ()  # every step that carried a reason, oldest first
+    extra: dict[str, Any] = {}  # noqa: RUF012
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.state)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Task:
+        task = super().of(data)
+        return task.replace(setbacks=tuple(Step.of(step) for step in data.get("setbacks", ())))
+
+
+# --- what is wanted -------------------------------------------------------------------------------------------
+
+
+class AddTask(Record):
+    title: str
+    creator: str
+    body: str = ""
+    priority: str = "medium"
+    review: bool = True
+    ttl: float = 0.0
+    needs: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}  # noqa: RUF012
+
+
+class MoveTask(Record):
+    verb: str
+    actor: Actor
+    reason: str | None = None
+    token: int | None = None
+    report: str | None = None
+    judged: str | None = None  # the report that a verdict is about
+    override: bool = False
+    flags: tuple[str, ...] = ()
+
+
+class LapseTask(Record):
+    """The holder was silent for longer than it may be, or was replaced by a newer incarnation."""
+
+    silent_for: float
+    ttl: float
+    reason: str
+
+
+class BlockTask(Record):
+    on: tuple[str, ...]
+
+
+class ReadyTask(Record):
+    done: str
+
+
+class AmendTask(Record):
+    report: str
+
+
+class DescribeTask(Record):
+    extra: dict[str, Any]
+
+
+Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | AmendTask | DescribeTask
+
+
+def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
+    if isinstance(command, AddTask):
+        return _add(life, task, command)
+    if not task.exists:
+        raise Unknown("unknown_task", f"There is no task {task.id}.", "`moot board` lists the tasks.", task=task.id)
+    match command:
+        case MoveTask():
+            return _move(life, task, command)
+        case LapseTask():
+            return _lapse(life, task, command)
+        case BlockTask():
+            on = tuple(t for t in command.on if t not in task.waits)
+            return [Blocked(on=on)] if on and task.phase == "open" else []
+        case ReadyTask():
+            if command.done not in task.waits:
+                return []
+            return [Readied(done=command.done, waits=tuple(t for t in task.waits if t != command.done))]
+        case AmendTask():
+            return [Amended(report=command.report)] if task.phase == "review" else []
+        case DescribeTask():
+            news = {k: v for k, v in command.extra.items() if task.extra.get(k) != v}
+            return [Described(extra=news)] if news else []
+        case _:
+            unreachable(command)
+
+
+def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
+    if task.exists:
+        raise Refused(
+            "task_exists",
+            f"The id {task.id} is taken by the task “{task.title}”.",
+            "Leave the id out to get the next free one, or choose another.",
+            task=task.id,
+            title=task.title,
+        )
+    if not command.title.strip():
+        raise Refused("no_title", "A task needs a title.", "Give it one: `moot task add 'Write the parser'`.")
+    if command.priority not in PRIORITIES:
+        raise Refused("bad_priority", f"{command.priority!r} is no priority.", f"Use one of {', '.join(PRIORITIES)}.")
+    initial = life.initial
+    return [Added(state=initial, phase=life.phase(initial), lifecycle=life.name, **command.__dict__)]
+
+
+def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
+    edge = life.edge(command.verb, task.state)
+    if edge is None:
+        raise _no_edge(life, task, command)
+    role = _permitted(life, task, edge, command)
+    _needs(task, edge, command)
+    if edge.takes and task.waits:
+        raise Refused(
+            "task_blocked",
+            f"{task.id} waits for {', '.join(task.waits)}.",
+            "`moot ready` lists what can be started now.",
+            task=task.id,
+            waits=list(task.waits),
+        )
+    target, attempt = edge.target, task.attempt + edge.attempt
+    if edge.attempt and attempt > life.attempts and not (command.override and command.actor.person):
+        if edge.verb == "reopen" or life.exhausted is None:
+            raise _exhausted(life, task, command)
+        target, attempt = life.exhausted, task.attempt
+    principal = command.actor.principal
+    return [
+        Moved(
+            verb=edge.verb,
+            source=task.state,
+            target=target,
+            phase=life.phase(target),
+            attempt=attempt,
+            holder=principal if edge.takes else None,
+            author=principal if life.phase(target) == "review" else None,
+            role=role,
+            reason=(command.reason or "").strip() or None,
+            report=command.report,
+            flags=command.flags,
+        )
+    ]
+
+
+def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> str | None:
+    """The role in which the actor may take the edge (None: as itself); raises if it may not."""
+    actor = command.actor
+    if "holder" in edge.who and task.holder is not None:
+        if actor.principal == task.holder and command.token in (None, task.token):
+            return None
+        if "person" not in edge.who or not actor.person:
+            raise _not_holder(task, command)
+    if "person" in edge.who and actor.person:
+        return "person"
+    for role in actor.roles:
+        if role in edge.who:
+            return role
+    if "reviewer" in edge.who:
+        if task.author is None or not same_agent(actor.principal, task.author):
+            return "reviewer"
+        raise Refused(
+            "own_work",
+            f"{name_of(task.author)} submitted {task.id} and cannot {edge.verb} it.",
+            "Ask another agent or a person to review it.",
+            task=task.id,
+            author=task.author,
+        )
+    if "creator" in edge.who and same_agent(actor.principal, task.creator):
+        return "creator"
+    if "anyone" in edge.who:
+        return None
+    raise Refused(
+        "wrong_role",
+        f"{actor.name} may not {edge.verb} {task.id}: that is for {' or '.join(edge.who)}.",
+        f"Ask {' or '.join(edge.who)} to do it" + (f", or join with `--role {edge.who[0]}`." if actor.roles else "."),
+        task=task.id,
+        who=list(edge.who),
+        roles=list(actor.roles),
+        lifecycle=life.name,
+    )
+
+
+def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
+    if "reason" in edge.needs and not (command.reason or "").strip():
+        raise Refused(
+            "reason_missing",
+            f"To {edge.verb} {task.id} takes a reason.",
+            f"Say why: `moot task {edge.verb} {task.id} --reason '…'`.",
+            task=task.id,
+        )
+    if "report" in edge.needs and command.report is None:
+        raise Refused(
+            "report_missing",
+            f"{task.id} goes into review by its report and in no other way.",
+            "Send the report: `moot send --type completion_report --data @report.json`.",
+            task=task.id,
+        )
+    if command.judged is not None and command.judged != task.report:
+        raise Refused(
+            "report_outdated",
+            f"{task.id} has a newer report than {command.judged}: {task.report}.",
+            f"Read {task.report} and judge that one.",
+            task=task.id,
+            report=task.report,
+        )
+    if "unreviewed" in edge.needs and task.review:
+        raise Refused(
+            "needs_review",
+            f"{task.id} is reviewed before it is done.",
+            f"Hand it in: `moot task submit {task.id}`. A task added with --no-review can be completed at once.",
+            task=task.id,
+        )
+
+
+def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
+    if task.holder is None:
+        return []
+    if life.silence == "flag":
+        return [] if task.flagged else [Flagged(**command.__dict__)]
+    target, attempt = life.initial, task.attempt + 1
+    if attempt > life.attempts and life.exhausted is not None:
+        target, attempt = life.exhausted, task.attempt
+    return [
+        Moved(
+            verb="lapse", source=task.state, target=target, phase=life.phase(target), attempt=attempt, **command.__dict__
+        )
+    ]
+
+
+def _no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
+    details: dict[str, Any] = {"task": task.id, "state": task.state, "to": list(life.targets(task.state))}
+    if task.holder and command.verb == "claim":
+        yours = task.holder == command.actor.principal
+        return Held(
+            "task_held",
+            f"{task.id} is held by {'you' if yours else name_of(task.holder)} since position {task.token}.",
+            "Go on with it." if yours else f"Take another (`moot ready`), or ask: `moot send {name_of(task.holder)} …`.",
+            holder=task.holder,
+            token=task.token,
+            **details,
+        )
+    verbs = life.verbs(task.state)
+    who = f", since {name_of(task.last_by)} changed it" if task.last_by else ""
+    return Refused(
+        "no_such_move",
+        f"{task.id} is {task.state}{who}: from there it cannot be moved by `{command.verb}`.",
+        f"It can go to {', '.join(life.targets(task.state)) or 'nowhere'} (by {', '.join(verbs) or 'nothing'}).",
+        last_by=task.last_by,
+        **details,
+    )
+
+
+def _not_holder(task: Task, command: MoveTask) -> Held:
+    holder, actor = task.holder or "", command.actor
+    if actor.principal == holder:
+        said = f"the token {command.token} is not the current one ({task.token})"
+    elif same_agent(actor.principal, holder):
+        said = f"another incarnation of you holds it ({holder})"
+    else:
+        said = f"{name_of(holder)} holds it"
+    return Held(
+        "not_holder",
+        f"{actor.name} cannot {command.verb} {task.id}: {said}.",
+        f"Only the holder can. `moot task show {task.id}` tells the story; `moot send {name_of(holder)} …` asks.",
+        task=task.id,
+        holder=holder,
+        token=task.token,
+    )
+
+
+def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
+    return Refused(
+        "attempts_exhausted",
+        f"{task.id} had {task.attempt} of {life.attempts} attempts.",
+        f"A person can give it another: `moot task {command.verb} {task.id} --override --reason '…'` without MOOT_AGENT.",
+        task=task.id,
+        attempt=task.attempt,
+        limit=life.attempts,
+    )
+
+
+def evolve(task: Task, event: Payload, *, position: int, at: str, by: str) -> Task:
+    match event:
+        case Added():
+            fields = {k: v for k, v in event.__dict__.items()}
+            return Task(id=task.id, since=at, last_by=by, **fields)
+        case Moved():
+            step = Step(verb=event.verb, target=event.target, attempt=task.attempt, by=by, at=at, reason=event.reason)
+            fresh = event.attempt != task.attempt
+            return task.replace(
+                state=event.target,
+                phase=event.phase,
+                attempt=event.attempt,
+                holder=event.holder,
+                token=position if event.holder else task.token,
+                author=event.author or (None if fresh and event.phase == "open" else task.author),
+                report=event.report or (None if fresh else task.report),
+                flagged=None,
+                since=at,
+                last_by=by,
+                setbacks=(*task.setbacks, step) if event.reason else task.setbacks,
+            )
+        case Flagged():
+            return task.replace(flagged=event.reason)
+        case Blocked():
+            return task.replace(
+                waits=(*task.waits, *event.on),
+                needs=(*task.needs, *(t for t in event.on if t not in task.needs)),
+            )
+        case Readied():
+            return task.replace(waits=event.waits)
+        case Amended():
+            return task.replace(report=event.report)
+        case Described():
+            return task.replace(extra={**task.extra, **event.extra})
+        case _:
+            raise TypeError(f"not an event of a task: {event!r}")

@@ -1,0 +1,102 @@
+"""A lifecycle is a value: the states of a task, the edges between them, who may take each and what it needs.
+
+    phase     what a state means to everybody who does not know the lifecycle: open, working, review, done, stopped
+    who       `anyone`, `holder` (of the task), `reviewer` (anyone but its author), `creator`, `person`,
+              or the name of a role; one of those listed is enough
+    needs     `reason` (a non-blank one), `report` (only together with the report that makes it true),
+              `unreviewed` (only tasks that were added without review)
+    attempt   how much the edge adds to the attempt number
+    takes     whoever takes this edge becomes the holder; an edge that does not take ends the holding
+    silence   what becomes of a task whose holder is silent too long: `return`, `flag` or `reject`
+
+`CORE` is moot's own. A pack brings another one in its `pack.toml`.
+"""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+
+PHASES = ("open", "working", "review", "done", "stopped")
+
+
+class State(Record):
+    name: str
+    phase: str
+
+
+class Edge(Record):
+    verb: str
+    source: str
+    target: str
+    who: tuple[str, ...] = ("anyone",)
+    needs: tuple[str, ...] = ()
+    attempt: int = 0
+    takes: bool = False
+
+
+class Lifecycle(Record):
+    name: str
+    states: tuple[State, ...]
+    edges: tuple[Edge, ...]
+    silence: str = "return"
+    attempts: int = 3
+    exhausted: str | None = None  # where a task goes when its attempts are used up; None: going back is refused
+
+    @property
+    def initial(self) -> str:
+        return self.states[0].name
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(state.name for state in self.states)
+
+    def phase(self, state: str) -> str:
+        return next(s.phase for s in self.states if s.name == state)
+
+    def edge(self, verb: str, source: str) -> Edge | None:
+        return next((e for e in self.edges if e.verb == verb and e.source == source), None)
+
+    def between(self, source: str, target: str) -> Edge | None:
+        return next((e for e in self.edges if e.source == source and e.target == target), None)
+
+    def targets(self, source: str) -> tuple[str, ...]:
+        """The states that can follow `source`."""
+        return tuple(dict.fromkeys(e.target for e in self.edges if e.source == source))
+
+    def verbs(self, source: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(e.verb for e in self.edges if e.source == source))
+
+
+def _core() -> Lifecycle:
+    judge = ("reviewer", "person")
+    owner = ("person", "creator")
+    ended = ("done", "failed", "cancelled", "dead")
+    return Lifecycle(
+        name="core",
+        states=(
+            State("open", "open"),
+            State("working", "working"),
+            State("review", "review"),
+            State("done", "done"),
+            State("failed", "stopped"),
+            State("cancelled", "stopped"),
+            State("dead", "stopped"),
+        ),
+        edges=(
+            Edge("claim", "open", "working", takes=True),
+            Edge("release", "working", "open", ("holder", "person")),
+            Edge("submit", "working", "review", ("holder",)),
+            Edge("approve", "review", "done", judge),
+            Edge("reject", "review", "open", judge, ("reason",), attempt=1),
+            Edge("complete", "working", "done", ("holder",), ("unreviewed",)),
+            Edge("fail", "working", "failed", ("holder",), ("reason",)),
+            *(Edge("cancel", source, "cancelled", owner, ("reason",)) for source in ("open", "working", "review")),
+            *(Edge("reopen", source, "open", ("anyone",), ("reason",), attempt=1) for source in ended),
+        ),
+        silence="return",
+        attempts=3,
+        exhausted="dead",
+    )
+
+
+CORE = _core()

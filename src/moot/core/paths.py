@@ -1,0 +1,396 @@
+"""Paths of a repository, and patterns over them that can be compared: do these two share a path?
+
+    src/api.py       that path, and nothing below it should it be a directory
+    src/api/         the directory and all below, the same as src/api/**
+    ?  *             one character, any number of them, within a segment
+    [a-z] [!a-z]     one character of a class, or one outside of it (`^` is as good as `!`), never a slash
+    **               as a whole segment: any number of segments, also none (src/** holds src)
+
+There is no escape character, and a backslash is refused; a class of one says it: `[[]`, `[*]`, `[?]`. So the file
+`pages/[id].tsx` is claimed as `pages/[[]id].tsx`; `escape` writes that. Dots at the start of a name are like any other.
+
+Whether two patterns meet is decided exactly and without search. A star takes anything, so two sequences that both
+have one meet if their heads (up to the first star) and their tails (past the last) agree: between them, put what one
+needs and then what the other needs. A sequence without a star has a fixed length, and the parts of the other are
+placed along it, each at the first place where it fits. The same holds for the characters of a segment (`*`) and for
+the segments of a path (`**`). Both ways yield a path that both match: the witness.
+
+Characters are code points of the NFC form. With `fold`, characters that differ in case only are the same one.
+Nothing in here looks at a file system: symlinks and absolute paths are dealt with before.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, NoReturn
+
+    CharSet = tuple[bool, frozenset[str]]  # (negated, characters)
+    Atom = str | CharSet | None  # one character, one of a set, or a star
+    Segment = str | tuple[Atom, ...] | None  # a literal, a pattern, or a double star
+    Common = Callable[[Any, Any], Any]  # something that both match, or None
+
+PATH_LIMIT = 4096
+PATTERN_LIMIT = 1024
+SEGMENT_LIMIT = 64
+WILDCARD_LIMIT = 32
+CLASS_LIMIT = 1024
+
+_STAR = None
+_ANY_CHAR: CharSet = (True, frozenset())
+_ANY_NAME: Segment = (_STAR,)
+_NO_NAMES = (".", "..")
+_NO_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of a pair, line separators
+_FILLERS = "xyzabcdefghijklmnopqrstuvw0123456789"
+
+
+class Pattern(Record):
+    """A canonical pattern, ready to be compared with others that were read with the same `fold`."""
+
+    text: str
+    literal: str | None  # the one path that it matches, if it has no wildcard
+    head: str  # what its paths begin with; `src/` for src/**, though that holds src as well
+    tail: str  # what they end with
+    segments: tuple[Segment, ...]
+
+
+def canonical(path: str) -> str:
+    """The one way to write a path. Drops `.` and empty segments; refuses what is not inside the repository."""
+    segments = _segments(path)
+    if not segments:
+        raise Refused("path_malformed", f"{_shown(path)} names no file.", "Name a path below the repository's root.")
+    return "/".join(segments)
+
+
+def canonical_pattern(text: str) -> str:
+    """The one way to write a pattern, which is then known to be well formed and cheap to compare."""
+    segments = _segments(text)
+    if text.endswith("/"):
+        segments.append("**")
+    segments = [s for i, s in enumerate(segments) if s != "**" or i == 0 or segments[i - 1] != "**"]
+    if not segments:
+        raise Refused("path_malformed", f"{_shown(text)} names no file.", "Name a path; `**` is the whole repository.")
+    pattern = "/".join(segments)
+    if is_glob(pattern):
+        _check_size(pattern, segments)
+    return pattern
+
+
+def escape(path: str) -> str:
+    """The pattern that matches exactly this path."""
+    return "".join(f"[{char}]" if char in "*?[" else char for char in path) if is_glob(path) else path
+
+
+def is_glob(text: str) -> bool:
+    """Whether a pattern is written with wildcards or classes; without, it is a plain path."""
+    return "*" in text or "?" in text or "[" in text
+
+
+def matches(pattern: str, path: str, *, fold: bool = False) -> bool:
+    """Whether the path is among those that the pattern means."""
+    return meet(compiled(canonical_pattern(pattern), fold=fold), exactly(canonical(path), fold=fold)) is not None
+
+
+def overlap(a: str, b: str, *, fold: bool = False) -> str | None:
+    """A path that both patterns match, or None if there is no such path."""
+    return meet(compiled(canonical_pattern(a), fold=fold), compiled(canonical_pattern(b), fold=fold))
+
+
+def exactly(path: str, *, fold: bool = False) -> Pattern:
+    """A canonical path as a pattern; nothing in it is a wildcard."""
+    literal = _folded(path) if fold else path
+    return Pattern(text=path, literal=literal, head=literal, tail=literal, segments=())
+
+
+def compiled(text: str, *, fold: bool = False) -> Pattern:
+    """A canonical pattern, read. Who has many pairs to compare reads each pattern once."""
+    if not is_glob(text):
+        return exactly(text, fold=fold)
+    segments = tuple(_segment(segment, fold) for segment in text.split("/"))
+    literals = [segment for segment in segments if isinstance(segment, str)]
+    if len(literals) == len(segments):
+        literal = "/".join(literals)
+        return Pattern(text=text, literal=literal, head=literal, tail=literal, segments=())
+    head, tail = _head(segments), _head([s and s[::-1] for s in reversed(segments)])[::-1]
+    return Pattern(text=text, literal=None, head=head, tail=tail, segments=segments)
+
+
+def meet(a: Pattern, b: Pattern) -> str | None:
+    """A path that both match, or None."""
+    if a.literal is not None and b.literal is not None:
+        return _spelling(a) if a.literal == b.literal else None
+    if not a.head.startswith(b.head) and not b.head.startswith(a.head):
+        return None
+    if not a.tail.endswith(b.tail) and not b.tail.endswith(a.tail):
+        return None
+    found = _meet(_parts(a), _parts(b), _meet_segments, _ANY_NAME)
+    if found is None:
+        return None
+    return _spelling(a) or _spelling(b) or "/".join(found)
+
+
+# What two sequences have in common
+
+
+def _meet(a: Sequence[Any], b: Sequence[Any], common: Common, free: Any) -> list[Any] | None:
+    """Something that both sequences match, element by element, or None. `free` is the element that matches anything."""
+    one, other = _parted(a), _parted(b)
+    if len(one) > 1 and len(other) > 1:
+        head = _along(*_padded(one[0], other[0], free), common)
+        tail = _along(*_padded(one[-1][::-1], other[-1][::-1], free), common)
+        if head is None or tail is None:
+            return None
+        between = [common(element, free) for part in one[1:-1] + other[1:-1] for element in part]
+        return [*head, common(free, free), *between, *tail[::-1]]
+    if len(one) > 1:
+        return _place(one, b, common, free)
+    return _place(other, a, common, free) if len(other) > 1 else _along(a, b, common)
+
+
+def _parted(sequence: Sequence[Any]) -> list[list[Any]]:
+    """What stands before, between and after the stars; a single part if there are none."""
+    parts: list[list[Any]] = [[]]
+    for element in sequence:
+        if element is _STAR:
+            parts.append([])
+        else:
+            parts[-1].append(element)
+    return parts
+
+
+def _padded(a: list[Any], b: list[Any], free: Any) -> tuple[list[Any], list[Any]]:
+    return a + [free] * (len(b) - len(a)), b + [free] * (len(a) - len(b))
+
+
+def _along(a: Sequence[Any], b: Sequence[Any], common: Common) -> list[Any] | None:
+    """What two sequences without stars have in common."""
+    if len(a) != len(b):
+        return None
+    found = []
+    for one, other in zip(a, b, strict=True):
+        both = common(one, other)
+        if both is None:
+            return None
+        found.append(both)
+    return found
+
+
+def _place(parts: list[list[Any]], fixed: Sequence[Any], common: Common, free: Any) -> list[Any] | None:
+    """What parts with stars between them have in common with a sequence without: each goes where it first fits."""
+    head, *middle, tail = parts
+    at, end = len(head), len(fixed) - len(tail)
+    if at > end:
+        return None
+    found = _along(head, fixed[:at], common)
+    last = _along(tail, fixed[end:], common)
+    if found is None or last is None:
+        return None
+    for part in middle:
+        while (placed := _along(part, fixed[at : min(at + len(part), end)], common)) is None:
+            if at + len(part) >= end:
+                return None
+            found.append(common(fixed[at], free))
+            at += 1
+        found += placed
+        at += len(part)
+    return [*found, *(common(element, free) for element in fixed[at:end]), *last]
+
+
+def _meet_segments(a: str | tuple[Atom, ...], b: str | tuple[Atom, ...]) -> str | None:
+    """A name that both match. Names of one or two characters are tried one by one, for `.` and `..` are none."""
+    if isinstance(a, str) and (isinstance(b, str) or b is _ANY_NAME):
+        return a if a == b or b is _ANY_NAME else None
+    one, other = tuple(a), tuple(b)
+    shortest = min((len(atoms) for atoms in (one, other) if _STAR not in atoms), default=PATTERN_LIMIT)
+    if shortest > len(".."):
+        found = _meet(one, other, _common, _ANY_CHAR)
+        return None if found is None else "".join(found)
+    for left in _spelled(one, shortest):
+        for right in _spelled(other, shortest):
+            found = _along(left, right, _common)
+            if found is not None and (name := "".join(found)) not in _NO_NAMES:
+                return name
+    return None
+
+
+def _spelled(atoms: tuple[Atom, ...], length: int) -> Iterator[tuple[Atom, ...]]:
+    """Every way to read the atoms as exactly so many characters."""
+    if not atoms:
+        if length == 0:
+            yield ()
+    elif atoms[0] is _STAR:
+        for taken in range(length + 1):
+            for rest in _spelled(atoms[1:], length - taken):
+                yield (*[_ANY_CHAR] * taken, *rest)
+    elif length:
+        for rest in _spelled(atoms[1:], length - 1):
+            yield (atoms[0], *rest)
+
+
+def _common(a: str | CharSet, b: str | CharSet) -> str | None:
+    """A character that both match, the dot only if there is no other."""
+    if isinstance(b, str):
+        a, b = b, a
+    if isinstance(a, str):
+        if isinstance(b, str):
+            return a if a == b else None
+        return a if (a in b[1]) is not b[0] else None
+    assert not isinstance(b, str)  # swapped above
+    if a[0] and b[0]:
+        taken = a[1] | b[1]
+        return next(char for char in _fillers() if char not in taken)
+    if a[0]:
+        a, b = b, a
+    both = a[1] - b[1] if b[0] else a[1] & b[1]
+    return min(both, key=lambda char: (char == ".", not char.isalnum(), char), default=None)
+
+
+def _fillers() -> Iterator[str]:
+    """Letters and digits, then more ideographs than any two classes can exclude; none has another case."""
+    yield from _FILLERS
+    yield from map(chr, range(0x4E00, 0x4E00 + 2 * CLASS_LIMIT + 1))
+
+
+# Reading
+
+
+def _segments(text: str) -> list[str]:
+    if not text.isascii():
+        from unicodedata import normalize
+
+        text = normalize("NFC", text)
+    if len(text) > PATH_LIMIT:
+        _refuse("path_malformed", text, f"is longer than {PATH_LIMIT} characters", "Shorten it.")
+    if text.startswith("/"):
+        _refuse("path_absolute", text, "is absolute", "Write it from the root of the repository: src/api.py.")
+    if "\\" in text:
+        _refuse("path_malformed", text, "has a backslash", "Separate with `/`; a literal `*` is written `[*]`.")
+    if not all(map(_legal, () if text.isascii() and text.isprintable() else text)):
+        _refuse("path_malformed", text, "has a control character", "Rename the file, or claim its directory.")
+    segments = [segment for segment in text.split("/") if segment not in ("", ".")]
+    if ".." in segments:
+        _refuse("path_outside", text, "climbs with `..`", "Write it from the root of the repository, without `..`.")
+    return segments
+
+
+def _legal(char: str) -> bool:
+    """Whether a path may have this character, the slash apart."""
+    if char.isascii():
+        return char.isprintable() and char != "\\"
+    from unicodedata import category
+
+    return category(char) not in _NO_CATEGORIES
+
+
+def _check_size(pattern: str, segments: list[str]) -> None:
+    wild = 0
+    if len(pattern) <= PATTERN_LIMIT and len(segments) <= SEGMENT_LIMIT:
+        parsed = [_segment(segment, fold=False) for segment in segments]
+        wild = sum(s is _STAR or sum(not isinstance(atom, str) for atom in s) for s in parsed)
+    if wild > WILDCARD_LIMIT or len(pattern) > PATTERN_LIMIT or len(segments) > SEGMENT_LIMIT:
+        _refuse(
+            "pattern_too_complex",
+            pattern,
+            f"is over {PATTERN_LIMIT} characters, {SEGMENT_LIMIT} segments or {WILDCARD_LIMIT} wildcards",
+            "Use a wider and simpler pattern, or several.",
+        )
+
+
+def _segment(text: str, fold: bool) -> Segment:  # noqa: FBT001
+    if text == "**":
+        return _STAR
+    atoms: list[Atom] = []
+    at = 0
+    while at < len(text):
+        char, at = text[at], at + 1
+        if char == "*":
+            atoms.append(_STAR)
+        elif char == "?":
+            atoms.append(_ANY_CHAR)
+        elif char == "[":
+            atom, at = _class(text, at, fold)
+            atoms.append(atom)
+        else:
+            atoms.append(_folded(char) if fold else char)
+    if any(atom is _STAR and atoms[index] is _STAR for index, atom in enumerate(atoms[1:])):
+        _refuse("pattern_malformed", text, "has `**` beside other things", "Write `*`, or `**` alone between slashes.")
+    literal = [atom for atom in atoms if isinstance(atom, str)]
+    if len(literal) < len(atoms):
+        return tuple(atoms)
+    if (name := "".join(literal)) in _NO_NAMES:
+        _refuse("pattern_malformed", text, "can only mean a directory itself or the one above", "Leave it out.")
+    return name
+
+
+def _class(text: str, at: int, fold: bool) -> tuple[Atom, int]:  # noqa: FBT001
+    """The class whose bracket opened before `at`, and where it ends. A class of one is that character."""
+    negated = text[at : at + 1] in ("!", "^")
+    at += negated
+    end = text.find("]", at + 1)
+    body = text[at:end]
+    if end < 0:
+        _refuse("pattern_malformed", text, "has a `[` that is not closed", "Write `[[]` for a literal one.")
+    if "[:" in body:
+        _refuse("pattern_malformed", text, "names a class, which is not known here", "Write the range, as in `[a-z]`.")
+    chars = {char for char in _class_members(text, body) if char != "/" and _legal(char)}
+    if fold:
+        chars = set(map(_folded, chars))
+    return (chars.pop() if len(chars) == 1 and not negated else (negated, frozenset(chars))), end + 1
+
+
+def _class_members(text: str, body: str) -> Iterable[str]:
+    members: set[str] = set()
+    at = 0
+    while at < len(body):
+        first = last = body[at]
+        at += 1
+        if body[at : at + 1] == "-" and at + 1 < len(body):
+            last, at = body[at + 1], at + 2
+        if last < first:
+            _refuse("pattern_malformed", text, f"has a range that runs backwards: {first}-{last}", "Turn it around.")
+        if ord(last) - ord(first) + len(members) >= CLASS_LIMIT:
+            _refuse("pattern_too_complex", text, f"has a class of over {CLASS_LIMIT} characters", "Use `?` instead.")
+        members.update(map(chr, range(ord(first), ord(last) + 1)))
+    return members
+
+
+def _folded(text: str) -> str:
+    """The text without its case, character by character: `ß` stays one and equals `ẞ`, not `ss`."""
+    return text.lower() if text.isascii() else "".join(map(_folded_char, text))
+
+
+def _folded_char(char: str) -> str:
+    return next((folded for folded in (char.casefold(), char.lower()) if len(folded) == 1), char)
+
+
+def _head(segments: Iterable[Segment]) -> str:
+    """The characters up to the first wildcard."""
+    head = ""
+    for segment in segments:
+        for atom in segment or (_STAR,):
+            if not isinstance(atom, str):
+                return head
+            head += atom
+        head += "/"
+    return head
+
+
+def _parts(pattern: Pattern) -> Sequence[Segment]:
+    return pattern.segments if pattern.literal is None else pattern.literal.split("/")
+
+
+def _spelling(pattern: Pattern) -> str | None:
+    """The one path that it matches, in its own case where that is known."""
+    return pattern.literal if pattern.literal is None or is_glob(pattern.text) else pattern.text
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 120 else text[:120] + "…")
+
+
+def _refuse(code: str, text: str, wrong: str, remedy: str) -> NoReturn:
+    raise Refused(code, f"{_shown(text)} {wrong}.", remedy, path=text.encode("utf-8", "backslashreplace").decode())

@@ -1,0 +1,76 @@
+"""Who acts or holds, as one short text that the log keeps.
+
+    Yeats#3            the third incarnation of the agent Yeats
+    person:anna        a person at a terminal
+    role:developer     whoever filled that role through a file; nobody can tell who it was
+    moot               the program itself, where nobody else can be named
+
+Names of agents: a letter, then up to 63 letters, digits, `_`, `.` or `-`. Case is kept and does not count.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Usage
+from moot.core.record import Record
+
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+_REST = _LETTERS | frozenset("0123456789_.-")
+_RESERVED = frozenset(("all", "moot", "person", "role", "file", "everyone"))
+NAME_LIMIT = 64
+
+
+class Actor(Record):
+    """The caller of a command, as the rules need to know it."""
+
+    principal: str
+    roles: tuple[str, ...] = ()
+
+    @property
+    def person(self) -> bool:
+        return self.principal.startswith("person:")
+
+    @property
+    def name(self) -> str:
+        return name_of(self.principal)
+
+
+def agent(name: str, incarnation: int) -> str:
+    return f"{name}#{incarnation}"
+
+
+def person(login: str) -> str:
+    return f"person:{login}"
+
+
+def role(name: str) -> str:
+    return f"role:{name}"
+
+
+def name_of(principal: str) -> str:
+    """What to call it: the agent's name without its incarnation, otherwise the text itself."""
+    return principal.partition("#")[0]
+
+
+def same_agent(one: str, other: str) -> bool:
+    """Whether both are incarnations of one agent (or the same principal)."""
+    return name_of(one).lower() == name_of(other).lower()
+
+
+def checked_name(name: str) -> str:
+    """The name, if an agent may have it."""
+    fits = 0 < len(name) <= NAME_LIMIT and name[0] in _LETTERS and all(c in _REST for c in name)
+    if fits and name.lower() not in _RESERVED:
+        return name
+    raise Usage(
+        "bad_name",
+        f"{name[:80]!r} cannot be the name of an agent.",
+        "Take a letter, then up to 63 letters, digits, '_', '.' or '-' (for example Yeats or build-2).",
+    )
+
+
+def agent_stream(name: str) -> str:
+    return f"agent/{name.lower()}"
+
+
+def mailbox_stream(mailbox: str) -> str:
+    return f"mailbox/{mailbox.lower()}"

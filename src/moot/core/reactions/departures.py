@@ -1,0 +1,35 @@
+"""Whoever leaves lets go of what it held; whoever is replaced has lost it."""
+
+from __future__ import annotations
+
+from moot.core.deciders.agent import Joined, Left
+from moot.core.deciders.claims import ReleaseAll, SupersedeHolder
+from moot.core.deciders.mailbox import Bury
+from moot.core.deciders.task import LapseTask
+from moot.core.principal import agent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.core.deciders.payload import Payload
+    from moot.core.reactions import Step, World
+
+
+def departures(key: str, happened: Payload, world: World) -> Iterator[Step]:
+    if isinstance(happened, Joined) and happened.replaces is not None:
+        old = agent(happened.name, happened.replaces)
+        yield from _let_go(old, f"replaced by {agent(happened.name, happened.incarnation)}", world)
+        yield "claims", "", SupersedeHolder(old=(old,))
+    elif isinstance(happened, Left):
+        name = world.agent_name(key)
+        old = agent(name, happened.incarnation)
+        yield from _let_go(old, f"{name} left", world)
+        yield "claims", "", ReleaseAll(holder=old)
+        if happened.retired:
+            yield "mailbox", name, Bury(ids=tuple(world.open_mail(name)), reason=f"{name} retired")
+
+
+def _let_go(holder: str, reason: str, world: World) -> Iterator[Step]:
+    for task in world.tasks_held_by(holder):
+        yield "task", task, LapseTask(silent_for=0.0, ttl=0.0, reason=reason)

@@ -1,0 +1,23 @@
+"""A task that is done releases those that wait for it; one that is opened again holds them back."""
+
+from __future__ import annotations
+
+from moot.core.deciders.task import BlockTask, Moved, ReadyTask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.core.deciders.payload import Payload
+    from moot.core.reactions import Step, World
+
+
+def dependencies(key: str, happened: Payload, world: World) -> Iterator[Step]:
+    if not isinstance(happened, Moved):
+        return
+    if happened.phase == "done":
+        for name in world.dependents(key):
+            yield "task", name, ReadyTask(done=key)
+    elif happened.verb == "reopen":
+        for name in world.dependents(key):
+            yield "task", name, BlockTask(on=(key,))

@@ -1,0 +1,96 @@
+"""Immutable values with named fields.
+
+A `Record` is what a frozen dataclass would be, without its price: importing `dataclasses` or `typing` costs
+a short-lived command more than its whole work (docs/decisions/0002). Type checkers see a frozen dataclass.
+
+Nothing in here knows about events, JSON files or any rule.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
+else:
+
+    def dataclass_transform(**_options: object) -> Callable[[type], type]:
+        return lambda cls: cls
+
+
+@dataclass_transform(frozen_default=True)
+class Record:
+    """Subclass it, annotate fields, give defaults where there are any (immutable ones only)."""
+
+    _names: ClassVar[tuple[str, ...]] = ()
+    _expected: ClassVar[frozenset[str]] = frozenset()
+    _defaults: ClassVar[Mapping[str, Any]] = {}
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = tuple(n for n, t in cls.__dict__.get("__annotations__", {}).items() if not t.startswith("ClassVar"))
+        cls._names = cls._names + tuple(n for n in own if n not in cls._names)
+        cls._expected = frozenset(cls._names)
+        cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in own if n in cls.__dict__}}
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        values = self.__dict__
+        values.update(self._defaults)
+        values.update(zip(self._names, args, strict=False))
+        values.update(fields)
+        if values.keys() != self._expected or len(args) > len(self._names):
+            missing = sorted(self._expected - values.keys())
+            unknown = sorted(values.keys() - self._expected)
+            raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional")
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: records are values")
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash((type(self), *(self.__dict__[name] for name in self._names)))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{n}={self.__dict__[n]!r}' for n in self._names)})"
+
+    def replace(self, **changes: Any) -> Self:
+        """A copy with some fields changed."""
+        return type(self)(**{**self.__dict__, **changes})
+
+    def plain(self) -> dict[str, Any]:
+        """Its fields as JSON-ready data, in order, those at their default left out."""
+        values, defaults = self.__dict__, self._defaults
+        return {n: _thaw(values[n]) for n in self._names if n not in defaults or values[n] != defaults[n]}
+
+    def full(self) -> dict[str, Any]:
+        """All its fields as JSON-ready data, in order."""
+        return {n: _thaw(self.__dict__[n], whole=True) for n in self._names}
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Self:
+        """The record that `plain` described. Keys that this version does not know are left out."""
+        return cls(**{n: _freeze(v) for n, v in data.items() if n in cls._expected})
+
+
+def _thaw(value: Any, *, whole: bool = False) -> Any:
+    if isinstance(value, Record):
+        return value.full() if whole else value.plain()
+    if isinstance(value, (tuple, list, frozenset, set)):
+        items = sorted(value) if isinstance(value, (frozenset, set)) else value
+        return [_thaw(item, whole=whole) for item in items]
+    if isinstance(value, dict):
+        return {k: _thaw(v, whole=whole) for k, v in value.items()}
+    return value
+
+
+def _freeze(value: Any) -> Any:
+    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
+
+
+def unreachable(value: NoReturn) -> NoReturn:
+    """What `typing.assert_never` is: the type checker proves that nobody gets here."""
+    raise AssertionError(f"not handled: {value!r}")

@@ -1,0 +1,215 @@
+"""Is this value what the schema asks for, and if not, where and why: a small, exact part of JSON Schema 2020-12.
+
+The rules:
+- What is understood is understood as the standard says; `check_schema` refuses every other keyword, so that none
+  is ever skipped in silence. `format` is asserted and is `date-time` (see `timestamps`); `pattern` is the subset
+  in `patterns`; `$ref` is local (`#/$defs/name`), and no schema refers to itself, so the depth of the work is
+  bounded by the schema and not by the value.
+- All defects are told at once, one for each place: the one that says most narrowly what belongs there.
+- A defect is a phrase for people. Where the keywords make a poor one (`pattern`, `not`, `anyOf`), the
+  `description` beside them is taken; it should read on from "expected".
+
+Values are what a JSON parser gives; NaN and the infinities are no numbers. A full validator would cost a
+short-lived command more than all the rest of it (docs/decisions).
+"""
+
+from __future__ import annotations
+
+from moot.core.phrases import NOTHING, describe, pointed, shown, target, when
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from moot.core.phrases import Place, Schema
+
+MOST = 1000
+"""So many defects are told; if there are others, one more says so."""
+
+_ENDLESS = float("inf")
+
+
+class Defect(Record):
+    """One thing that is wrong: where (`buildResult.status`, `filesToCreate[2]`), what belongs there, what is there."""
+
+    path: str
+    expected: str
+    found: str
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.path or 'the whole'}: expected {self.expected}, found {self.found}"
+
+
+class _Fault(Record):
+    """A defect on its way. `choices` is how many values would be right, where they can be counted."""
+
+    place: Place
+    expected: str
+    found: str
+    choices: float = _ENDLESS
+
+
+def defects(schema: Schema, value: Any) -> list[Defect]:
+    """Everything that is wrong with the value; nothing if it is valid. The schema has passed `check_schema`."""
+    worst: dict[Place, _Fault] = {}
+    for fault in _faults(schema, schema, value, ()):
+        if len(worst) == MOST and fault.place not in worst:
+            return [*_told(worst), Defect("", f"at most {MOST} defects", "more")]
+        if fault.place not in worst or fault.choices < worst[fault.place].choices:
+            worst[fault.place] = fault
+    return _told(worst)
+
+
+def check_schema(schema: Any) -> None:
+    """Refuse a schema with anything in it that `defects` would not honour to the letter."""
+    from moot.core.keywords import check
+
+    check(schema)
+
+
+def _told(faults: dict[Place, _Fault]) -> list[Defect]:
+    return [Defect(pointed(fault.place), fault.expected, fault.found) for fault in faults.values()]
+
+
+def _valid(root: Schema, schema: Schema, value: Any) -> bool:
+    return next(_faults(root, schema, value, ()), None) is None
+
+
+def _faults(root: Schema, schema: Schema, value: Any, place: Place) -> Iterator[_Fault]:
+    if isinstance(schema, bool):
+        if not schema:
+            yield _Fault(place, NOTHING, shown(value), 0)
+        return
+    if not (_is_typed(schema, value) and _is_chosen(schema, value)):
+        # A value of another kind altogether: what else is said about it would be noise.
+        yield _Fault(place, describe(root, schema), shown(value), _choices(schema))
+        return
+    if not _is_measured(schema, value):
+        yield _Fault(place, describe(root, schema), shown(value))
+    if isinstance(value, dict):
+        yield from _field_faults(root, schema, value, place)
+    elif isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(value):
+            yield from _faults(root, schema["items"], item, (*place, index))
+    yield from _joined_faults(root, schema, value, place)
+
+
+def _field_faults(root: Schema, schema: dict[str, Any], value: dict[str, Any], place: Place) -> Iterator[_Fault]:
+    fields, required = schema.get("properties", {}), schema.get("required", ())
+    for name in (*fields, *(name for name in required if name not in fields)):
+        if name in value:
+            if name in fields:
+                yield from _faults(root, fields[name], value[name], (*place, name))
+        elif name in required:
+            yield _Fault((*place, name), describe(root, fields.get(name, True)), NOTHING)
+    others = schema.get("additionalProperties", True)
+    if others is not True:
+        for name, extra in value.items():
+            if name not in fields:
+                yield from _faults(root, others, extra, (*place, name))
+
+
+def _joined_faults(root: Schema, schema: dict[str, Any], value: Any, place: Place) -> Iterator[_Fault]:
+    """What other schemas say about the same value."""
+    if "$ref" in schema:
+        yield from _faults(root, target(root, schema["$ref"]), value, place)
+    for part in schema.get("allOf", ()):
+        yield from _faults(root, part, value, place)
+    if "anyOf" in schema and not any(_valid(root, branch, value) for branch in schema["anyOf"]):
+        yield from _branch_faults(root, schema, value, place)
+    if "not" in schema and _valid(root, schema["not"], value):
+        yield _Fault(place, describe(root, schema), shown(value))
+    if "if" in schema:
+        if _valid(root, schema["if"], value):
+            for fault in _faults(root, schema.get("then", True), value, place):
+                yield fault.replace(expected=fault.expected + when(schema["if"]))
+        else:
+            yield from _faults(root, schema.get("else", True), value, place)
+
+
+def _branch_faults(root: Schema, schema: dict[str, Any], value: Any, place: Place) -> Iterator[_Fault]:
+    """None of several branches fits: the faults of the one that was meant, or that it is none of them."""
+    meant = [
+        branch
+        for branch in schema["anyOf"]
+        if all(len(fault.place) > len(place) for fault in _faults(root, branch, value, place))
+    ]
+    if len(meant) == 1:
+        yield from _faults(root, meant[0], value, place)
+    else:
+        yield _Fault(place, describe(root, schema), shown(value))
+
+
+def _is_typed(schema: dict[str, Any], value: Any) -> bool:
+    kinds = schema.get("type")
+    if kinds is None:
+        return True
+    return _TYPES[kinds](value) if isinstance(kinds, str) else any(_TYPES[kind](value) for kind in kinds)
+
+
+def _is_chosen(schema: dict[str, Any], value: Any) -> bool:
+    if "const" in schema and not _equal(schema["const"], value):
+        return False
+    return "enum" not in schema or any(_equal(choice, value) for choice in schema["enum"])
+
+
+def _choices(schema: dict[str, Any]) -> float:
+    return 1 if "const" in schema else len(schema["enum"]) if "enum" in schema else _ENDLESS
+
+
+def _is_measured(schema: dict[str, Any], value: Any) -> bool:
+    if isinstance(value, str):
+        return _holds(schema, "Length", len(value)) and _is_written(schema, value)
+    if isinstance(value, list):
+        return _holds(schema, "Items", len(value))
+    if _is_number(value):
+        return schema.get("minimum", value) <= value <= schema.get("maximum", value)  # type: ignore[no-any-return]
+    return True
+
+
+def _holds(schema: dict[str, Any], what: str, size: int) -> bool:
+    return schema.get(f"min{what}", 0) <= size <= schema.get(f"max{what}", size)  # type: ignore[no-any-return]
+
+
+def _is_written(schema: dict[str, Any], value: str) -> bool:
+    if "pattern" in schema:
+        from moot.core.patterns import matches
+
+        if not matches(schema["pattern"], value):
+            return False
+    if "format" in schema:
+        from moot.core.timestamps import is_date_time
+
+        return is_date_time(value)
+    return True
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Equality of JSON values: 1 is 1.0, and neither is true."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_equal, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+    return bool(one == other)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return value - value == 0.0
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_TYPES: dict[str, Callable[[Any], bool]] = {
+    "null": lambda value: value is None,
+    "boolean": lambda value: isinstance(value, bool),
+    "string": lambda value: isinstance(value, str),
+    "number": _is_number,
+    "integer": lambda value: _is_number(value) and (isinstance(value, int) or value.is_integer()),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+}

@@ -1,0 +1,99 @@
+"""Foreign text made safe to show: nothing in it can steer a terminal, hide, or pass for moot's own words.
+
+For display only. What is stored and what is delivered as data is never changed by anything in here.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ELLIPSIS = "…"
+
+# Characters that act or hide instead of showing themselves, as (first, last).
+_UNSEEN = (
+    (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F),  # control characters but for tab and newline
+    (0xAD, 0xAD), (0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),  # drawn as nothing
+    (0x3164, 0x3164), (0xFFA0, 0xFFA0), (0xFE00, 0xFE0D), (0x1D173, 0x1D17A),
+    (0x61C, 0x61C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x206F),  # change the direction of what follows
+    (0x200B, 0x200B), (0x2060, 0x2065), (0xFEFF, 0xFEFF), (0xFFF0, 0xFFFB),  # zero width
+    (0x2028, 0x2029),  # line breaks that look like none
+    (0xD800, 0xDFFF),  # halves of a pair: no encoding takes them
+    (0xE0000, 0xE0FFF),  # tags and selectors that can smuggle a whole text
+)  # fmt: skip
+_JOINERS = "\u200c\u200d"
+
+
+def visible(text: str) -> str:
+    r"""The text with every character that acts or hides written out: an escape becomes `\x1b`.
+
+    Newlines and tabs stay, CRLF counts as a newline. The two joiners stay between non-ASCII characters,
+    where scripts and emoji need them.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = text.replace("\r\n", "\n")
+    shown = text.translate({ord(char): ascii(char)[1:-1] for char in set(text) if _acts_or_hides(ord(char))})
+    return _without_idle_joiners(shown) if any(joiner in shown for joiner in _JOINERS) else shown
+
+
+def one_line(text: str, width: int) -> str:
+    """The text on one line of at most `width` terminal cells; what is cut is marked by an ellipsis."""
+    if width < 1:
+        return ""
+    enough = 8 * width + 64
+    line = " ".join(visible(text[:enough]).split())
+    if len(text) <= enough and _cells(line) <= width:
+        return line
+    kept, room = 0, width - 1
+    for char in line:
+        room -= _cells(char)
+        if room < 0:
+            break
+        kept += 1
+    return line[:kept].rstrip() + ELLIPSIS
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that was probably meant, if one is near enough. Case does not count."""
+    from difflib import get_close_matches
+
+    folded = {name.casefold(): name for name in sorted(known, reverse=True)}
+    wanted = word[:100].casefold()
+    if wanted in folded:
+        return folded[wanted]
+    near = get_close_matches(wanted, folded, n=1)
+    return folded[near[0]] if near else None
+
+
+def fence(text: str) -> str:
+    """Foreign text for an agent's eyes. Every line of it begins with `>`, so none can pass for the end of it."""
+    return "\n".join(f"> {line}" if line else ">" for line in visible(text).split("\n"))
+
+
+def _acts_or_hides(code: int) -> bool:
+    return any(first <= code <= last for first, last in _UNSEEN)
+
+
+def _without_idle_joiners(text: str) -> str:
+    padded = f" {text} "
+    return "".join(
+        ascii(char)[1:-1] if char in _JOINERS and not (_joinable(before) and _joinable(after)) else char
+        for before, char, after in zip(padded, text, padded[2:], strict=False)
+    )
+
+
+def _joinable(char: str) -> bool:
+    return not char.isascii() and char not in _JOINERS
+
+
+def _cells(text: str) -> int:
+    """How many terminal cells the text takes."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import category, east_asian_width
+
+    return sum(
+        0 if category(char) in ("Mn", "Me", "Cf") else 2 if east_asian_width(char) in ("W", "F") else 1 for char in text
+    )

@@ -1,0 +1,91 @@
+"""Dates with times, as protocols write them.
+
+Accepted is what RFC 3339 accepts, and what ISO 8601 has beside it in the same extended form: no offset (read
+as UTC), an offset of hours or without its colon, a comma before the fraction, no seconds. Between date and
+time stands `T`, `t` or one blank. A second 60 is a leap second, which comes only at 23:59 UTC. Anything that
+leaves the day or the time open is no date-time: a date alone, a week date, words.
+
+Nothing in here knows the present time.
+"""
+# ruff: noqa: PLR2004 (a calendar is made of numbers)
+
+from __future__ import annotations
+
+_DAY = 86_400
+_FROM_YEAR_1 = 719_163  # days to 1970-01-01
+_MONTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def is_date_time(text: str) -> bool:
+    return parse(text) is not None
+
+
+def parse(text: str) -> float | None:
+    """Seconds since 1970 in UTC, None for text that is no date-time."""
+    days = _days(text[:10])
+    if days is None or text[10:11] not in ("T", "t", " "):
+        return None
+    clock, offset = _split_offset(text[11:])
+    seconds = _seconds(clock)
+    if seconds is None or offset is None:
+        return None
+    leap = clock[6:8] == "60"
+    if leap and (seconds - 60 - offset) % _DAY != _DAY - 60:
+        return None
+    return days * _DAY + seconds - offset + _fraction(clock)
+
+
+def _number(text: str, most: int) -> int | None:
+    """Two or four ASCII digits up to `most`."""
+    if len(text) not in (2, 4) or not (text.isascii() and text.isdigit()):
+        return None
+    value = int(text)
+    return value if value <= most else None
+
+
+def _days(text: str) -> int | None:
+    """`yyyy-mm-dd` as days since 1970-01-01."""
+    if len(text) != 10 or text[4] != "-" or text[7] != "-":
+        return None
+    year, month, day = _number(text[:4], 9999), _number(text[5:7], 12), _number(text[8:], 31)
+    if year is None or not month or not day:
+        return None
+    leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if day > _MONTHS[month - 1] + (leap and month == 2):
+        return None
+    past = year - 1
+    leap_days = past // 4 - past // 100 + past // 400 + (leap and month > 2)
+    return past * 365 + leap_days + sum(_MONTHS[: month - 1]) + day - _FROM_YEAR_1
+
+
+def _split_offset(text: str) -> tuple[str, int | None]:
+    """The clock and the offset in seconds: None for a malformed one, 0 where there is none."""
+    if text[-1:] in ("Z", "z"):
+        return text[:-1], 0
+    at = max(text.rfind("+"), text.rfind("-"))
+    if at < 0:
+        return text, 0
+    clock, sign, offset = text[:at], text[at], text[at + 1 :]
+    minutes = offset[3:] if offset[2:3] == ":" else offset[2:] or "00"
+    hour, minute = _number(offset[:2], 23), _number(minutes, 59)
+    if hour is None or minute is None or len(minutes) != 2:
+        return clock, None
+    return clock, (hour * 3600 + minute * 60) * (-1 if sign == "-" else 1)
+
+
+def _seconds(clock: str) -> int | None:
+    """`hh:mm`, `hh:mm:ss` or `hh:mm:ss.f` as whole seconds of the day."""
+    seconds, fraction = clock[6:8] or "00", clock[8:]
+    if clock[2:3] != ":" or clock[5:6] not in ("", ":") or len(clock) == 6:
+        return None
+    if fraction and not (fraction[0] in ".," and fraction[1:].isascii() and fraction[1:].isdigit()):
+        return None
+    hour, minute, second = _number(clock[:2], 23), _number(clock[3:5], 59), _number(seconds, 60)
+    if hour is None or minute is None or second is None:
+        return None
+    return hour * 3600 + minute * 60 + second
+
+
+def _fraction(clock: str) -> float:
+    digits = clock[9:18]
+    return int(digits) / 10 ** len(digits) if digits else 0.0

@@ -1,0 +1,1 @@
+"""The loop, presence, following: the shell around the core."""

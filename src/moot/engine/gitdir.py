@@ -1,0 +1,196 @@
+"""What a `.git` says, read without running git: starting git would cost more than a whole command of ours.
+
+Knows git's files (`.git` as a directory or file, `commondir`, `worktrees/*/gitdir`, `config`) and nothing of
+workspaces. It never looks at `GIT_DIR` and its kin: the place of a file decides, not the caller's environment.
+"""
+
+from __future__ import annotations
+
+import os
+from stat import S_ISDIR, S_ISREG
+
+from moot.core.errors import Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LONGEST_POINTER = 8192  # a path with a word in front
+_LONGEST_CONFIG = 4 << 20
+
+
+def at(directory: str) -> str | None:
+    """The git directory that belongs to this very directory: its `.git`, or itself; None if it has none."""
+    dot_git = os.path.join(directory, ".git")
+    try:
+        mode = os.stat(dot_git).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(dot_git):
+            raise _broken(dot_git, "it is a link that leads nowhere") from None
+        return directory if is_git_directory(directory) else None
+    except OSError as problem:
+        raise _broken(dot_git, problem.strerror or "it cannot be read") from problem
+    if S_ISDIR(mode):
+        if is_git_directory(dot_git):
+            return dot_git
+        raise _broken(dot_git, "it has no HEAD, objects and refs")
+    if not S_ISREG(mode):
+        raise _broken(dot_git, "it is neither a directory nor a file")
+    return _pointed_to(dot_git)
+
+
+def is_git_directory(directory: str) -> bool:
+    """Whether it is a repository's git directory or a linked worktree's."""
+    if not os.path.lexists(os.path.join(directory, "HEAD")):
+        return False
+    own = os.path.isdir(os.path.join(directory, "objects")) and os.path.isdir(os.path.join(directory, "refs"))
+    return own or os.path.isfile(os.path.join(directory, "commondir"))
+
+
+def common_of(git_directory: str) -> str:
+    """The git directory that all worktrees of the repository share. Both paths are real ones."""
+    pointer = os.path.join(git_directory, "commondir")
+    if not os.path.lexists(pointer):
+        return git_directory
+    said = _line(pointer)
+    # From a directory without links in its name, `../..` leads to another one.
+    common = os.path.realpath(said) if os.path.isabs(said) else os.path.normpath(os.path.join(git_directory, said))
+    if not is_git_directory(common):
+        raise _broken(pointer, f"it names {common}, which is not a repository")
+    return common
+
+
+def worktree_of(git_directory: str, known: dict[str, str] | None = None) -> str | None:
+    """The root of the linked worktree with this git directory, or None if it is gone.
+
+    Another repository may stand in its place by now: only a `.git` that points back counts.
+    `known` remembers the real paths of parents, for those who ask about several neighbours.
+    """
+    try:
+        dot_git = os.path.join(git_directory, _line(os.path.join(git_directory, "gitdir")))
+        if not os.path.isfile(dot_git):
+            return None
+        back = _line(dot_git).removeprefix("gitdir: ")
+    except Unavailable:
+        return None
+    root = real(os.path.dirname(dot_git), known)
+    target = os.path.join(root, back)
+    return root if target == git_directory or os.path.realpath(target) == git_directory else None
+
+
+def real(path: str, known: dict[str, str] | None = None) -> str:
+    """The path without links in it. Resolving a whole path is slow, so the parents' are taken from `known`."""
+    parent, name = os.path.split(os.path.normpath(path))
+    known = {} if known is None else known
+    if parent not in known:
+        known[parent] = os.path.realpath(parent)
+    whole = os.path.join(known[parent], name)
+    return os.path.realpath(whole) if os.path.islink(whole) else whole
+
+
+def linked_worktrees(common: str) -> Iterator[tuple[str, str]]:
+    """Name and root of each linked worktree that is still there."""
+    folder = os.path.join(common, "worktrees")
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return
+    known: dict[str, str] = {}
+    for name in names:
+        root = worktree_of(os.path.join(folder, name), known)
+        if root is not None:
+            yield name, root
+
+
+def config(common: str) -> dict[str, str]:
+    """The keys of `[core]` and `[extensions]`, in lower case, such as `core.bare`. The last value wins."""
+    values = _parsed(os.path.join(common, "config"))
+    if truth(values.get("extensions.worktreeconfig")):
+        # Git moves core.bare and core.worktree there when it turns this extension on.
+        values |= _parsed(os.path.join(common, "config.worktree"))
+    return values
+
+
+def truth(value: str | None) -> bool:
+    """A config value as git's yes or no."""
+    return value is not None and value.lower() in ("true", "yes", "on", "1")
+
+
+def _parsed(path: str) -> dict[str, str]:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            lines = iter(os.fsdecode(file.read(_LONGEST_CONFIG) or b"").removeprefix("\ufeff").split("\n"))
+    except FileNotFoundError:
+        return {}
+    except OSError as problem:
+        raise _broken(path, problem.strerror or "it cannot be read") from problem
+    values: dict[str, str] = {}
+    section = ""
+    for line in lines:
+        text = line.strip()
+        if text.startswith("["):
+            section, text = _header(text)
+        if not text or text[0] in "#;":
+            continue
+        name, equals, raw = text.partition("=")
+        value = _value(raw, lines) if equals else "true"
+        if section in ("core", "extensions"):
+            values[f"{section}.{name.strip().lower()}"] = value
+    return values
+
+
+def _header(text: str) -> tuple[str, str]:
+    """The section that a line opens, and what follows on the line. A section with a subsection is not ours."""
+    end = text.find('"]') + 1 if '"' in text.partition("]")[0] else text.find("]")
+    return text[1:end].strip().lower(), text[end + 1 :].strip()
+
+
+def _value(raw: str, lines: Iterator[str]) -> str:
+    """A value without quotes, escapes and comment; a backslash at the end of a line takes the next line in."""
+    if not any(letter in raw for letter in '"\\#;'):
+        return raw.strip()
+    said, quoted, at = "", False, 0
+    while at < len(raw):
+        letter = raw[at]
+        if letter == "\\":
+            if at + 1 == len(raw):
+                raw, at = next(lines, ""), 0
+                continue
+            at += 1
+            said += {"n": "\n", "t": "\t", "b": "\b"}.get(raw[at], raw[at])
+        elif letter == '"':
+            quoted = not quoted
+        elif letter in "#;" and not quoted:
+            break
+        else:
+            said += letter
+        at += 1
+    return said.strip()
+
+
+def _pointed_to(dot_git: str) -> str:
+    said = _line(dot_git)
+    if not said.startswith("gitdir: "):
+        raise _broken(dot_git, "it is a file without a line `gitdir: …`")
+    target = os.path.join(os.path.dirname(dot_git), said.removeprefix("gitdir: "))
+    if not is_git_directory(target):
+        raise _broken(dot_git, f"it points to {target}, which is not a repository")
+    return target
+
+
+def _line(path: str) -> str:
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return os.fsdecode((file.read(_LONGEST_POINTER) or b"").rstrip(b"\r\n"))
+    except OSError as problem:
+        raise _broken(path, problem.strerror or "it cannot be read") from problem
+
+
+def _broken(path: str, why: str) -> Unavailable:
+    return Unavailable(
+        "git_broken",
+        f"{path} does not lead to a repository: {why}.",
+        "See what `git status` says there. `git worktree repair` mends a moved worktree, "
+        "`git submodule update --init` a submodule; remove the `.git` if it is a leftover.",
+        path=path,
+    )

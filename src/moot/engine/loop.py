@@ -1,0 +1,195 @@
+"""The one loop: keep others out, catch up, decide, append, project; on a conflict, again.
+
+The engine knows a log by its contract and the views by their store. What is decided it does not know.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Held, Refused, Unavailable
+from moot.core.event import Commit, Event
+from moot.core.record import Record
+from moot.engine.work import Work
+from moot.log import Appended, Conflict, Duplicate, Mismatch
+from moot.views import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from moot.core.event import Key
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.reactions import Reaction
+    from moot.engine.clock import Clock
+    from moot.log import Log
+    from moot.views.store import Store
+
+_PAGE = 1000
+_TRIES = 50
+
+
+class Outcome(Record):
+    """What a commit came to. `repeated`: the key was known, and these are the events of the first time."""
+
+    events: tuple[Event, ...] = ()
+    repeated: bool = False
+    behind: bool = False  # appended, but the views could not be written now
+
+    @property
+    def last(self) -> int:
+        return self.events[-1].position if self.events else 0
+
+
+class Engine:
+    """See the module."""
+
+    def __init__(
+        self,
+        log: Log,
+        store: Store,
+        clock: Clock,
+        lifecycles: Mapping[str, Lifecycle],
+        reactions: Sequence[Reaction],
+    ) -> None:
+        self.log = log
+        self.store = store
+        self.clock = clock
+        self.lifecycles = lifecycles
+        self.reactions = reactions
+
+    def read(self) -> Store:
+        """The views, caught up with the log."""
+        if self.store.cursor() < self.log.head():
+            with self.log.exclusive():
+                self.store.begin()
+                try:
+                    self._catch_up()
+                except BaseException:
+                    self.store.rollback()
+                    raise
+                self.store.commit()
+        return self.store
+
+    def commit(
+        self,
+        by: str | Callable[[Work], str],
+        act: Callable[[Work], None],
+        key: Callable[[str], Key] | None = None,
+    ) -> Outcome:
+        """Decide and append until no other was faster. `act` may run several times and must not touch the world.
+
+        `by` is the principal, or finds it out (an agent's incarnation is known only inside).
+        """
+        lost: Conflict | None = None
+        for _ in range(_TRIES):
+            with self.log.exclusive():
+                self.store.begin()
+                try:
+                    result = self._attempt(by, act, key)
+                except BaseException:
+                    self.store.rollback()
+                    raise
+                if not isinstance(result, Conflict):
+                    return self._finish(result)
+                self.store.rollback()
+                lost = result
+        stream = lost.stream if lost else "the log"
+        raise Held(
+            "lost_race",
+            f"Others were faster {_TRIES} times in a row ({stream}).",
+            "Try again in a moment.",
+            stream=stream,
+        )
+
+    def _attempt(
+        self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
+    ) -> Outcome | Conflict:
+        self._catch_up()
+        self._check_known()
+        work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions)
+        principal = by if isinstance(by, str) else by(work)
+        request = key(principal) if key else None
+        if request is not None:
+            before = self.log.append(Commit(id="", at=work.at, by=principal), {}, (), request)
+            if isinstance(before, (Duplicate, Mismatch)):
+                return self._repeated(before, request)
+        act(work)
+        if not work.drafts:
+            return Outcome()
+        commit = Commit(id=self.clock.commit_id(), at=work.at, by=principal)
+        result = self.log.append(commit, work.conditions, work.drafts, request)
+        if isinstance(result, Appended):
+            return self._appended(_events(work, commit, result.first))
+        return result if isinstance(result, Conflict) else self._repeated(result, request)
+
+    def _appended(self, events: list[Event]) -> Outcome:
+        """From here on the answer is yes, whatever happens to the views: the next call catches up."""
+        try:
+            self._project(events)
+        except self.store.failures:
+            self.store.rollback()
+            return Outcome(events=tuple(events), behind=True)
+        return Outcome(events=tuple(events))
+
+    def _finish(self, outcome: Outcome) -> Outcome:
+        try:
+            if not outcome.behind:
+                self.store.commit()
+        except Unavailable:
+            if not outcome.events:
+                raise
+            return outcome.replace(behind=True)
+        return outcome
+
+    def rebuild(self) -> Store:
+        """All views anew, from the first event."""
+        self.store.close()
+        self.store.renew()
+        return self.read()
+
+    def _repeated(self, found: Duplicate | Mismatch, key: Key | None) -> Outcome:
+        if isinstance(found, Mismatch):
+            name = key.name if key else found.key
+            raise Refused(
+                "key_reused",
+                f"The key {name!r} was used for another request (at position {found.first}).",
+                "Use a new key for a new request; the same key only repeats the same one.",
+                key=name,
+                first=found.first,
+            )
+        events = self.log.read(found.first - 1, found.last - found.first + 1)
+        return Outcome(events=tuple(events), repeated=True)
+
+    def _catch_up(self) -> None:
+        position = self.store.cursor()
+        if position >= self.log.head():
+            return
+        while events := self.log.read(position, _PAGE):
+            self._project(events)
+            position = events[-1].position
+
+    def _project(self, events: Sequence[Event]) -> None:
+        from moot.views.project import project  # a reader that is up to date never needs it
+
+        project(self.store, events)
+
+    def _check_known(self) -> None:
+        newer = look.newer(self.store)
+        if newer is not None:
+            raise Unavailable(
+                "newer_events",
+                f"The log has events that this version of moot does not know ({newer}).",
+                "Update moot. Until then everything can be read and nothing changed.",
+                type=newer,
+            )
+
+
+def _events(work: Work, commit: Commit, first: int) -> list[Event]:
+    """The events as the log has them now, made without reading them back."""
+    versions = dict(work.conditions)
+    events = []
+    for n, draft in enumerate(work.drafts):
+        prev, versions[draft.stream] = versions[draft.stream], first + n
+        events.append(
+            Event(position=first + n, prev=prev, at=commit.at, by=commit.by, commit=commit.id, n=n, **draft.__dict__)
+        )
+    return events

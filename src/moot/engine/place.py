@@ -1,0 +1,311 @@
+"""Where a workspace is, and what a path that somebody typed means in it.
+
+One repository is one workspace, shared by all its worktrees; its state lives in `<git common dir>/moot`. Outside
+git a workspace is a folder with `.moot/` or `moot.toml`. Nothing here runs git, or opens the log.
+
+A path means the real file: links are followed, the last part included, so that two spellings of one file are one
+claim. What lies behind a link that leaves the worktree is refused.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.core.errors import MootError, Refused, Unavailable, Usage
+from moot.core.record import Record
+from moot.engine import gitdir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+VARIABLE = "MOOT_WORKSPACE"
+MAIN = "."
+"""The name of the worktree that is not a linked one. Git calls no linked worktree so."""
+
+
+class Place(Record):
+    """A workspace, seen from one of its worktrees."""
+
+    root: str  # of the worktree; the repository itself if it is bare and we are in none
+    state: str
+    common: str | None  # the git common directory; None outside git
+    worktree: str  # git's name of a linked worktree, else MAIN
+    main_root: str | None  # of the main worktree; None if the repository is bare, or does not say
+
+
+class Worktree(Record):
+    """A live worktree."""
+
+    root: str
+    name: str
+
+
+def find(start: str, env: Mapping[str, str]) -> Place:
+    """The workspace of a directory or file, which need not exist yet. `MOOT_WORKSPACE` overrides it."""
+    here = os.path.realpath(start)
+    asked = env.get(VARIABLE)
+    if not asked:
+        place = _locate(_directory(here))
+        if place is None:
+            raise _nowhere(here)
+        return place
+    place = _locate(os.path.realpath(asked)) if os.path.isdir(asked) else None
+    if place is None:
+        missing = "is in no workspace" if os.path.isdir(asked) else "is not a directory"
+        raise Unavailable(
+            "no_workspace",
+            f"{VARIABLE} says {asked}, which {missing}.",
+            f"Set {VARIABLE} to a directory inside the workspace, or unset it.",
+        )
+    try:
+        near = _locate(_directory(here))
+    except MootError:
+        near = None
+    # Whoever stands in a worktree of the workspace asked for is seen from there.
+    return near if near is not None and near.state == place.state else place
+
+
+def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str]) -> Place:
+    """The one workspace of these files, or of `cwd` if they are in none; in the worktree of the first file.
+
+    Links inside a path are not followed here: a link in a workspace belongs to it, wherever it leads.
+    """
+    if env.get(VARIABLE):
+        return find(cwd, env)
+    here = os.path.realpath(cwd)
+    found: dict[str, Place] = {}
+    for given in filter(_speakable, paths):
+        path = os.path.normpath(os.path.join(here, given))
+        owner = _owner(_directory(path))
+        place = _locate(_directory(os.path.realpath(owner[0] if owner else path)))
+        if place is not None:
+            found.setdefault(place.state, place)
+    if len(found) > 1:
+        roots = [place.root for place in found.values()]
+        raise Refused(
+            "several_workspaces",
+            f"The paths belong to {len(roots)} workspaces: {', '.join(roots)}.",
+            "Repeat the command for each workspace with its own paths.",
+            workspaces=roots,
+        )
+    return next(iter(found.values()), None) or find(cwd, env)
+
+
+def create(start: str, env: Mapping[str, str]) -> Place:
+    """The workspace of a directory, with its state directory made. What exists is left as it is."""
+    start = os.path.realpath(env.get(VARIABLE) or start)
+    if not os.path.isdir(start):
+        raise Usage("not_a_directory", f"{start} is not a directory.", "Name an existing directory, or make it first.")
+    place = _locate(start) or _outside(start)
+    try:
+        os.makedirs(place.state, 0o700, exist_ok=True)
+        if place.common is None:
+            _write_new(os.path.join(place.state, ".gitignore"), b"*\n")
+    except OSError as problem:
+        raise Unavailable(
+            "state_unwritable",
+            f"{place.state} cannot be made: {problem.strerror}.",
+            "Make the directory above it writable, or free some space.",
+        ) from problem
+    return place
+
+
+def worktrees(place: Place) -> list[Worktree]:
+    """All live worktrees: the main one first, then the linked ones by name."""
+    if place.common is None:
+        return [Worktree(place.root, MAIN)]
+    found = dict(gitdir.linked_worktrees(place.common))
+    if place.main_root is not None and os.path.isdir(place.main_root):
+        found = {MAIN: place.main_root, **found}
+    if place.root != place.common:
+        found[place.worktree] = place.root  # we are in it, even if it was moved and git was not told
+    return [Worktree(root, name) for name, root in found.items()]
+
+
+def ignore_case(place: Place) -> bool:
+    """Whether paths that differ only in case are one file here."""
+    if place.common is None:
+        return os.path.exists(os.path.join(place.root, ".MOOT"))  # nobody wrote it down, so ask the file system
+    return gitdir.truth(gitdir.config(place.common).get("core.ignorecase"))
+
+
+def _locate(directory: str) -> Place | None:
+    """The workspace around a directory, which is given by its real path."""
+    found = _owner(directory)
+    if found is None:
+        return None
+    here, git_directory = found
+    return _outside(here) if git_directory is None else _in_git(here, git_directory)
+
+
+def _owner(directory: str) -> tuple[str, str | None] | None:
+    """The nearest directory above that makes a workspace, and its git directory if that is the reason."""
+    for here in _upwards(directory):
+        git_directory = gitdir.at(here)
+        if git_directory is not None:
+            return here, git_directory
+    for here in _upwards(directory):
+        if os.path.isdir(os.path.join(here, ".moot")) or os.path.isfile(os.path.join(here, "moot.toml")):
+            return here, None
+    return None
+
+
+def _in_git(here: str, git_directory: str) -> Place:
+    """The place whose `.git` is at `here`, or whose git directory `here` itself is."""
+    inside = here == git_directory
+    git_directory = gitdir.real(git_directory, {here: here})
+    common = gitdir.common_of(git_directory)
+    config = gitdir.config(common)
+    main = _main_root(common, config)
+    name = MAIN
+    root: str | None
+    if common != git_directory:
+        name = os.path.basename(git_directory)
+        root = gitdir.worktree_of(git_directory) if inside else here
+        if root is None:
+            name, root = MAIN, main
+    elif gitdir.truth(config.get("core.bare")):
+        root = None
+    else:
+        # Seen through a `.git`, a main worktree is where that stands, unless the repository says otherwise.
+        if not inside and (main is None or "core.worktree" not in config):
+            main = here
+        root = main
+    return Place(root or common, os.path.join(common, "moot"), common, name, main)
+
+
+def _main_root(common: str, config: Mapping[str, str]) -> str | None:
+    """The main worktree's root, as far as the shared git directory tells."""
+    if gitdir.truth(config.get("core.bare")):
+        return None
+    if "core.worktree" in config:
+        said = os.path.realpath(os.path.join(common, config["core.worktree"]))
+        return said if os.path.isdir(said) else None
+    return os.path.dirname(common) if os.path.basename(common) == ".git" else None
+
+
+def _outside(root: str) -> Place:
+    return Place(root, os.path.join(root, ".moot"), None, MAIN, root)
+
+
+def _nowhere(here: str) -> Unavailable:
+    below = _repositories_below(here)
+    remedy = "Go into a git repository, or run `moot init` to make this folder a workspace."
+    if below:
+        remedy = f"Go into one of the repositories here: {', '.join(below)}. Or run `moot init` in this folder."
+    return Unavailable("no_workspace", f"{here} is in no workspace.", remedy, repositories=below)
+
+
+def _repositories_below(directory: str, looks: int = 2000, enough: int = 20) -> list[str]:
+    found: list[str] = []
+    try:
+        with os.scandir(directory) as entries:
+            for entry, _ in zip(entries, range(looks), strict=False):
+                dot_git = os.path.join(entry.path, ".git")
+                if entry.is_dir() and (os.path.lexists(dot_git) or gitdir.is_git_directory(entry.path)):
+                    found.append(entry.name)
+    except OSError:
+        return []
+    return sorted(found)[:enough]
+
+
+def _upwards(path: str) -> Iterator[str]:
+    while True:
+        yield path
+        above = os.path.dirname(path)
+        if above == path:
+            return
+        path = above
+
+
+def _directory(path: str) -> str:
+    """The path itself or what is nearest above it and a directory."""
+    return next(above for above in _upwards(path) if os.path.isdir(above))
+
+
+def _write_new(path: str, content: bytes) -> None:
+    try:
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError:
+        return
+    with os.fdopen(file, "wb") as out:
+        out.write(content)
+
+
+def repository_path(place: Place, cwd: str, given: str) -> str:
+    """A path or glob as typed (relative to `cwd`, or absolute in any worktree), as the repository's own path.
+
+    A slash at its end stays: it says that all below is meant.
+    """
+    from moot.core.paths import canonical
+
+    if not _speakable(given):
+        raise Refused("path_malformed", f"{given!r} is no path.", "Name a file, a directory or a glob.")
+    slash = "/" if given.endswith("/") else ""
+    here = os.path.realpath(cwd)
+    if place.root == place.common == here and not os.path.isabs(given):
+        return canonical(given) + slash  # in a bare repository's own directory nothing else can be meant
+    typed = os.path.join(here, given)
+    real = os.path.realpath(typed)
+    roots = {_identity(worktree.root) for worktree in worktrees(place)} - {None}
+    top = _top(real, roots)
+    typed_top = _top(os.path.normpath(typed), roots)
+    if typed_top is not None and (top is None or _identity(top) != _identity(typed_top)):
+        raise Refused(
+            "path_symlink",
+            f"{given} leads through a link out of the worktree, to {real}.",
+            "Name a file inside the worktree; what is behind the link belongs to another place.",
+            path=given,
+        )
+    if top is None:
+        code = "path_absolute" if os.path.isabs(given) else "path_outside"
+        raise Refused(
+            code,
+            f"{given} is outside the workspace {place.root}.",
+            "Name a path inside one of its worktrees, relative to where you are.",
+            path=given,
+        )
+    inner = real[len(top) :].strip("/")
+    _refuse_foreign(place, given, top, inner)
+    return canonical(inner or ".") + slash
+
+
+def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:
+    """Refuse what is inside a worktree's directory and still not the repository's."""
+    parts = inner.split("/")
+    kept = os.path.relpath(place.common or place.state, top)  # starts with `..` if it is elsewhere
+    if ".git" in (part.lower() for part in parts) or f"{inner}/".startswith(f"{kept}/"):
+        raise Refused(
+            "path_internal", f"{given} is git's or moot's own, not content.", "Name a file of the project.", path=given
+        )
+    for end in range(1, len(parts)):
+        nested = os.path.join(top, *parts[:end])
+        if os.path.lexists(os.path.join(nested, ".git")):
+            raise Refused(
+                "path_outside",
+                f"{given} belongs to another repository, {nested}.",
+                f"Run the command in {nested}, with {VARIABLE} unset.",
+                path=given,
+            )
+
+
+def _top(path: str, roots: set[tuple[int, int] | None]) -> str | None:
+    """The nearest worktree root above a path, as the path spells it (another case, a link above the worktree)."""
+    return next((above for above in _upwards(path) if _identity(above) in roots), None)
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino)
+
+
+def _speakable(path: str) -> bool:
+    """Whether it can be a path at all, and one that can be written down."""
+    try:
+        return bool(path) and b"\0" not in path.encode()
+    except UnicodeEncodeError:
+        return False

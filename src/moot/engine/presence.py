@@ -1,0 +1,150 @@
+"""Who was seen when: one small file per incarnation of an agent, `presence/<boot id>/<agent>.<incarnation>`.
+
+A stamp is monotonic time, so wall-clock jumps and suspends do not count, and a new boot starts the count anew.
+Nothing here appends an event or decides that a lease is over: it measures silence, others judge it.
+
+An agent without a stamp looks silent since boot. So whoever gives out a lease stamps its holder first.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.core.errors import Unavailable, Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.engine.clock import Clock
+
+# The time stands in a stamp twice. A reader that overlaps a writer may see new bytes followed by old ones;
+# then the two halves differ, and it looks again.
+_HALF = 21
+_WIDTH = 2 * _HALF
+_LOOKS = 100
+
+_RUBBISH_AFTER = 7 * 86400.0
+_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
+
+
+class Presence:
+    """The stamps of one workspace."""
+
+    def __init__(self, state_dir: str, clock: Clock) -> None:
+        self._clock = clock
+        self._boots = os.path.join(state_dir, "presence")
+        self._known_boot: str | None = None
+
+    def stamp(self, agent: str, incarnation: int) -> None:
+        """Say that the agent is here now. Three system calls, except for the first time."""
+        path = self._path(agent, incarnation)
+        try:
+            try:
+                self._write(path, os.O_WRONLY)
+            except FileNotFoundError:
+                self._begin(path)
+                # The time that `_begin` wrote may be old by now, if another process of the agent was faster.
+                self._write(path, os.O_WRONLY)
+        except OSError as problem:
+            raise Unavailable(
+                "presence_unwritable",
+                f"The presence of {agent} cannot be written: {problem.strerror} ({self._boots}).",
+                "Make the directory writable, or free some space: an agent that cannot be seen loses its leases.",
+            ) from problem
+
+    def silence(self, agent: str, incarnation: int) -> float:
+        """Seconds since the agent was last seen in this boot; without a stamp, since boot.
+
+        A stamp from the future (it takes a time namespace to write one) counts as now.
+        """
+        seen = _read(self._path(agent, incarnation))
+        now = self._clock.monotonic()
+        return now if seen is None else max(0.0, now - seen)
+
+    def forget(self, agent: str, incarnation: int) -> None:
+        """Remove the stamp of an incarnation that has left for good."""
+        _unlink(self._path(agent, incarnation))
+
+    def _path(self, agent: str, incarnation: int) -> str:
+        if not (0 < len(agent) <= 64 and agent[0].isalpha() and _NAME_LETTERS.issuperset(agent)):
+            raise Usage(
+                "bad_name",
+                f"{agent[:80]!r} is not a name.",
+                "Use 1 to 64 letters, digits, `_`, `.` or `-`, starting with a letter.",
+            )
+        if self._known_boot is None:
+            self._known_boot = self._clock.boot_id()
+        return f"{self._boots}/{self._known_boot}/{agent}.{incarnation}"
+
+    def _write(self, path: str, flags: int) -> None:
+        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        try:
+            half = b"%020.6f\n" % self._clock.monotonic()
+            os.pwrite(file, half + half, 0)
+        finally:
+            os.close(file)
+
+    def _begin(self, path: str) -> None:
+        """Put a first stamp in place as a whole: nobody must find an empty one and take it for silence."""
+        directory = os.path.dirname(path)
+        if not os.path.isdir(directory):
+            os.makedirs(directory, 0o700, exist_ok=True)
+            self._sweep()
+        draft = f"{directory}/~{self._clock.token(12)}"  # no agent is called this
+        try:
+            self._write(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            os.rename(draft, path)
+        except OSError:
+            _unlink(draft)
+            raise
+
+    def _sweep(self) -> None:
+        """Remove the directories of other boots once they are surely rubbish. Runs once per boot.
+
+        Wall time is good enough here: another boot's stamps mean nothing in this one, whatever their age. The
+        week is for a second kernel that shares the directory (a container's), which must not lose its stamps.
+        """
+        now = self._clock.wall_seconds()
+        for boot in os.listdir(self._boots):
+            directory = os.path.join(self._boots, boot)
+            if boot == self._known_boot or not os.path.isdir(directory):
+                continue
+            try:
+                stamps = [os.path.join(directory, name) for name in os.listdir(directory)]
+                if all(now - os.stat(path).st_mtime > _RUBBISH_AFTER for path in [directory, *stamps]):
+                    for path in stamps:
+                        _unlink(path)
+                    os.rmdir(directory)
+            except OSError:
+                continue  # somebody else sweeps it
+
+
+def _read(path: str) -> float | None:
+    """The time in a stamp; None if there is none, or if what is there was never a stamp."""
+    for _ in range(_LOOKS):
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        except OSError as problem:
+            # Not seen is not the same as not there: taking it for silence would end leases of the living.
+            raise Unavailable(
+                "presence_unreadable",
+                f"A presence stamp cannot be read: {problem.strerror} ({path}).",
+                "Make the file readable for you, and run the command again.",
+            ) from problem
+        try:
+            text = os.pread(file, _WIDTH, 0)
+        finally:
+            os.close(file)
+        half = text[:_HALF]
+        if len(text) == _WIDTH and half == text[_HALF:] and half[-1:] == b"\n" and half[13:14] == b".":
+            digits = half[:13] + half[14:20]
+            return int(digits) / 1e6 if digits.isdigit() else None
+    return None
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # gone already, or it stays until its boot is swept

@@ -1,0 +1,149 @@
+"""The settings of a workspace: `moot.toml` in the main worktree's root, one for all worktrees.
+
+Where the main worktree has none, or the repository is bare, the current worktree's counts; a bare repository's own
+comes last. Reading TOML is slow, so what was read is cached by the file's signature. What is allowed in the file is
+known to `moot.engine.settings_parse` alone, which is loaded only when the cache is stale.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from stat import S_ISREG
+
+from moot.core.errors import Unavailable
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from moot.engine.place import Place
+
+FILE = "moot.toml"
+
+_SCHEMA = 1  # raise it when a field or a default of Settings changes its meaning: caches of before are stale then
+_LARGEST = 1 << 20
+_YOUNG = 2.0  # seconds; within a file system's tick a file can change again and keep its signature
+_UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+class Settings(Record):
+    """What may be set, and what holds when nothing is."""
+
+    packs: tuple[str, ...] = ()
+    task_ttl: float = 1800.0  # seconds of silence, as all durations
+    task_attempts: int = 3
+    task_review: bool = True
+    task_lifecycle: str = "core"
+    claim_ttl: float = 1800.0
+    claim_scope: str = "workspace"  # or "worktree"
+    message_limit: int = 1 << 20  # bytes
+    mirror_torn_after: float = 5.0
+    pack_settings: Mapping[str, Mapping[str, Any]] = {}  # by pack, as written in [pack.NAME]; the pack checks them
+
+
+def load(place: Place) -> Settings:
+    """The settings that hold for a place. Raises `Usage` with all that is wrong in the file."""
+    path = source(place)
+    if path is None:
+        return Settings()
+    try:
+        signature = _signature(path)
+        settings = _remembered(place, signature)
+        if settings is not None:
+            return settings
+        with open(path, "rb") as file:
+            raw = file.read(_LARGEST + 1)
+        settled = _signature(path) == signature
+    except OSError as problem:
+        raise _unreadable(path, problem.strerror or "it cannot be read") from problem
+    if len(raw) > _LARGEST:
+        raise _unreadable(path, "it is larger than 1 MiB")
+    from moot.engine.settings_parse import parse
+
+    settings = parse(path, raw)
+    if settled and time.time() - signature[3] / 1e9 > _YOUNG:
+        _remember(place, signature, settings)
+    return settings
+
+
+def source(place: Place) -> str | None:
+    """The file that the settings of a place come from, if there is one."""
+    for root in (place.main_root, place.root, None if place.main_root else place.common):
+        if root is None:
+            continue
+        path = os.path.join(root, FILE)
+        try:
+            mode = os.stat(path).st_mode
+        except FileNotFoundError:
+            continue
+        except OSError as problem:
+            raise _unreadable(path, problem.strerror or "it cannot be read") from problem
+        if not S_ISREG(mode):
+            raise _unreadable(path, "it is not a file")
+        return path
+    return None
+
+
+def seconds(value: object) -> float | None:
+    """A duration as people write it: `90s`, `30m`, `2h`, `1d`, `250ms`, or a number of seconds. None if it is none."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value) if 0 <= value < 1e15 else None  # so neither inf nor nan
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    number = text.rstrip("mshd")
+    if len(text) > 20 or not number.isascii() or not number.replace(".", "", 1).isdigit():
+        return None
+    unit = _UNITS.get(text[len(number) :])
+    return None if unit is None else float(number) * unit
+
+
+def _signature(path: str) -> list[Any]:
+    found = os.stat(path)
+    return [path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
+
+
+def _remembered(place: Place, signature: list[Any]) -> Settings | None:
+    import json
+
+    try:
+        with open(_cache(place), "rb") as file:
+            kept = json.loads(file.read())
+        if kept["schema"] == _SCHEMA and kept["signature"] == signature:
+            return Settings.of(kept["settings"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None  # none yet, or damaged: it is only a cache
+    return None
+
+
+def _remember(place: Place, signature: list[Any], settings: Settings) -> None:
+    import json
+
+    path = _cache(place)
+    draft = f"{path}.{os.urandom(6).hex()}"
+    kept = {"schema": _SCHEMA, "signature": signature, "settings": settings.plain()}
+    try:
+        # Without a state directory there is no workspace yet, and it is not made here.
+        if not os.path.isdir(os.path.dirname(path)):
+            os.mkdir(os.path.dirname(path), 0o700)
+        with open(draft, "x", encoding="ascii") as file:
+            json.dump(kept, file)
+        os.replace(draft, path)
+    except OSError:
+        try:
+            os.unlink(draft)
+        except OSError:
+            return
+
+
+def _cache(place: Place) -> str:
+    return os.path.join(place.state, "cache", "settings.json")
+
+
+def _unreadable(path: str, why: str) -> Unavailable:
+    return Unavailable(
+        "settings_unreadable", f"{path} cannot be used: {why}.", "Make it a readable file, or remove it.", file=path
+    )

@@ -1,0 +1,274 @@
+"""What may stand in `moot.toml`, and what to say when something else does.
+
+    packs = ["orchestrator"]        protocols in use
+
+    [tasks]                         [claims]                     [messages]
+    ttl = "30m"                     ttl = "30m"                  limit = "1MiB"
+    attempts = 3                    scope = "workspace"
+    review = true                                                [mirrors]
+    lifecycle = "core"              [pack.orchestrator]          torn_after = "5s"
+                                    stuck_after = "30m"
+
+All problems of a file are told at once, each with its line. Loaded only when the file changed, so it may take its
+time. It reads no file itself.
+"""
+
+from __future__ import annotations
+
+import json
+import re  # noqa: TID253 (this module itself is loaded on demand)
+import tomllib  # noqa: TID253
+
+from moot.core.errors import Usage
+from moot.core.record import Record
+from moot.core.text import closest
+from moot.engine.settings import Settings, seconds
+from moot.engine.settings_lines import Lines
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+    Reader = Callable[[Any], Any]
+
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_SIZE = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([A-Za-z]*)")
+_BYTES = {"": 1, "B": 1, "kB": 10**3, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+_PLACED = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", re.DOTALL)
+_DAY = 86400.0
+
+
+class Problem(Record):
+    """One thing that is wrong in the file."""
+
+    line: int
+    text: str  # a sentence without the line
+    key: str | None = None
+    column: int | None = None
+    found: str | None = None
+    expected: str | None = None
+
+
+class _Unexpected(Exception):
+    """A value is not what its key takes; the text says what it takes."""
+
+
+def _duration(least: float, most: float) -> Reader:
+    def read(value: Any) -> float:
+        found = seconds(value)
+        if found is None or not least <= found <= most:
+            limits = f"from {_in_words(least)} to {_in_words(most)}"
+            raise _Unexpected(f'a duration such as "90s", "30m", "2h", "1d" or a number of seconds, {limits}')
+        return found
+
+    return read
+
+
+def _size(least: int, most: int) -> Reader:
+    def read(value: Any) -> int:
+        found = size(value)
+        if found is None or not least <= found <= most:
+            raise _Unexpected(f'a size such as "512KiB", "1MiB" or a number of bytes, from {least} to {most} bytes')
+        return found
+
+    return read
+
+
+def _whole(least: int, most: int) -> Reader:
+    def read(value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+            raise _Unexpected(f"a whole number from {least} to {most}")
+        return value
+
+    return read
+
+
+def _choice(*words: str) -> Reader:
+    def read(value: Any) -> Any:
+        if value not in words:
+            raise _Unexpected(" or ".join(f'"{word}"' for word in words))
+        return value
+
+    return read
+
+
+def _yes_or_no(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Unexpected("true or false")
+    return value
+
+
+def _name(value: Any) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise _Unexpected("a name in small letters, digits, `-` and `_`")
+    return value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, dict):
+        raise _Unexpected('a list of names such as ["orchestrator"]; what a pack is told stands in [pack.NAME]')
+    if not isinstance(value, list) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in value):
+        raise _Unexpected('a list of names such as ["orchestrator"]')
+    if len(set(value)) < len(value):
+        raise _Unexpected("a list that names each pack once")
+    return tuple(value)
+
+
+# key in the file → (field of Settings, how its value is read)
+KEYS: Mapping[str, tuple[str, Reader]] = {
+    "packs": ("packs", _names),
+    "tasks.ttl": ("task_ttl", _duration(1.0, 365 * _DAY)),
+    "tasks.attempts": ("task_attempts", _whole(1, 1000)),
+    "tasks.review": ("task_review", _yes_or_no),
+    "tasks.lifecycle": ("task_lifecycle", _name),
+    "claims.ttl": ("claim_ttl", _duration(1.0, 365 * _DAY)),
+    "claims.scope": ("claim_scope", _choice("workspace", "worktree")),
+    "messages.limit": ("message_limit", _size(2**10, 2**26)),
+    "mirrors.torn_after": ("mirror_torn_after", _duration(0.1, 3600.0)),
+}
+_TABLES = sorted({key.partition(".")[0] for key in KEYS if "." in key} | {"pack"})
+
+
+def parse(path: str, raw: bytes) -> Settings:
+    """The settings in a file's bytes. Raises `Usage` with everything that is wrong."""
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        data = tomllib.loads(text)
+    except UnicodeDecodeError as problem:
+        before = raw[: problem.start]
+        column = problem.start - before.rfind(b"\n")
+        raise _bad(path, [Problem(before.count(b"\n") + 1, "this is not UTF-8", column=column)]) from None
+    except tomllib.TOMLDecodeError as problem:
+        raise _bad(path, [_syntax(str(problem), raw)]) from None
+    except RecursionError:
+        raise _bad(path, [Problem(1, "values are nested too deeply")]) from None
+    reading = _Reading(text)
+    fields = reading.fields(data)
+    if reading.problems:
+        raise _bad(path, sorted(reading.problems, key=lambda problem: problem.line))
+    return Settings(**fields)
+
+
+def size(value: object) -> int | None:
+    """A number of bytes as people write it: `1MiB`, `512KiB`, `10MB`, or a number. None if it is none."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if value >= 0 else None
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[2] not in _BYTES:
+        return None
+    return int(float(match[1]) * _BYTES[match[2]])
+
+
+class _Reading:
+    """One pass over a file's data, gathering problems."""
+
+    def __init__(self, text: str) -> None:
+        self.problems: list[Problem] = []
+        self._lines = Lines(text)
+
+    def fields(self, data: dict[str, Any]) -> dict[str, Any]:
+        fields: dict[str, Any] = {}
+        for name, value in data.items():
+            if name in KEYS:
+                self._read((name,), value, fields)
+            elif name not in _TABLES:
+                self._unknown((name,))
+            elif not isinstance(value, dict):
+                self._wrong((name,), value, f"a table, written as [{name}]")
+            elif name == "pack":
+                fields["pack_settings"] = value
+            else:
+                for key, item in value.items():
+                    self._read((name, key), item, fields)
+        self._check_packs(fields.get("packs"), fields.get("pack_settings", {}))
+        return fields
+
+    def _read(self, path: tuple[str, ...], value: Any, fields: dict[str, Any]) -> None:
+        entry = KEYS.get(".".join(path))
+        if entry is None or any("." in part for part in path):
+            return self._unknown(path)
+        field, read = entry
+        try:
+            fields[field] = read(value)
+        except _Unexpected as unexpected:
+            self._wrong(path, value, str(unexpected))
+        return None
+
+    def _check_packs(self, packs: tuple[str, ...] | None, tables: dict[str, Any]) -> None:
+        listed = not any(problem.key == "packs" for problem in self.problems)
+        for name, table in tables.items():
+            path = ("pack", name)
+            if not isinstance(table, dict):
+                self._wrong(path, table, f"a table, written as [pack.{name}]")
+                continue
+            if listed and name not in (packs or ()):
+                near = closest(name, packs or ())
+                advice = f"did you mean [pack.{near}]?" if near else f"add it to packs, as in packs = [{_shown(name)}]"
+                self._add(path, f"{_spelled(path)} is about a pack that is not in packs; {advice}")
+            self._refuse_dates(path, table)
+
+    def _refuse_dates(self, path: tuple[str | int, ...], value: Any) -> None:
+        """Dates and times are the one thing in TOML that JSON, and so every other surface, does not have."""
+        if isinstance(value, (dict, list)):
+            for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+                self._refuse_dates((*path, key), item)
+        elif not isinstance(value, (str, int, float, bool)):
+            self._wrong(path, value, "a text, written in quotes")
+
+    def _unknown(self, path: tuple[str, ...]) -> None:
+        key = ".".join(path)
+        near = [known for known in KEYS if known.endswith(f".{path[-1]}")] if len(path) == 1 else []
+        found = closest(key, [*KEYS, *(_TABLES if len(path) == 1 else ())])
+        meant = found or " or ".join(near)
+        advice = f"did you mean {meant}?" if meant else f"known are {', '.join([*KEYS, 'pack.NAME'])}"
+        self._add(path, f"there is no key {_spelled(path)}; {advice}")
+
+    def _wrong(self, path: tuple[str | int, ...], value: Any, expected: str) -> None:
+        found = "a table" if isinstance(value, dict) else _shown(value)
+        self._add(path, f"{_spelled(path)} is {found}, expected is {expected}", found=found, expected=expected)
+
+    def _add(self, path: tuple[str | int, ...], text: str, **more: Any) -> None:
+        self.problems.append(Problem(self._lines.of(path), text, key=_spelled(path), **more))
+
+
+def _syntax(said: str, raw: bytes) -> Problem:
+    placed = _PLACED.fullmatch(said)
+    if placed is None or placed[2] is None:
+        text = placed[1] if placed else said
+        body = raw.rstrip()
+        return Problem(body.count(b"\n") + 1, f"{text}, at the end of the file", column=len(body) - body.rfind(b"\n"))
+    return Problem(int(placed[2]), f"column {placed[3]}: {placed[1]}", column=int(placed[3]))
+
+
+def _bad(path: str, problems: list[Problem]) -> Usage:
+    told = [f"line {problem.line}: {problem.text}" for problem in problems]
+    message = f"{path}, {told[0]}." if len(told) == 1 else "\n  ".join([f"{path} has {len(told)} problems:", *told])
+    return Usage(
+        "bad_settings",
+        message,
+        "Correct what is named in the file, then run the command again.",
+        file=path,
+        problems=[problem.plain() for problem in problems],
+    )
+
+
+def _spelled(path: tuple[str | int, ...]) -> str:
+    """A key as one would type it."""
+    said = ""
+    for part in path:
+        if isinstance(part, int):
+            said += f"[{part}]"
+        else:
+            bare = re.fullmatch(r"[A-Za-z0-9_-]{1,100}", part)
+            said += ("." if said else "") + (part if bare else _shown(part))
+    return said
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, default=str)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _in_words(number: float) -> str:
+    return f"{number / _DAY:g}d" if number >= _DAY else f"{number:g}s"

@@ -1,0 +1,235 @@
+"""One attempt at one commit: what was read, what was decided so far, and on which versions it rests.
+
+`Work` loads states from the views, hands them to the deciders, keeps their events and lets the reactions
+follow. Every stream it read or wrote becomes a condition of the append.
+"""
+
+from __future__ import annotations
+
+from moot.core import principal as principals
+from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
+from moot.core.errors import Held, Refused, Unknown
+from moot.core.event import Draft
+from moot.core.reactions import World
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from moot.core.deciders.payload import Payload
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.reactions import Reaction
+    from moot.core.record import Record
+    from moot.views.store import Store
+
+_EVENT_LIMIT = 10_000
+
+
+class Work(World):
+    """See the module."""
+
+    def __init__(
+        self, store: Store, at: str, lifecycles: Mapping[str, Lifecycle], reactions: Sequence[Reaction]
+    ) -> None:
+        self.store = store
+        self.conditions: dict[str, int] = {}
+        self.drafts: list[Draft] = []
+        self._at = at
+        self._lifecycles = lifecycles
+        self._reactions = reactions
+        self._states: dict[str, Any] = {}
+
+    @property
+    def at(self) -> str:
+        return self._at
+
+    # --- states, as of the events decided so far ---------------------------------------------------------------
+
+    def agent(self, name: str) -> agent.Agent:
+        stream = principals.agent_stream(name)
+        return self._once(stream, lambda: load.agent(self.store, stream, name))
+
+    def agent_name(self, key: str) -> str:
+        return self.agent(key).name
+
+    def task(self, name: str) -> task.Task:
+        return self._once(task.stream(name), lambda: load.task(self.store, name))
+
+    def message(self, name: str) -> message.Message:
+        return self._once(message.stream(name), lambda: load.message(self.store, name))
+
+    def entry(self, name: str) -> entry.Entry:
+        return self._once(entry.stream(name), lambda: load.entry(self.store, name))
+
+    def claims(self) -> claims.ClaimsState:
+        return self._once(claims.STREAM, lambda: load.claims(self.store))
+
+    def mailbox(self, name: str, ids: Iterable[str]) -> mailbox.Mailbox:
+        """The slice of a mailbox with (at least) these entries."""
+        stream = principals.mailbox_stream(name)
+        known = self._states.get(stream)
+        missing = [i for i in ids if known is None or i not in known.entries]
+        if known is None:
+            return self._once(stream, lambda: load.mailbox(self.store, name, missing))
+        if missing:
+            more, _ = load.mailbox(self.store, name, missing)
+            known = known.replace(entries={**more.entries, **known.entries})
+            self._states[stream] = known
+        return known
+
+    def graph(self, names: Iterable[str]) -> graph.Graph:
+        more, version = load.graph(self.store, names)
+        self.conditions.setdefault(graph.STREAM, version)
+        known = self._states.get(graph.STREAM)
+        merged = dict(more.needs)
+        for name, needs in (known.needs if known else {}).items():
+            merged[name] = merged.get(name, frozenset()) | needs
+        self._states[graph.STREAM] = graph.Graph(needs=merged)
+        return self._states[graph.STREAM]
+
+    def _once(self, stream: str, read: Any) -> Any:
+        if stream not in self._states:
+            self._states[stream], version = read()
+            self.conditions.setdefault(stream, version)
+        return self._states[stream]
+
+    # --- what reactions look at ----------------------------------------------------------------------------------
+
+    def dependents(self, name: str) -> list[str]:
+        if graph.STREAM not in self.conditions:
+            self.graph(())  # an edge added meanwhile must not be missed
+        added = [n for n, needs in self._states[graph.STREAM].needs.items() if name in needs]
+        return sorted({*look.dependents(self.store, name), *added})
+
+    def tasks_held_by(self, principal: str) -> list[str]:
+        return look.tasks_held_by(self.store, principal)
+
+    def open_mail(self, mailbox: str) -> list[str]:
+        return [d.entry.id for d in look.inbox(self.store, (mailbox,), _EVENT_LIMIT)]
+
+    def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None]]:
+        return [(d.entry.id, d.message.task) for d in look.shown_in_file(self.store, mailbox, kinds)]
+
+    # --- who acts ---------------------------------------------------------------------------------------------------
+
+    def actor(self, name: str, incarnation: int | None) -> principals.Actor:
+        """The agent that calls, provided that it is here and is the current incarnation."""
+        state = self.agent(name)
+        if not state.exists:
+            raise agent.unknown(name, closest_agent(self.store, name))
+        if incarnation is not None and incarnation != state.incarnation:
+            raise Held(
+                "stale_incarnation",
+                f"You are {principals.agent(state.name, incarnation)}; the name is now held by {state.principal}.",
+                "Stop, or join anew under another name. What you held was given back.",
+                holder=state.principal,
+                incarnation=state.incarnation,
+            )
+        if not state.here:
+            raise Refused(
+                "not_joined", f"{state.name} has left.", f"Join again: `moot join {state.name}`.", agent=state.name
+            )
+        return principals.Actor(principal=state.principal, roles=state.roles)
+
+    def lifecycle(self, name: str) -> Lifecycle:
+        if name not in self._lifecycles:
+            raise Refused(
+                "unknown_lifecycle",
+                f"No active pack brings the lifecycle {name!r}.",
+                f"Known: {', '.join(self._lifecycles)}. Packs are turned on in moot.toml: packs = [\"{name}\"].",
+                lifecycle=name,
+            )
+        return self._lifecycles[name]
+
+    def known_task(self, name: str) -> task.Task:
+        found = self.task(name)
+        if not found.exists:
+            raise unknown_task(self.store, name)
+        return found
+
+    # --- doing --------------------------------------------------------------------------------------------------------
+
+    def do_task(self, name: str, command: Any, lifecycle: str | None = None) -> None:
+        state = self.task(name) if lifecycle else self.known_task(name)
+        life = self.lifecycle(lifecycle or state.lifecycle)
+        self._happened("task", name, task.stream(name), task.decide(life, state, command))
+
+    def do_agent(self, name: str, command: Any) -> None:
+        payloads = agent.decide(self.agent(name), command)
+        self._happened("agent", name.lower(), principals.agent_stream(name), payloads)
+
+    def do_message(self, name: str, command: Any, thread: str | None, pack: str | None = None) -> None:
+        payloads = message.decide(self.message(name), command)
+        self._happened("message", name, message.stream(name), payloads, thread=thread or name, pack=pack)
+
+    def do_mailbox(self, name: str, command: Any) -> None:
+        ids = command.__dict__.get("ids") or (command.__dict__.get("id", ""),)
+        payloads = mailbox.decide(self.mailbox(name, ids), command)
+        self._happened("mailbox", name.lower(), principals.mailbox_stream(name), payloads)
+
+    def do_claims(self, command: Any) -> None:
+        self._happened("claims", "", claims.STREAM, claims.decide(self.claims(), command))
+
+    def do_graph(self, command: graph.Link) -> None:
+        payloads = graph.decide(self.graph((command.task, *command.needs)), command)
+        self._happened("graph", "", graph.STREAM, payloads)
+
+    def do_entry(self, name: str, command: Any) -> None:
+        self._happened("entry", name, entry.stream(name), entry.decide(self.entry(name), command))
+
+    def _step(self, kind: str, key: str, command: Record) -> None:
+        match kind:
+            case "task":
+                self.do_task(key, command)
+            case "mailbox":
+                self.do_mailbox(key, command)
+            case "claims":
+                self.do_claims(command)
+            case _:
+                raise TypeError(f"no reaction may address a {kind}")
+
+    def _happened(
+        self, kind: str, key: str, stream: str, payloads: list[Payload], thread: str | None = None, pack: str | None = None
+    ) -> None:
+        for payload in payloads:
+            draft = Draft(stream=stream, type=payload.type, v=payload.v, data=payload.plain(), thread=thread, pack=pack)
+            self.drafts.append(draft)
+            if len(self.drafts) > _EVENT_LIMIT:
+                raise Refused("too_many_events", "One command would cause too many events.", "Do it in smaller steps.")
+            self._states[stream] = self._evolved(kind, key, payload, thread)
+            for reaction in self._reactions:
+                for step in reaction(key, payload, self):
+                    self._step(*step)
+
+    def _evolved(self, kind: str, key: str, payload: Payload, thread: str | None) -> Any:
+        match kind:
+            case "task":
+                return task.evolve(self.task(key), payload, position=0, at=self._at, by="")
+            case "agent":
+                return agent.evolve(self.agent(key), payload, at=self._at)
+            case "message":
+                return message.evolve(self.message(key), payload, position=-1, at=self._at, thread=thread)
+            case "mailbox":
+                return mailbox.evolve(self._states[principals.mailbox_stream(key)], payload)
+            case "claims":
+                return claims.evolve(self.claims(), payload, position=0, by="")
+            case "graph":
+                return graph.evolve(self._states[graph.STREAM], payload)
+            case _:
+                return entry.evolve(self.entry(key), payload, at=self._at)
+
+
+def closest_agent(store: Store, name: str) -> str | None:
+    from moot.core.text import closest
+
+    return closest(name, [a.name for a in look.agents(store) if not a.retired])
+
+
+def unknown_task(store: Store, name: str) -> Unknown:
+    from moot.core.text import closest
+
+    near = closest(name, look.task_ids(store))
+    hint = f"Did you mean {near}? " if near else ""
+    return Unknown("unknown_task", f"There is no task {name!r}.", f"{hint}`moot board` lists the tasks.", task=name)

@@ -1,0 +1,1 @@
+"""Implementations of the contract in `moot.log`, one folder each. They never import one another."""

@@ -1,0 +1,142 @@
+"""The one connection of a handle: opened when needed, closed over a fork, its errors said in moot's words.
+
+It knows nothing of commits and conditions.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock
+
+import apsw
+
+from moot.logs.sqlite import faults, file, forks, guard
+from moot.logs.sqlite.lock import WriterLock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from moot.core.errors import Unavailable
+
+_FORK_PATIENCE = 5.0
+
+_stranded: list[apsw.Connection] = []  # inherited open from the parent: even closing them would be wrong
+
+
+class Database:
+    """Used as `with database as connection`, by one thread at a time.
+
+    A transaction that is open when an exception leaves the block is rolled back.
+    """
+
+    def __init__(self, directory: str, timeout: float) -> None:
+        self.path = os.path.join(directory, file.NAME)
+        self._directory = directory
+        self._timeout = timeout
+        self._connection: apsw.Connection | None = None
+        self._refusal: Unavailable | None = None
+        self._closed = False
+        self._busy = allocate_lock()
+        self._at_rest = False
+        forks.watch(self)
+
+    def __enter__(self) -> apsw.Connection:
+        self._busy.acquire()
+        try:
+            return self._connection or self._open()
+        except BaseException as error:
+            self._busy.release()
+            if isinstance(error, apsw.Error):
+                raise faults.of_sqlite(error, self.path) or error from error
+            raise
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._busy.release()
+            return
+        said = None
+        try:
+            connection = self._connection
+            if connection is not None:
+                if isinstance(error, apsw.Error):
+                    said = faults.of_sqlite(error, self.path, connection.system_errno)
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+        except apsw.Error:
+            self._drop()  # it could not even go back: start anew
+        finally:
+            self._busy.release()
+        if said is not None:
+            raise said from error
+
+    def check_writable(self) -> None:
+        """Raise the reason why nothing may be appended, if there is one."""
+        if self._connection is None:
+            with self:
+                pass
+        if self._refusal is not None:
+            raise self._refusal
+
+    def close(self) -> None:
+        """Close it for good."""
+        with self._busy:
+            self._closed = True
+            self._drop()
+
+    def _open(self) -> apsw.Connection:
+        if self._closed:
+            raise faults.closed(self.path)
+        if _stranded:
+            raise faults.forked(self.path)
+        guard.check_sqlite()
+        guard.check_place(self._directory)
+        file.recognise(self.path)
+        connection = file.connect(self.path, apsw.SQLITE_OPEN_READWRITE, self._timeout)
+        version = file.version_of(connection)
+        if version > file.VERSION:
+            connection.close()
+            connection = file.connect(self.path, apsw.SQLITE_OPEN_READONLY, self._timeout)
+            self._refusal = faults.newer(self.path, version, file.VERSION)
+        elif connection.readonly("main"):
+            self._refusal = faults.read_only(self.path)
+        elif version < file.VERSION:
+            self._migrate(connection)
+        self._connection = connection
+        return connection
+
+    def _migrate(self, connection: apsw.Connection) -> None:
+        turn = WriterLock(os.path.join(self._directory, file.LOCK), self._timeout)
+        turn.acquire()
+        try:
+            file.migrate(connection)
+        finally:
+            turn.close()
+
+    def _drop(self) -> None:
+        connection, self._connection, self._refusal = self._connection, None, None
+        if connection is not None:
+            connection.close()
+
+    def before_fork(self) -> None:
+        """Close the connection, once the thread that uses it has finished."""
+        self._at_rest = self._busy.acquire(timeout=_FORK_PATIENCE)
+        if self._at_rest:
+            self._drop()
+
+    def after_fork_in_parent(self) -> None:
+        """Whoever needs the connection opens it again."""
+        if self._at_rest:
+            self._busy.release()
+
+    def after_fork_in_child(self) -> None:
+        """The same, unless a connection could not be closed: then SQLite cannot be trusted in this process."""
+        if self._at_rest:
+            self._busy.release()
+            return
+        self._busy = allocate_lock()
+        if self._connection is not None:
+            _stranded.append(self._connection)
+            self._connection = None

@@ -1,0 +1,156 @@
+"""The file `log.db`: making it, telling it from other files, connecting to it, migrating it.
+
+A file that is not ours, or not whole, is refused before SQLite has seen it: SQLite would repair or fill it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from array import array
+
+import apsw
+
+from moot.logs.sqlite import faults, guard, queries
+from moot.logs.sqlite.lock import WriterLock
+
+NAME = "log.db"
+LOCK = "lock"
+APPLICATION_ID = 0x6D6F6F74  # "moot"
+VERSION = 1  # the highest migration in schema/
+
+_MAGIC = b"SQLite format 3\x00"
+_LARGEST_IDLE_WAL = 16 << 20
+_YES = array("i", [1])  # SQLite wants the address of a number
+
+
+def create(directory: str, timeout: float) -> bool:
+    """Make an empty log in `directory`, whole or not at all. False if there is one already."""
+    path = os.path.join(directory, NAME)
+    guard.check_sqlite()
+    guard.check_place(directory)
+    try:
+        os.makedirs(directory, exist_ok=True)
+        if os.path.exists(path):
+            recognise(path)
+            return False
+        turn = WriterLock(os.path.join(directory, LOCK), timeout)
+        turn.acquire()
+        try:
+            return _make(directory, path)
+        finally:
+            turn.close()
+    except OSError as error:
+        raise faults.of_system(error, path) from error
+
+
+def _make(directory: str, path: str) -> bool:
+    if os.path.exists(path):
+        recognise(path)
+        return False
+    if _size(path + "-wal"):
+        raise faults.orphaned_wal(path)  # SQLite would replay it into the new file
+    draft = os.path.join(directory, f"{NAME}.{os.urandom(4).hex()}")
+    try:
+        _fill(draft)
+        os.rename(draft, path)
+    except BaseException:
+        for leftover in (draft, draft + "-journal", draft + "-wal", draft + "-shm"):
+            if os.path.exists(leftover):
+                os.unlink(leftover)
+        raise
+    _sync_folder(directory)
+    connect(path, apsw.SQLITE_OPEN_READWRITE, 0).close()
+    return True
+
+
+def _fill(path: str) -> None:
+    try:
+        connection = apsw.Connection(path)
+        connection.pragma("application_id", APPLICATION_ID)
+        migrate(connection)
+        connection.execute(queries.SET_META, ("workspace", os.urandom(16).hex()))
+        connection.pragma("journal_mode", "wal")  # kept in the file
+        connection.close()
+    except apsw.Error as error:
+        raise faults.of_sqlite(error, path) or error from error
+
+
+def recognise(path: str) -> None:
+    """Raise unless the file is a whole log of moot. Reads its header alone."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            header = file.read(100)
+            size = os.fstat(file.fileno()).st_size
+    except FileNotFoundError:
+        raise faults.missing(path) from None
+    except OSError as error:
+        raise faults.of_system(error, path) from error
+    if not size:
+        raise faults.damaged(path, "it is empty")
+    if not header.startswith(_MAGIC) or len(header) < 100:
+        raise faults.foreign(path, "it is no SQLite database")
+    if _number(header, 68) != APPLICATION_ID:
+        raise faults.foreign(path, "it belongs to another program")
+    pages, page_size = _number(header, 28), int.from_bytes(header[16:18], "big")
+    # After a crash the missing pages may still be in the write-ahead log; SQLite knows.
+    if size < pages * (65536 if page_size == 1 else page_size) and not _size(path + "-wal"):
+        raise faults.damaged(path, f"it should have {pages} pages of {page_size} bytes, and has {size} bytes in all")
+
+
+def connect(path: str, flags: int, timeout: float) -> apsw.Connection:
+    """A connection as every user of the log needs it."""
+    connection = apsw.Connection(path, flags=flags)
+    try:
+        connection.set_busy_timeout(int(timeout * 1000))
+        # Whoever closes last writes everything back. It empties the -wal file then and does not delete it:
+        # a user who may only read cannot make one, and could not read without.
+        connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
+        connection.pragma("synchronous", "full")
+        connection.pragma("journal_size_limit", _LARGEST_IDLE_WAL)
+        if sys.platform == "darwin":  # where fsync alone leaves it in the cache of the drive
+            connection.pragma("fullfsync", True)
+            connection.pragma("checkpoint_fullfsync", True)
+        version_of(connection)  # the first look into the file
+        return connection
+    except apsw.Error as error:
+        raise faults.of_sqlite(error, path, connection.system_errno) or error from error
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """The number of the last migration that was applied."""
+    return int(connection.pragma("user_version"))
+
+
+def migrate(connection: apsw.Connection, folder: str | None = None) -> None:
+    """Apply every migration that the file has not seen, each in a transaction of its own."""
+    for number, script in queries.migrations(folder):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            if number > version_of(connection):
+                connection.execute(script)
+                connection.pragma("user_version", number)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _number(header: bytes, offset: int) -> int:
+    return int.from_bytes(header[offset : offset + 4], "big")
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
+
+
+def _sync_folder(directory: str) -> None:
+    file = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

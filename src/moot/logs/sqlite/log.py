@@ -1,0 +1,173 @@
+"""`SqliteLog`: the contract of `moot.log` on one SQLite file.
+
+An append is one transaction behind the queue of writers (`lock.py`). Readers see a snapshot, and neither wait for
+writers nor make them wait. After the lock is free again, the bell wakes those who follow.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from moot.log import Appended, Log
+from moot.logs.sqlite import bell, faults, file, queries, transaction
+from moot.logs.sqlite.database import Database
+from moot.logs.sqlite.lock import NoLock, WriterLock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from types import TracebackType
+
+    from moot.core.event import Commit, Draft, Event, Key
+    from moot.log import Conflict, Duplicate, Mismatch
+
+_PAGE = 500
+_POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
+
+
+class SqliteLog(Log):
+    """A handle on the log in `directory`, for one thread at a time. A forked child may go on using it."""
+
+    def __init__(
+        self, directory: str, *, bell_directory: str | None = None, exclusive: bool = True, lock_timeout: float = 30.0
+    ) -> None:
+        self.directory = os.path.abspath(directory)
+        self._database = Database(self.directory, lock_timeout)
+        with self._database:
+            pass  # whatever is wrong with it is said now
+        self._bell = bell_directory or bell.directory_for(self.directory)
+        self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
+        self._turn = _Turn(self._lock, self._bell, self._database.path)
+
+    @classmethod
+    def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
+        """Make an empty log. True if it was made now, False if it was there and was left as it is."""
+        return file.create(os.path.abspath(directory), lock_timeout)
+
+    @property
+    def workspace(self) -> str:
+        """The id that this log was given when it was made."""
+        with self._database as connection:
+            return str(connection.execute(queries.GET_META, ("workspace",)).get)
+
+    def append(
+        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
+    ) -> Appended | Duplicate | Conflict | Mismatch:
+        """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
+        if not events:
+            with self._database as connection:
+                return transaction.known(connection, commit, key) or Appended(0, 0)
+        from moot.logs.sqlite.codec import data_of
+
+        data = [data_of(draft) for draft in events]  # before the lock: nobody need wait for this
+        self._database.check_writable()
+        try:
+            if self._turn.taken:
+                return self._append(commit, conditions, events, data, key)
+            with self._turn:
+                return self._append(commit, conditions, events, data, key)
+        except UnicodeEncodeError as error:
+            raise faults.not_text(commit.id, error.object) from error
+
+    def _append(
+        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], data: list[str], key: Key | None
+    ) -> Appended | Duplicate | Conflict | Mismatch:
+        with self._database as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            if file.version_of(connection) > file.VERSION:  # migrated under us by a newer program
+                raise faults.newer(self._database.path, file.version_of(connection), file.VERSION)
+            refusal = transaction.known(connection, commit, key) or transaction.moved(connection, conditions)
+            if refusal is not None:
+                connection.execute("ROLLBACK")
+                return refusal
+            appended = transaction.write(connection, commit, conditions, events, data, key)
+            connection.execute("COMMIT")
+        self._turn.news = True
+        return appended
+
+    def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
+        """See `Log.read`."""
+        with self._database as connection:
+            if stream is None:
+                rows = connection.execute(queries.READ_ALL, (after, max(limit, 0))).fetchall()
+            else:
+                rows = connection.execute(queries.READ_STREAM, (after, stream, max(limit, 0))).fetchall()
+        if not rows:
+            return []
+        from moot.logs.sqlite.codec import event_of
+
+        return [event_of(row) for row in rows]
+
+    def head(self) -> int:
+        """See `Log.head`."""
+        with self._database as connection:
+            return int(connection.execute(queries.HEAD).get)
+
+    def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:
+        """See `Log.follow`. What is in the log when the time is over still comes."""
+        end = None if timeout is None else time.monotonic() + timeout
+        until: int | None = None
+        listener: bell.Listener | None = None
+        try:
+            while until is None or after < until:
+                events = self._whole_commits(after)
+                if events:
+                    after = events[-1].position
+                    yield events
+                elif until is None and listener is None:
+                    listener = bell.Listener(self._bell)  # then look again: it may have been rung just before
+                    continue
+                left = _POLL if end is None else end - time.monotonic()
+                if left <= 0 and until is None:
+                    until = self.head()
+                elif not events and listener is not None:
+                    listener.wait(min(left, _POLL))
+        finally:
+            if listener is not None:
+                listener.close()
+
+    def _whole_commits(self, after: int) -> list[Event]:
+        """A page, and the rest of the commit that it ends in."""
+        events = self.read(after, _PAGE)
+        if len(events) == _PAGE:
+            with self._database as connection:
+                _, last = connection.execute(queries.COMMIT, (events[-1].commit,)).get
+            events += self.read(events[-1].position, last - events[-1].position)
+        return events
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """See `Log.exclusive`."""
+        return self._turn
+
+    def close(self) -> None:
+        """See `Log.close`."""
+        self._database.close()
+        self._lock.close()
+
+
+class _Turn:
+    """The moment in which this handle alone may write. Rings afterwards if something was written."""
+
+    def __init__(self, lock: WriterLock | NoLock, bell_directory: str, path: str) -> None:
+        self.taken = False
+        self.news = False
+        self._lock = lock
+        self._bell = bell_directory
+        self._path = path
+
+    def __enter__(self) -> None:
+        if self.taken:
+            raise faults.nested(self._path)
+        self._lock.acquire()
+        self.taken = True
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.taken = False
+        self._lock.release()
+        if self.news:
+            self.news = False
+            bell.ring(self._bell)

@@ -1,0 +1,39 @@
+"""The named statements of `queries.sql`, and the numbered migrations in `schema/`. It knows no connection."""
+
+from __future__ import annotations
+
+import os
+
+_HERE = os.path.dirname(__file__)
+
+
+def _text(*path: str) -> str:
+    with open(os.path.join(_HERE, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def _named(text: str) -> dict[str, str]:
+    pairs = (part.split("\n", 1) for part in text.split("-- name: ")[1:])
+    return {name.strip(): statement.strip() for name, statement in pairs}
+
+
+_statements = _named(_text("queries.sql"))
+
+HEAD = _statements["head"]
+VERSION = _statements["version"]
+COMMIT = _statements["commit"]
+REQUEST = _statements["request"]
+ADD_EVENT = _statements["add_event"]
+ADD_COMMIT = _statements["add_commit"]
+ADD_REQUEST = _statements["add_request"]
+READ_ALL = _statements["read_all"]
+READ_STREAM = _statements["read_stream"]
+GET_META = _statements["get_meta"]
+SET_META = _statements["set_meta"]
+
+
+def migrations(folder: str | None = None) -> list[tuple[int, str]]:
+    """Number and script of every migration, in order. The number is what `user_version` says afterwards."""
+    folder = folder or os.path.join(_HERE, "schema")
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".sql"))
+    return [(int(name[:4]), _text(folder, name)) for name in names]

@@ -1,0 +1,37 @@
+-- The statements of the SQLite log. Each `-- name:` starts one; `queries.py` reads them.
+
+-- name: head
+SELECT coalesce(max(position), 0) FROM event;
+
+-- name: version
+SELECT coalesce(max(position), 0) FROM event WHERE stream = ?;
+
+-- name: commit
+SELECT first, last FROM commits WHERE id = ?;
+
+-- name: request
+SELECT digest, first, last FROM request WHERE scope = ? AND key = ?;
+
+-- name: add_event
+INSERT INTO event (position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: add_commit
+INSERT INTO commits (id, first, last) VALUES (?, ?, ?);
+
+-- name: add_request
+INSERT INTO request (scope, key, digest, first, last) VALUES (?, ?, ?, ?, ?);
+
+-- name: read_all
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n
+FROM event WHERE position > ? ORDER BY position LIMIT ?;
+
+-- name: read_stream
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n
+FROM event WHERE position > ? AND stream = ? ORDER BY position LIMIT ?;
+
+-- name: get_meta
+SELECT value FROM meta WHERE key = ?;
+
+-- name: set_meta
+INSERT INTO meta (key, value) VALUES (?, ?);

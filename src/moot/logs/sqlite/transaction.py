@@ -1,0 +1,68 @@
+"""What one append does inside its transaction: is it known, did a stream move, then write.
+
+It knows the tables, and neither locks, files nor the bell.
+"""
+
+from __future__ import annotations
+
+from moot.log import Appended, Conflict, Duplicate, Mismatch
+from moot.logs.sqlite import queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import apsw
+
+    from moot.core.event import Commit, Draft, Key
+
+
+def known(connection: apsw.Connection, commit: Commit, key: Key | None) -> Duplicate | Mismatch | None:
+    """The answer to a commit or a request that the log has seen, None if it has not."""
+    found = connection.execute(queries.COMMIT, (commit.id,)).get
+    if found is not None:
+        return Duplicate(*found)
+    if key is None:
+        return None
+    found = connection.execute(queries.REQUEST, (key.scope, key.name)).get
+    if found is None:
+        return None
+    digest, first, last = found
+    return Duplicate(first, last) if digest == key.digest else Mismatch(key.name, first)
+
+
+def moved(connection: apsw.Connection, conditions: Mapping[str, int]) -> Conflict | None:
+    """The first stream that no longer has the version that was read."""
+    for stream, version in conditions.items():
+        current = connection.execute(queries.VERSION, (stream,)).get
+        if current != version:
+            return Conflict(stream, current)
+    return None
+
+
+def write(
+    connection: apsw.Connection,
+    commit: Commit,
+    conditions: Mapping[str, int],
+    events: Sequence[Draft],
+    data: Sequence[str],
+    key: Key | None,
+) -> Appended:
+    """Add the events at the end, each chained to the one before it in its stream. The conditions hold."""
+    execute = connection.execute
+    versions = dict(conditions)
+    head: int = execute(queries.HEAD).get
+    position = head
+    rows = []
+    for n, draft in enumerate(events):
+        position += 1
+        stream = draft.stream
+        prev = versions[stream] if stream in versions else execute(queries.VERSION, (stream,)).get
+        versions[stream] = position
+        said = (commit.at, commit.by, data[n], draft.cause, draft.thread, draft.pack, commit.id, n)
+        rows.append((position, draft.type, draft.v, stream, prev, *said))
+    connection.executemany(queries.ADD_EVENT, rows)
+    execute(queries.ADD_COMMIT, (commit.id, head + 1, position))
+    if key is not None:
+        execute(queries.ADD_REQUEST, (key.scope, key.name, key.digest, head + 1, position))
+    return Appended(head + 1, position)

@@ -1,0 +1,336 @@
+"""One mirror file: look at it, replace it, and lose nothing that somebody else wrote meanwhile.
+
+Others write the file whenever they like, in place or by renaming, and may hold it open while it is replaced. So what
+a replacement takes out is kept for some seconds, as a grave, and looked at again (`moot.mirrors.exchange` says how).
+
+`write`, `graves` and `absorbed` are for whoever has the turn (`moot.mirrors.lock`); `look` is for everybody.
+This module does not know what the bytes mean.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+
+from moot.core.errors import Usage
+from moot.core.record import Record
+from moot.mirrors.exchange import Kept, bring, kept_in, milliseconds, nonce
+from moot.mirrors.lock import open_for_writing
+
+LIMIT = 16 * 1024 * 1024
+LINGER = 10.0  # how long a grave is kept where nobody can say whether somebody has it open
+SETTLED = 2.0  # and where the system can: then only a call that is being opened at this moment matters
+
+_YOUNG_NS = 2_000_000_000  # the coarsest timestamps of a file system, as in git's index
+_CALM_READS = 3
+_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Signature(Record):
+    """What a file looked like when its content, known by digest, was read."""
+
+    dev: int
+    inode: int
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    digest: str
+    taken_ns: int
+
+    def proves(self, now: os.stat_result) -> bool:
+        """Whether the content must be the same: nothing moved, and the file was not too young to tell."""
+        then = (self.dev, self.inode, self.size, self.mtime_ns, self.ctime_ns)
+        return then == _outside(now) and self.taken_ns - max(self.mtime_ns, self.ctime_ns) >= _YOUNG_NS
+
+
+class Missing(Record):
+    """There is no such file."""
+
+
+class Unchanged(Record):
+    """The content is the known one. The signature may be newer than the known one: it proves more."""
+
+    signature: Signature
+
+
+class Changed(Record):
+    """The content is another one than the known."""
+
+    data: bytes
+    signature: Signature
+
+
+class Unreadable(Record):
+    """Something is there that is no mirror: a directory, a link, too large. It was left alone."""
+
+    reason: str
+
+
+Look = Missing | Unchanged | Changed | Unreadable
+
+
+class Found(Record):
+    """What somebody wrote and a replacement took out. It is found again until it is `absorbed`.
+
+    `age` counts the seconds since it came out: a torn one may still be in its writer's hands.
+    """
+
+    data: bytes
+    grave: Kept
+    age: float
+    unreadable: str | None = None
+
+
+class Written(Record):
+    """The file has the new content. What it displaced unseen is to be absorbed, and rendered again."""
+
+    signature: Signature
+    displaced: tuple[Found, ...]
+
+
+class Unwritable(Record):
+    """The file could not be replaced. Nothing is lost."""
+
+    reason: str
+
+
+class MirrorFile:
+    """The file `relative` below the directory `root`. `keep` is where replaced files are kept for a while."""
+
+    def __init__(self, root: str, relative: str, keep: str, *, limit: int = LIMIT, linger: float = LINGER) -> None:
+        parts = relative.split(os.sep)
+        if not relative or os.path.isabs(relative) or "\0" in relative or {"", ".", ".."} & set(parts):
+            raise Usage("path_outside", f"{relative!r} is not a path below {root}", "give a plain relative path")
+        self.root = os.path.realpath(root)
+        self.relative = relative
+        self.path = os.path.join(self.root, relative)
+        self._mirror = _digest(os.fsencode(self.path))[:16]
+        self._keep = os.path.realpath(keep)
+        self._limit, self._linger, self._settled = limit, linger, min(linger, SETTLED)
+
+    def look(self, known: Signature | None) -> Look:
+        """What is there now, compared with what is known."""
+        directory = self._directory()
+        if isinstance(directory, Unreadable):
+            return directory
+        return self._look(os.path.join(directory, os.path.basename(self.path)), known)
+
+    def write(self, data: bytes, seen: Signature | None) -> Written | Unwritable:
+        """Replace the content in one step. `seen` is the content that is safe already: absorbed or held."""
+        directory = self._directory()
+        if isinstance(directory, Unreadable):
+            return Unwritable(directory.reason)
+        path = os.path.join(directory, os.path.basename(self.path))
+        try:
+            os.makedirs(directory, exist_ok=True)
+            os.makedirs(self._keep, exist_ok=True)
+            there = self._look(path, seen)
+            if isinstance(there, Unreadable):
+                return Unwritable(there.reason)
+            if not isinstance(there, Missing) and there.signature.digest == _digest(data):
+                return Written(there.signature, ())
+            if os.stat(self._keep).st_dev == os.stat(directory).st_dev:
+                try:
+                    return self._replace(path, self._keep, data, seen)
+                except OSError as error:
+                    if error.errno != errno.EXDEV:  # one device, and yet two mounts
+                        raise
+            return self._replace(path, directory, data, seen)
+        except OSError as error:
+            return Unwritable(_reason(error))
+
+    def graves(self, now: float | None = None) -> list[Found]:
+        """What was written into replaced files and is not absorbed yet, the oldest first. `now` is monotonic.
+
+        Also tidies up: what a dead process left, and graves that nobody will write into any more.
+        """
+        moment = milliseconds(now)
+        found = [self._visit(kept, moment) for kept in self._kept()]
+        return [one for one in found if one is not None]
+
+    def absorbed(self, found: Found) -> None:
+        """Say that what was found is safe elsewhere; only what is written after it will be found again."""
+        kind, seen = ("held", found.grave.seen) if found.unreadable else ("old", _digest(found.data))
+        try:
+            found.grave.renamed(kind=kind, seen=seen, stamp=milliseconds())
+        except FileNotFoundError:
+            pass  # it was said before
+
+    def _directory(self) -> str | Unreadable:
+        """The real directory of the file, which need not exist yet."""
+        if not os.path.isdir(self.root):
+            return Unreadable(f"{self.root} is gone")
+        directory = os.path.realpath(os.path.dirname(self.path))
+        if os.path.commonpath((directory, self.root)) != self.root:
+            return Unreadable(f"{os.path.dirname(self.path)} leads out of {self.root}")
+        return directory
+
+    def _look(self, path: str, known: Signature | None) -> Look:
+        try:
+            if known is not None and known.proves(os.lstat(path)):
+                return Unchanged(known)
+        except OSError:
+            pass  # reading says it better
+        got = _read(path, self._limit)
+        if isinstance(got, Changed) and known is not None and got.signature.digest == known.digest:
+            return Unchanged(got.signature)
+        return got
+
+    def _replace(self, path: str, home: str, data: bytes, seen: Signature | None) -> Written | Unwritable:
+        render = _digest(data)
+        new = Kept(home, self._mirror, "new", milliseconds(), 0, render, seen.digest if seen else "-", nonce())
+        fd = os.open(new.path, _CREATE, 0o644)
+        try:
+            _resemble(fd, path)
+            with open(fd, "wb", closefd=False) as file:
+                file.write(data)
+            came_out = bring(new.renamed(kind="out", inode=os.fstat(fd).st_ino), path)
+            taken = time.time_ns()
+            signature = Signature(*_outside(os.fstat(fd)), render, taken)
+        except OSError:
+            self.graves()  # takes away what is ours and keeps what is not
+            raise
+        finally:
+            os.close(fd)
+        found = self._inspect(came_out, milliseconds()) if came_out else None
+        if found is None:
+            return Written(signature, ())
+        if found.unreadable is None:
+            return Written(signature, (found,))
+        came_back = bring(found.grave, path)
+        if came_back:
+            self._inspect(came_back, milliseconds())
+        return Unwritable(found.unreadable)
+
+    def _kept(self) -> list[Kept]:
+        """The kept files of this mirror in both places where they may be, the oldest first."""
+        directory = self._directory()
+        homes = {self._keep} if isinstance(directory, Unreadable) else {self._keep, directory}
+        kept = [one for home in homes for one in kept_in(home, self._mirror)]
+        return sorted(kept, key=lambda one: (one.stamp, one.nonce))
+
+    def _visit(self, kept: Kept, now: int) -> Found | None:
+        try:
+            if kept.kind == "new":
+                os.unlink(kept.path)
+            elif kept.kind == "out":
+                return self._inspect(kept, now)
+            elif kept.kind == "old":
+                return self._revisit(kept, now)
+        except OSError:
+            pass  # it stays, and is visited again
+        return None
+
+    def _inspect(self, out: Kept, now: int) -> Found | None:
+        """Tell what an `out` file is: our own render, something known, or something to absorb."""
+        status = os.lstat(out.path)
+        out.mark(status)
+        got = _read(out.path, self._limit)
+        if isinstance(got, Missing):
+            return None
+        age = out.age(now)
+        if isinstance(got, Unreadable):
+            return Found(b"", out, age, got.reason)
+        digest = got.signature.digest
+        if digest == out.render and status.st_ino == out.inode:
+            os.unlink(out.path)
+        elif digest in (out.render, out.seen):
+            out.renamed(kind="old", seen=digest, stamp=now)
+        else:
+            return Found(got.data, out, age)
+        return None
+
+    def _revisit(self, old: Kept, now: int) -> Found | None:
+        """See whether somebody wrote into an `old` file; forget it when its time is up."""
+        age = old.age(now)
+        if age <= self._settled and not old.touched():
+            return None
+        try:
+            fd = os.open(old.path, _OPEN)
+        except PermissionError:
+            return self._inspect(old.renamed(kind="out", inode=0, stamp=now), now)
+        try:
+            in_use = open_for_writing(fd)
+            got = _read(old.path, self._limit)
+            if not isinstance(got, Changed) or got.signature.digest != old.seen:
+                return self._inspect(old.renamed(kind="out", inode=0, stamp=now), now)
+            if age > (self._linger if in_use is None else self._settled) and not in_use:
+                os.unlink(old.path)
+        finally:
+            os.close(fd)
+        return None
+
+
+def _read(path: str, limit: int) -> Missing | Changed | Unreadable:
+    """The whole content with a signature that is not newer than it. Never waits, never follows a link."""
+    try:
+        unfit = _unfit(os.lstat(path), limit)  # before opening: a device would notice
+        if unfit:
+            return Unreadable(unfit)
+        fd = os.open(path, _OPEN)
+    except FileNotFoundError:
+        return Missing()
+    except OSError as error:
+        return Unreadable(error.strerror or str(error))
+    try:
+        return _read_open(fd, limit)
+    except OSError as error:
+        return Unreadable(error.strerror or str(error))
+    finally:
+        os.close(fd)
+
+
+def _read_open(fd: int, limit: int) -> Changed | Unreadable:
+    taken, before, data = 0, os.fstat(fd), b""
+    for _ in range(_CALM_READS):  # somebody may be writing; what is still torn afterwards is seen as such
+        taken, before, data = time.time_ns(), os.fstat(fd), b""
+        unfit = _unfit(before, limit)
+        if unfit:
+            return Unreadable(unfit)
+        while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
+            data += chunk
+        if _outside(os.fstat(fd)) == _outside(before):
+            break
+    return Changed(data, Signature(*_outside(before), _digest(data), taken))
+
+
+def _unfit(status: os.stat_result, limit: int) -> str | None:
+    if stat.S_ISLNK(status.st_mode):
+        return "it is a symbolic link"
+    if stat.S_ISDIR(status.st_mode):
+        return "it is a directory"
+    if not stat.S_ISREG(status.st_mode):
+        return "it is not a regular file"
+    return f"it is larger than {limit} bytes" if status.st_size > limit else None
+
+
+def _outside(status: os.stat_result) -> tuple[int, int, int, int, int]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _resemble(fd: int, path: str) -> None:
+    """Give a render the mode and, where that is allowed, the owner of the file that it replaces."""
+    try:
+        like = os.lstat(path)
+    except FileNotFoundError:
+        return
+    os.fchmod(fd, stat.S_IMODE(like.st_mode) & 0o777)
+    try:
+        os.fchown(fd, like.st_uid, like.st_gid)
+    except PermissionError:
+        pass
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.filename or ''}: {error.strerror}".lstrip(": ")
+
+
+def _digest(data: bytes) -> str:
+    try:
+        from _blake2 import blake2b  # hashlib brings OpenSSL, which costs more than everything else here
+    except ImportError:
+        from hashlib import blake2b
+    return blake2b(data, digest_size=16).hexdigest()

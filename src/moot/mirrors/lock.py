@@ -1,0 +1,124 @@
+"""Who may work on the mirrors now, and who still has a file open.
+
+One turn at a time per workspace. Turns are combined: whoever waits and finds that another one's turn has already done
+what it came for goes away without having had its own. One waiter at a time stands at the gate, in front of all who
+come later: without it, somebody who takes turn after turn leaves the others none (measured). The kernel gives locks
+back when their holder dies.
+
+This module does not know what is done in a turn.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import time
+
+from moot.core.errors import Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Literal
+
+    Got = Literal["ours", "done", "timeout"]
+
+_NAP, _LONGEST_NAP = 0.001, 0.008
+
+
+def turn(lock_path: str, timeout: float, done: Callable[[], bool]) -> Turn:
+    """Wait for a turn. As a context it gives "ours", "done" (by somebody else, as `done` says) or "timeout"."""
+    return Turn(lock_path, timeout, done)
+
+
+class Turn:
+    """See `turn`. Not re-entrant; threads exclude each other as processes do."""
+
+    def __init__(self, lock_path: str, timeout: float, done: Callable[[], bool]) -> None:
+        self._gate, self._lock = _Flock(lock_path + ".gate"), _Flock(lock_path)
+        self._timeout, self._done = timeout, done
+
+    def __enter__(self) -> Got:
+        got: Got = "timeout"
+        try:
+            got = self._wait(time.monotonic() + self._timeout)
+        finally:
+            self._gate.leave()
+            if got != "ours":
+                self._lock.leave()
+        return got
+
+    def __exit__(self, *_error: object) -> None:
+        self._lock.leave()
+
+    def _wait(self, deadline: float) -> Got:
+        for flock, longest in ((self._gate, _LONGEST_NAP), (self._lock, _NAP)):  # the first in line looks often
+            nap = _NAP
+            while not flock.take():
+                if self._done():
+                    return "done"
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return "timeout"
+                time.sleep(min(nap, left))
+                nap = min(nap * 2, longest)
+        return "done" if self._done() else "ours"
+
+
+class _Flock:
+    """A lock on a file that anybody may delete."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._fd = path, -1
+
+    def take(self) -> bool:
+        """Try once."""
+        try:
+            if self._fd < 0:
+                self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if self._is_at_its_path():
+                return True
+        except BlockingIOError:
+            if self._is_at_its_path():
+                return False
+        except OSError as error:
+            raise Unavailable(
+                "mirror_lock_unusable",
+                f"the lock of the mirrors cannot be taken: {self._path}: {error.strerror}",
+                "make its directory writable, on a local file system",
+            ) from error
+        self.leave()  # the file was deleted, and perhaps made anew: this lock keeps nobody out
+        return False
+
+    def _is_at_its_path(self) -> bool:
+        try:
+            return os.path.samestat(os.fstat(self._fd), os.stat(self._path))
+        except FileNotFoundError:
+            return False
+
+    def leave(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_UN)  # a forked child may share the descriptor: closing would not be enough
+            finally:
+                os.close(fd)
+
+
+def open_for_writing(fd: int) -> bool | None:
+    """Whether anybody has the file behind the read-only `fd` open for writing. None where the system cannot say.
+
+    Linux grants a read lease only if nobody has. The lease stays until `fd` is closed.
+    """
+    if not hasattr(fcntl, "F_SETLEASE"):
+        return None
+    from _signal import SIGURG  # type: ignore[import-not-found]  # signal itself costs five milliseconds
+
+    try:
+        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # the signal of a broken lease; the default one would end the process
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except OSError as error:
+        return True if error.errno == errno.EAGAIN else None
+    return False

@@ -1,0 +1,60 @@
+"""What the last turn left behind: what each file looked like, and up to where the log was rendered.
+
+A cache. Without it everything is looked at anew and nothing is taken twice, because entries are matched by content.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from moot.core.record import Record
+from moot.mirrors.files import Signature
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class Known(Record):
+    """One file as it was left."""
+
+    signature: Signature | None = None
+    shown: int = 0  # how many messages were rendered into it
+    torn: str | None = None  # the digest of what could not be parsed,
+    torn_since: float = 0.0  # and since when (monotonic)
+
+    @classmethod
+    def of(cls, data: Any) -> Known:
+        known = super().of(data)
+        signature = data.get("signature")
+        return known.replace(signature=Signature.of(signature) if signature else None)
+
+
+class Memory:
+    """The memory of all mirrors of a workspace. Written only by whoever has the turn."""
+
+    def __init__(self, directory: str) -> None:
+        self._path = os.path.join(directory, "state.json")
+        self.rendered = 0
+        self.files: dict[str, Known] = {}
+
+    def read(self) -> Memory:
+        try:
+            with open(self._path, "rb") as file:
+                data = json.loads(file.read())
+            self.rendered = int(data["rendered"])
+            self.files = {path: Known.of(known) for path, known in data["files"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            self.rendered, self.files = 0, {}
+        return self
+
+    def known(self, path: str) -> Known:
+        return self.files.get(path, Known())
+
+    def write(self) -> None:
+        data = {"rendered": self.rendered, "files": {path: known.plain() for path, known in self.files.items()}}
+        draft = f"{self._path}.{os.getpid()}"
+        with open(draft, "w", encoding="utf-8") as file:
+            json.dump(data, file)
+        os.replace(draft, self._path)

@@ -1,0 +1,187 @@
+"""Bringing files and log into step: look at all mirrors in all worktrees, absorb, render, look again.
+
+One turn at a time per workspace. The foreground never waits for a writer: a torn file that is young is left alone
+and the answer warns; an old one goes into quarantine. A changed file is never overwritten before its content is
+absorbed or held.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.answer import Warning
+from moot.api.session import Mirrors
+from moot.core.deciders.entry import QuarantineFile
+from moot.engine.place import worktrees
+from moot.mirrors import mailbox
+from moot.mirrors.files import Changed, Missing, MirrorFile, Unchanged, Unreadable, Unwritable
+from moot.mirrors.lock import turn
+from moot.mirrors.memory import Memory
+from moot.mirrors.strict_json import Torn
+from moot.views import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.api.pack import MirrorSpec
+    from moot.api.session import Session
+
+_TURN = 5.0  # seconds to wait for another's turn
+_ROUNDS = 8  # looks within one turn, while others keep writing
+_FILE_LIMIT = 256 * 1024 * 1024
+
+
+class FileMirrors(Mirrors):
+    """The mirrors of all active packs in all worktrees."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._directory = os.path.join(session.place.state, "mirrors")
+        self._memory = Memory(self._directory)
+
+    def sync(self) -> tuple[Warning, ...]:
+        os.makedirs(self._directory, exist_ok=True)
+        wanted = self._session.engine.log.head()
+        warnings: tuple[Warning, ...] = ()
+        if not self._in_step(wanted):
+            # Whoever has the turn may render our events too; then only the files are left to look at.
+            with turn(os.path.join(self._directory, "lock"), _TURN, lambda: self._in_step(wanted)) as got:
+                if got == "ours":
+                    warnings = tuple(_Round(self._session, self._memory.read(), self._directory).work())
+                elif got == "timeout":
+                    warnings = (Warning("mirror_pending", "Another process is busy with the mirrors; they follow later."),)
+        held = len(look.held_entries(self._session.engine.read()))
+        if held and not any(w.code == "entry_held" for w in warnings):
+            warnings += (Warning("entries_held", f"{held} entries of files are held: `moot held` lists them."),)
+        return warnings
+
+    def _in_step(self, wanted: int) -> bool:
+        memory = self._memory.read()
+        if memory.rendered < wanted:
+            return False
+        for _, file in _files(self._session, self._directory):
+            known = memory.known(file.path)
+            if not isinstance(file.look(known.signature), Unchanged) or known.torn or file.graves():
+                return False
+        return True
+
+
+def _files(session: Session, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
+    keep = os.path.join(directory, "keep")
+    for tree in worktrees(session.place):
+        for spec in session.packs.mirrors:
+            yield spec, MirrorFile(tree.root, spec.path, keep, limit=_FILE_LIMIT)
+
+
+class _Round:
+    """One turn: rounds of absorbing and rendering until nothing new came in."""
+
+    def __init__(self, session: Session, memory: Memory, directory: str) -> None:
+        self._session, self._memory = session, memory
+        self._files = list(_files(session, directory))
+        self._roots = tuple(tree.root for tree in worktrees(session.place))
+        self._warnings: list[Warning] = []
+
+    def work(self) -> list[Warning]:
+        for _ in range(_ROUNDS):
+            blocked = self._absorb()
+            head = self._session.engine.log.head()
+            if self._render(blocked) and self._session.engine.log.head() == head:
+                self._memory.rendered = head
+                break
+        else:
+            self._warn("mirror_pending", "Others keep writing into the mirrors; they follow later.")
+        self._memory.write()
+        return list(dict.fromkeys(self._warnings))
+
+    def _absorb(self) -> set[str]:
+        """Take in everything that others wrote. Returns the files that must not be written now."""
+        blocked = set()
+        for spec, file in self._files:
+            for found in file.graves():
+                if found.unreadable is None and self._take(spec, file, found.data, found.age):
+                    file.absorbed(found)
+            known = self._memory.known(file.path)
+            match file.look(known.signature):
+                case Changed(data=data, signature=signature):
+                    if self._take(spec, file, data, self._age(file, signature.digest)):
+                        known = known.replace(signature=signature, torn=None)
+                        self._memory.files[file.path] = known
+                    else:
+                        blocked.add(file.path)
+                case Unchanged(signature=signature):
+                    self._memory.files[file.path] = known.replace(signature=signature, torn=None)
+                case Missing():
+                    self._memory.files[file.path] = known.replace(signature=None, shown=0, torn=None)
+                case Unreadable(reason=reason):
+                    blocked.add(file.path)
+                    self._warn("mirror_pending", f"{file.path} cannot be used: {reason}.")
+        return blocked
+
+    def _take(self, spec: MirrorSpec, file: MirrorFile, data: bytes, age: float) -> bool:
+        """Absorb one content, or put it into quarantine. False: it is torn and young, so leave it alone."""
+        try:
+            had = self._memory.known(file.path).shown
+            taken = mailbox.absorb(self._session, spec, file.path, data, self._roots, had=had)
+            self._warnings += taken.warnings
+        except Torn as torn:
+            if age < self._session.settings.mirror_torn_after:
+                self._warn("mirror_pending", f"{file.path} is not valid JSON yet ({torn}); left alone for now.")
+                return False
+            self._quarantine(spec, file, data, str(torn))
+        except mailbox.Malformed as error:
+            self._quarantine(spec, file, data, str(error))
+        return True
+
+    def _age(self, file: MirrorFile, digest: str) -> float:
+        """For how long this content has been there: since it was first seen torn, or since it was written."""
+        known, now = self._memory.known(file.path), self._session.clock.monotonic()
+        if known.torn != digest:
+            known = known.replace(torn=digest, torn_since=now)
+            self._memory.files[file.path] = known
+        try:
+            written = self._session.clock.wall_seconds() - os.stat(file.path).st_mtime
+        except OSError:
+            written = 0.0
+        return max(now - known.torn_since, written)
+
+    def _quarantine(self, spec: MirrorSpec, file: MirrorFile, data: bytes, reason: str) -> None:
+        import hashlib
+
+        digest = hashlib.sha256(data).hexdigest()
+        directory = os.path.join(self._session.place.state, "quarantine")
+        os.makedirs(directory, exist_ok=True)
+        draft = os.path.join(directory, f".{digest}.{os.getpid()}")
+        with open(draft, "wb") as kept:
+            kept.write(data)
+            kept.flush()
+            os.fsync(kept.fileno())
+        os.replace(draft, os.path.join(directory, digest))
+        command = QuarantineFile(path=spec.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
+        identity = f"h-{self._session.clock.token(7)}"
+        self._session.engine.commit("moot", lambda work: work.do_entry(identity, command))
+        self._warn("entry_held", f"{identity}: {file.path} could not be read ({reason}); its bytes are in quarantine.")
+
+    def _render(self, blocked: set[str]) -> bool:
+        """Write what the log says into every file that may be written. False: something displaced is to be absorbed."""
+        settled = True
+        contents = {spec.name: mailbox.rendered(self._session, spec) for spec in self._session.packs.mirrors}
+        for spec, file in self._files:
+            if file.path in blocked:
+                continue
+            data, shown = contents[spec.name]
+            known = self._memory.known(file.path)
+            written = file.write(data, known.signature)
+            if isinstance(written, Unwritable):
+                self._warn("mirror_pending", f"{file.path} cannot be written: {written.reason}. It catches up later.")
+                continue
+            self._memory.files[file.path] = known.replace(signature=written.signature, shown=shown)
+            for found in written.displaced:
+                settled = False
+                if self._take(spec, file, found.data, found.age):
+                    file.absorbed(found)
+        return settled
+
+    def _warn(self, code: str, message: str) -> None:
+        self._warnings.append(Warning(code, message))

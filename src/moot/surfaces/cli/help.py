@@ -1,0 +1,109 @@
+"""`--help`, written from the catalogue: what a verb is for, its arguments, an example that can be run."""
+
+from __future__ import annotations
+
+import sys
+
+from moot.api import catalogue
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.catalogue import Param, Verb
+
+_WIDTH = 100
+_HEADINGS = {
+    "agents": "Who is here",
+    "mail": "Messages",
+    "boxes": "A protocol's mailboxes",
+    "tasks": "Tasks",
+    "files": "Files",
+    "entries": "What could not be taken",
+    "events": "The log",
+    "care": "The workspace",
+}
+_AS = "as NAME -- COMMAND"
+
+
+def overview() -> int:
+    lines = [
+        "moot: where coding agents meet.",
+        "",
+        "  moot VERB …                 run a verb; `moot VERB --help` teaches it with an example",
+        "  moot as NAME -- COMMAND …   join as NAME, run a command with its environment set, leave",
+        "",
+    ]
+    for module, verbs in catalogue.MODULES.items():
+        lines.append(_HEADINGS[module])
+        lines += [f"  {name:<18} {catalogue.find(name).summary}" for name in verbs]
+        lines.append("")
+    lines += [
+        "Everywhere",
+        "  --json             the answer (or the error) as one JSON object",
+        "  -C DIR             as if called from DIR",
+        "  --agent NAME       act as this agent (otherwise MOOT_AGENT; without it, as a person)",
+        "",
+        "Exit codes: 0 done, 1 refused, 2 usage, 3 held by another or lost race, 4 unknown, 5 timeout, 6 the awaited",
+        "thing failed, 7 unavailable.",
+    ]
+    return _print(lines)
+
+
+def group(name: str) -> int:
+    """`moot task --help`: the verbs that begin with this word."""
+    verbs = [verb for verb in catalogue.names() if verb.startswith(f"{name} ")]
+    if not verbs:
+        raise catalogue.unknown_verb(name)
+    return _print([f"  {verb:<18} {catalogue.find(verb).summary}" for verb in verbs])
+
+
+def manual(verb: Verb) -> int:
+    return _print(manual_lines(verb))
+
+
+def manual_lines(verb: Verb) -> list[str]:
+    lines = [f"moot {verb.name}{_synopsis(verb)}", "", *_wrapped(verb.summary), ""]
+    if verb.detail:
+        lines += [*_wrapped(verb.detail), ""]
+    if verb.params:
+        lines += [line for param in verb.params for line in _param(param)] + [""]
+    lines.append("Example" + ("s" if len(verb.examples) > 1 else ""))
+    return lines + [f"  {example}" for example in verb.examples]
+
+
+def _synopsis(verb: Verb) -> str:
+    words = []
+    for param in verb.params:
+        if param.positional:
+            name = param.name.upper() + ("…" if param.many else "")
+            words.append(name if param.required else f"[{name}]")
+    options = " [OPTIONS]" if any(not p.positional for p in verb.params) else ""
+    return "".join(f" {word}" for word in words) + options
+
+
+def _param(param: Param) -> list[str]:
+    if param.positional:
+        head = param.name.upper()
+    else:
+        head = f"--{param.name.replace('_', '-')}" + ("" if param.type == "flag" else f" {_value(param)}")
+    note = f" (default {param.default:g})" if isinstance(param.default, float) else ""
+    note = f" (default {param.default})" if isinstance(param.default, (str, int)) else note
+    text = _wrapped(param.help + note, _WIDTH - 24)
+    return [f"  {head:<20}  {text[0]}", *(" " * 24 + line for line in text[1:])]
+
+
+def _value(param: Param) -> str:
+    return {"int": "N", "seconds": "TIME", "json": "JSON"}.get(param.type, "TEXT")
+
+
+def _wrapped(text: str, width: int = _WIDTH) -> list[str]:
+    lines: list[str] = [""]
+    for word in text.split():
+        if lines[-1] and len(lines[-1]) + 1 + len(word) > width:
+            lines.append("")
+        lines[-1] += f" {word}" if lines[-1] else word
+    return lines
+
+
+def _print(lines: list[str]) -> int:
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0

@@ -1,0 +1,98 @@
+"""`moot`: finds the verb, opens the workspace, runs it, tells the answer, returns the exit code.
+
+Everything that goes wrong ends here as one sentence with a remedy; a traceback is shown only with MOOT_DEBUG=1.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from moot.api import catalogue
+from moot.core.errors import MootError, Unavailable
+from moot.surfaces.cli import parse, voices
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moot.api.answer import Answer
+    from moot.api.catalogue import Verb
+    from moot.surfaces.cli.parse import Call
+
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    words = sys.argv[1:] if argv is None else list(argv)
+    as_json = "--json" in words
+    try:
+        return _run(parse.understand(words))
+    except MootError as error:
+        voices.complain(error, as_json=as_json)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read the output is gone: nothing was shown, so nothing more is recorded or said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except Exception as error:  # the outermost edge: it reports, and hides nothing
+        if os.environ.get("MOOT_DEBUG"):
+            raise
+        failure = Unavailable(
+            "internal_error",
+            f"moot itself failed: {type(error).__name__}: {error}",
+            "Nothing acknowledged is lost. Run it again with MOOT_DEBUG=1 and report what it prints.",
+        )
+        voices.complain(failure, as_json=as_json)
+        return failure.exit_code
+
+
+def _run(call: Call) -> int:
+    if call.version:
+        return _print_version()
+    if call.verb is None or (call.help and call.verb == "help"):
+        from moot.surfaces.cli.help import overview
+
+        return overview()
+    if call.verb == "as":
+        from moot.surfaces.cli.run_as import run_as
+
+        return run_as(call)
+    if call.help and call.verb not in catalogue.names():
+        from moot.surfaces.cli.help import group
+
+        return group(call.verb)
+    verb = catalogue.find(call.verb)
+    if call.help:
+        from moot.surfaces.cli.help import manual
+
+        return manual(verb)
+    arguments = parse.arguments(verb, call.words)
+    voices.tell(_answer(call, verb, arguments), as_json=call.json)
+    return 0
+
+
+def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
+    from moot.wiring import Workshop, caller_of, open_session
+
+    cwd = os.path.abspath(call.directory or os.getcwd())
+    if not verb.opens:
+        answer: Answer = verb.does(Workshop(cwd, os.environ), **catalogue.checked(verb, arguments))
+        return answer
+    agent, incarnation = caller_of(os.environ)
+    if call.agent is not None and call.agent != agent:
+        agent, incarnation = call.agent, None
+    paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
+    named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
+    session = open_session(cwd, os.environ, agent=agent, incarnation=incarnation, paths=named)
+    return session.run(verb.name, arguments)
+
+
+def _print_version() -> int:
+    from moot import __version__
+
+    sys.stdout.write(f"moot {__version__}\n")
+    return 0

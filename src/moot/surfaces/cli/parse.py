@@ -1,0 +1,165 @@
+"""From the words of a command line to the arguments of a verb. Made from the catalogue; knows no verb by name."""
+
+from __future__ import annotations
+
+import sys
+
+from moot.api import catalogue
+from moot.core.errors import Usage
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from moot.api.catalogue import Param, Verb
+
+_READ_LIMIT = 64 * 1024 * 1024
+_GLOBAL_FLAGS = {"--json": "json", "--help": "help", "-h": "help", "--version": "version"}
+_GLOBAL_VALUES = {"-C": "directory", "--agent": "agent"}
+
+
+class Call(Record):
+    """A command line, understood."""
+
+    verb: str | None
+    words: tuple[str, ...]  # what belongs to the verb
+    json: bool = False
+    help: bool = False
+    version: bool = False
+    directory: str | None = None
+    agent: str | None = None
+
+
+def understand(argv: Sequence[str]) -> Call:
+    """Find the verb and the options that every verb has; the rest is the verb's."""
+    found: dict[str, Any] = {}
+    rest: list[str] = []
+    words = list(argv)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            rest += ["--", *words]
+            break
+        if word in _GLOBAL_FLAGS:
+            found[_GLOBAL_FLAGS[word]] = True
+        elif word in _GLOBAL_VALUES:
+            if not words:
+                raise Usage("bad_arguments", f"{word} needs a value.", "`moot --help` shows how.")
+            found[_GLOBAL_VALUES[word]] = words.pop(0)
+        else:
+            rest.append(word)
+            if rest[0] == "as" and len(rest) > 1 and not word.startswith("-"):
+                rest += words  # what follows is another command's
+                break
+    verb, used = _verb(rest)
+    return Call(verb=verb, words=tuple(rest[used:]), **found)
+
+
+def _verb(words: list[str]) -> tuple[str | None, int]:
+    if not words or words[0].startswith("-"):
+        return None, 0
+    names = catalogue.names()
+    two = " ".join(words[:2])
+    if two in names and len(words) > 1:
+        return two, 2
+    return words[0], 1
+
+
+def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
+    """The verb's arguments as given; the catalogue checks them."""
+    options = {f"--{param.name.replace('_', '-')}": param for param in verb.params if not param.positional}
+    given: dict[str, Any] = {}
+    free: list[str] = []
+    queue = list(words)
+    while queue:
+        word = queue.pop(0)
+        if word == "--":
+            free += queue
+            break
+        name, equals, value = word.partition("=")
+        param = options.get(name)
+        if param is None:
+            if word.startswith("--") or (word.startswith("-") and len(word) > 1 and not _negative(word)):
+                raise _unknown_option(verb, name, list(options))
+            free.append(word)
+        elif param.type == "flag":
+            if equals:
+                raise _usage(verb, f"{name} takes no value")
+            given[param.name] = True
+        else:
+            if not equals:
+                if not queue:
+                    raise _usage(verb, f"{name} needs a value")
+                value = queue.pop(0)
+            _put(verb, given, param, value)
+    _place(verb, given, free)
+    return given
+
+
+def _negative(word: str) -> bool:
+    return word[1:].replace(".", "", 1).isdigit()
+
+
+def _place(verb: Verb, given: dict[str, Any], free: list[str]) -> None:
+    """Hand the free words to the positional parameters; one that takes many leaves the last words to those behind it."""
+    places = [param for param in verb.params if param.positional]
+    for number, param in enumerate(places):
+        behind = len(places) - number - 1
+        if param.many:
+            take = len(free) - behind if len(free) > behind else min(len(free), 1)
+            for word in free[:take]:
+                _put(verb, given, param, word)
+            free = free[take:]
+        elif free:
+            _put(verb, given, param, free.pop(0))
+    if free:
+        raise _usage(verb, f"`{verb.name}` does not know what to do with {free[0]!r}")
+
+
+def _put(verb: Verb, given: dict[str, Any], param: Param, value: str) -> None:
+    if param.type == "words" and value == "-":
+        value = _standard_input(verb, param)
+    elif param.type == "json":
+        value = _standard_input(verb, param) if value == "-" else (_file(verb, param, value[1:]) if value[:1] == "@" else value)
+    if param.many:
+        given.setdefault(param.name, []).append(value)
+    elif param.name in given:
+        raise _usage(verb, f"{param.name} is given twice")
+    else:
+        given[param.name] = value
+
+
+def _standard_input(verb: Verb, param: Param) -> str:
+    return _decoded(verb, param, sys.stdin.buffer.read(_READ_LIMIT + 1))
+
+
+def _file(verb: Verb, param: Param, path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return _decoded(verb, param, file.read(_READ_LIMIT + 1))
+    except OSError as error:
+        raise _usage(verb, f"{param.name}: {path} cannot be read ({error.strerror})") from None
+
+
+def _decoded(verb: Verb, param: Param, raw: bytes) -> str:
+    if len(raw) > _READ_LIMIT:
+        raise _usage(verb, f"{param.name}: more than {_READ_LIMIT} bytes")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _usage(verb, f"{param.name}: not valid UTF-8") from None
+
+
+def _unknown_option(verb: Verb, name: str, known: list[str]) -> Usage:
+    from moot.core.text import closest
+
+    near = closest(name, known)
+    return _usage(verb, f"`{verb.name}` has no option {name}" + (f"; did you mean {near}?" if near else ""))
+
+
+def _usage(verb: Verb, message: str) -> Usage:
+    return Usage(
+        "bad_arguments", message.rstrip("?.") + ("?" if message.endswith("?") else "."), f"`moot {verb.name} --help` shows how it is called."
+    )

@@ -1,0 +1,108 @@
+"""`moot as NAME -- COMMAND`: join, run the command with the environment set, leave.
+
+While the command runs, it counts as present: an agent that thinks for an hour is not taken for a dead one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess  # noqa: TID253 (this module is loaded only to run a command)
+
+from moot.core.errors import MootError, Usage
+from moot.wiring import caller_of, open_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.surfaces.cli.parse import Call
+
+_NOT_FOUND = 127
+_NOT_RUNNABLE = 126
+
+
+def run_as(call: Call) -> int:
+    if call.help:
+        return _teach()
+    name, roles, take_over, command = _understood(list(call.words))
+    cwd = os.path.abspath(call.directory or os.getcwd())
+    _, incarnation = caller_of({**os.environ, "MOOT_AGENT": name})
+    same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
+    session = open_session(cwd, os.environ, agent=name, incarnation=incarnation if same else None)
+    joined = session.run("join", {"name": name, "role": roles, "take_over": take_over}).result
+    env = {**os.environ, "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
+    try:
+        return _run(session, command, env, cwd)
+    finally:
+        _leave(session)
+
+
+def _understood(words: list[str]) -> tuple[str, list[str], bool, list[str]]:
+    name, roles, take_over = None, [], False
+    while words and words[0] != "--":
+        word = words.pop(0)
+        if word == "--role" and words:
+            roles.append(words.pop(0))
+        elif word == "--take-over":
+            take_over = True
+        elif name is None and not word.startswith("-"):
+            name = word
+        else:
+            raise _usage(f"`as` does not know what to do with {word!r}")
+    command = words[1:]
+    if name is None or not command:
+        raise _usage("`as` needs a name and, behind --, a command")
+    return name, roles, take_over, command
+
+
+def _usage(message: str) -> Usage:
+    return Usage("bad_arguments", f"{message}.", "For example: moot as Yeats --role developer -- claude -p 'Go on'")
+
+
+def _run(session: Session, command: list[str], env: dict[str, str], cwd: str) -> int:
+    try:
+        child = subprocess.Popen(command, env=env, cwd=cwd)
+    except FileNotFoundError:
+        raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.") from None
+    except OSError as error:
+        raise Usage("not_runnable", f"{command[0]} cannot be run: {error.strerror}.", "Check its rights.") from None
+    # The terminal sends an interrupt to both; what it means is the child's to say.
+    before = {sig: signal.signal(sig, lambda number, _frame: _pass_on(child, number)) for sig in _FORWARDED}
+    try:
+        beat = min(session.settings.task_ttl, session.settings.claim_ttl) / 4
+        while True:
+            try:
+                code = child.wait(timeout=max(0.05, min(beat, 15.0)))
+                return code if code >= 0 else 128 - code
+            except subprocess.TimeoutExpired:
+                session.stamp()
+    finally:
+        for sig, handler in before.items():
+            signal.signal(sig, handler)
+
+
+_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def _pass_on(child: subprocess.Popen[bytes], number: int) -> None:
+    if number != signal.SIGINT:
+        child.send_signal(number)
+
+
+def _leave(session: Session) -> None:
+    try:
+        session.run("leave", {})
+    except MootError:
+        return  # it was replaced, or left by itself: nothing is held under this incarnation any more
+
+
+def _teach() -> int:
+    import sys
+
+    sys.stdout.write(
+        "moot as NAME [--role ROLE] [--take-over] -- COMMAND …\n\n"
+        "Join as NAME, run COMMAND with MOOT_AGENT and MOOT_INCARNATION set, leave when it ends. The exit code is the\n"
+        "command's. While it runs it counts as present, however long it is silent.\n\n"
+        "Example\n  moot as Yeats --role reviewer -- claude -p 'Review what is waiting.'\n"
+    )
+    return 0

@@ -1,0 +1,140 @@
+"""What one looks at: inbox, board, agents, threads. Reads only; raises nothing."""
+
+from __future__ import annotations
+
+import json
+
+from moot.core.deciders.agent import Agent
+from moot.core.deciders.entry import Entry as HeldEntry
+from moot.core.deciders.mailbox import Entry
+from moot.core.deciders.message import Message
+from moot.core.deciders.task import Task
+from moot.core.record import Record
+from moot.views.load import entry_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from moot.views.store import Store
+
+
+class Delivery(Record):
+    """One message at one recipient, with what it says."""
+
+    mailbox: str
+    entry: Entry
+    message: Message
+
+
+def _deliveries(rows: Iterable[tuple[Any, ...]]) -> list[Delivery]:
+    return [
+        Delivery(mailbox=box, entry=entry_of(name, *fields), message=Message.of(json.loads(body)))
+        for box, name, *fields, body in rows
+    ]
+
+
+def inbox(store: Store, mailboxes: Iterable[str], limit: int) -> list[Delivery]:
+    """What is not settled in any of these mailboxes, oldest first."""
+    found = [d for box in mailboxes for d in _deliveries(store.rows("open_deliveries", box.lower(), limit))]
+    return sorted(found, key=lambda d: d.message.position)[:limit]
+
+
+def count_open(store: Store, mailbox: str) -> int:
+    row = store.row("count_open", mailbox.lower())
+    return int(row[0]) if row else 0
+
+
+def waiting(store: Store) -> list[Delivery]:
+    """Everything that still wants an ack or an answer, of anybody."""
+    return _deliveries(store.rows("open_everywhere"))
+
+
+def mailbox(store: Store, name: str, task: str | None = None, limit: int = 1000) -> list[Delivery]:
+    """What was ever put into a mailbox, oldest first, cleared or not."""
+    return _deliveries(store.rows("mailbox_history", name.lower(), task, limit))[::-1]
+
+
+def shown_in_file(store: Store, name: str, kinds: Iterable[str]) -> list[Delivery]:
+    """What a protocol's mailbox file shows: messages of its kinds that were not cleared."""
+    return _deliveries(store.rows("mailbox_kinds", name.lower(), json.dumps(list(kinds))))
+
+
+def last_read(store: Store, mailbox: str) -> str | None:
+    row = store.row("mailbox", mailbox.lower())
+    return row[1] if row else None
+
+
+def was_last_read(store: Store, mailbox: str, value: str) -> bool:
+    return store.row("has_read_mark", mailbox.lower(), value) is not None
+
+
+def chain(store: Store, message: str) -> list[tuple[str, Entry, str | None, str | None]]:
+    """Where a message stands with each recipient: mailbox, entry, when offered, when ended."""
+    return [
+        (box, entry_of(name, *fields), offered, ended)
+        for box, name, *fields, offered, ended in store.rows("deliveries", message)
+    ]
+
+
+def thread(store: Store, name: str, limit: int = 1000) -> list[Message]:
+    return [Message.of(json.loads(row[0])) for row in store.rows("messages_of_thread", name, limit)]
+
+
+def messages_of_task(store: Store, task: str, attempt: int | None = None, kind: str | None = None) -> list[Message]:
+    return [Message.of(json.loads(row[0])) for row in store.rows("messages_of_task", task, attempt, kind)]
+
+
+def _prefixed(store: Store, kind: str) -> Iterator[tuple[str, int, Any]]:
+    for stream, version, state in store.rows("entities", f"{kind}/", f"{kind}0"):  # "0" follows "/"
+        yield stream, version, json.loads(state)
+
+
+def agents(store: Store) -> list[Agent]:
+    return [Agent.of(state) for _, _, state in _prefixed(store, "agent")]
+
+
+def held_entries(store: Store) -> list[HeldEntry]:
+    return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held"]
+
+
+def tasks(store: Store, state: str | None = None, *, ended: bool = True) -> list[Task]:
+    return [Task.of(json.loads(body)) for _, body in store.rows("tasks", state, ended)]
+
+
+def ready(store: Store, limit: int = 100) -> list[Task]:
+    return [Task.of(json.loads(body)) for _, body in store.rows("ready", limit)]
+
+
+def counts(store: Store) -> list[tuple[str, str, int, int]]:
+    """Per state: its name, its phase, how many tasks, how many of them blocked."""
+    return [(state, phase, n, blocked) for state, phase, n, blocked in store.rows("task_counts")]
+
+
+def task_ids(store: Store, state: str | None = None) -> list[str]:
+    rows = store.rows("task_ids_by_state", state) if state else store.rows("task_ids")
+    return [row[0] for row in rows]
+
+
+def tasks_held_by(store: Store, principal: str) -> list[str]:
+    return [row[0] for row in store.rows("held_by", principal)]
+
+
+def held_tasks(store: Store) -> list[str]:
+    return [row[0] for row in store.rows("held_tasks")]
+
+
+def dependents(store: Store, task: str) -> list[str]:
+    return [row[0] for row in store.rows("dependents", task)]
+
+
+def highest_number(store: Store) -> int:
+    row = store.row("highest_number")
+    return int(row[0] or 0) if row else 0
+
+
+def newer(store: Store) -> str | None:
+    """The first event that this version does not know, if the log has one: then it may read, and not decide."""
+    row = store.row("get_meta", "newer")
+    return str(row[0]) if row else None

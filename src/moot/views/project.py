@@ -1,0 +1,122 @@
+"""Folding events into rows: the only place that writes to the views.
+
+Each kind of stream has one function. They use the deciders' `evolve`, so that a state is folded by one rule
+whether a command is being decided or a view is being rebuilt.
+"""
+
+from __future__ import annotations
+
+import json
+
+from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
+from moot.views import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moot.core.deciders.payload import Payload
+    from moot.core.event import Event
+    from moot.core.record import Record
+    from moot.views.store import Store
+
+EVENTS: dict[str, dict[str, type[Payload]]] = {
+    "agent": agent.EVENTS,
+    "claims": claims.EVENTS,
+    "entry": entry.EVENTS,
+    "graph": graph.EVENTS,
+    "mailbox": mailbox.EVENTS,
+    "message": message.EVENTS,
+    "task": task.EVENTS,
+}
+
+
+def project(store: Store, events: Sequence[Event]) -> None:
+    """Fold `events` in. The caller holds the transaction; rows and cursor move together."""
+    for event in events:
+        kind, _, key = event.stream.partition("/")
+        known = EVENTS.get(kind, {}).get(event.type)
+        if known is None or event.v > known.v:
+            store.run("set_meta", "newer", f"{event.type} v{event.v}")
+            continue
+        _FOLDS[kind](store, event, key, known.of(event.data))
+    if events:
+        store.run("set_meta", "cursor", events[-1].position)
+
+
+def dumps(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _put(store: Store, event: Event, state: Record) -> None:
+    store.run("put_entity", event.stream, event.position, dumps(state.plain()))
+
+
+def _agent(store: Store, event: Event, _key: str, payload: Payload) -> None:
+    state, _ = load.agent(store, event.stream)
+    _put(store, event, agent.evolve(state, payload, at=event.at))
+
+
+def _claims(store: Store, event: Event, _key: str, payload: Payload) -> None:
+    state, _ = load.claims(store)
+    _put(store, event, claims.evolve(state, payload, position=event.position, by=event.by))
+
+
+def _entry(store: Store, event: Event, key: str, payload: Payload) -> None:
+    state, _ = load.entry(store, key)
+    _put(store, event, entry.evolve(state, payload, at=event.at))
+
+
+def _graph(store: Store, event: Event, _key: str, payload: Payload) -> None:
+    assert isinstance(payload, graph.Linked)
+    store.run_many("link", [(payload.task, need) for need in payload.needs])
+    store.run("put_entity", event.stream, event.position, "{}")
+
+
+def _message(store: Store, event: Event, key: str, payload: Payload) -> None:
+    said = message.evolve(
+        message.Message(id=key), payload, position=event.position, at=event.at, thread=event.thread
+    )
+    row = (event.position, key, said.thread, said.kind, said.sender, said.task, said.attempt, dumps(said.plain()))
+    store.run("put_message", *row)
+    store.run_many("put_delivery", [(name.lower(), event.position, key, said.wants) for name in said.to])
+
+
+def _mailbox(store: Store, event: Event, key: str, payload: Payload) -> None:
+    ids = payload.__dict__.get("ids") or (payload.__dict__["id"],)
+    box, _, positions = load.mailbox_rows(store, key, ids)
+    after = mailbox.evolve(box, payload)
+    for name, position in positions.items():
+        item = after.entries[name]
+        row = (int(not item.settled), dumps(item.seen), item.taker, item.reply, item.ended, item.hidden)
+        ended_at = event.at if item.ended else None
+        store.run("put_entry", *row, event.at if item.seen else None, ended_at, key, position)
+    store.run("put_mailbox", key, event.position, after.last_read)
+    if after.last_read and after.last_read != box.last_read:
+        store.run("put_read_mark", key, after.last_read)
+
+
+def _task(store: Store, event: Event, key: str, payload: Payload) -> None:
+    state, _ = load.task(store, key)
+    after = task.evolve(state, payload, position=event.position, at=event.at, by=event.by)
+    _put(store, event, after)
+    rank = task.PRIORITIES.index(after.priority)
+    row = (key, number_of(key), after.phase, after.state, int(bool(after.waits)), rank, event.position, after.holder)
+    store.run("put_task", *row)
+
+
+def number_of(task_id: str) -> int:
+    """7 for task-007, 0 for ids of another form."""
+    digits = task_id[5:] if task_id.startswith("task-") else ""
+    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < 16 else 0
+
+
+_FOLDS: dict[str, Callable[[Store, Event, str, Payload], None]] = {
+    "agent": _agent,
+    "claims": _claims,
+    "entry": _entry,
+    "graph": _graph,
+    "mailbox": _mailbox,
+    "message": _message,
+    "task": _task,
+}

@@ -1,0 +1,128 @@
+-- name: cursor
+SELECT value FROM meta WHERE key = 'cursor'
+
+-- name: set_meta
+INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: get_meta
+SELECT value FROM meta WHERE key = ?
+
+-- name: entity
+SELECT version, state FROM entity WHERE stream = ?
+
+-- name: put_entity
+INSERT INTO entity (stream, version, state) VALUES (?, ?, ?)
+ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.state
+
+-- name: entities
+SELECT stream, version, state FROM entity WHERE stream >= ? AND stream < ? ORDER BY stream
+
+-- name: put_task
+INSERT INTO task (id, number, phase, state, blocked, rank, created, holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, state = excluded.state, blocked = excluded.blocked,
+  rank = excluded.rank, holder = excluded.holder
+
+-- name: highest_number
+SELECT max(number) FROM task
+
+-- name: tasks
+SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
+WHERE (?1 IS NULL OR t.phase = ?1 OR t.state = ?1) AND (?2 OR t.phase IN ('open', 'working', 'review'))
+ORDER BY t.created
+
+-- name: ready
+SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
+WHERE t.phase = 'open' AND t.blocked = 0 ORDER BY t.rank, t.created LIMIT ?
+
+-- name: task_counts
+SELECT state, phase, count(*), sum(blocked) FROM task GROUP BY state, phase ORDER BY min(created)
+
+-- name: task_ids
+SELECT id FROM task
+
+-- name: task_ids_by_state
+SELECT id FROM task WHERE state = ? ORDER BY created
+
+-- name: held_by
+SELECT id FROM task WHERE holder = ? ORDER BY id
+
+-- name: held_tasks
+SELECT id FROM task WHERE holder IS NOT NULL ORDER BY id
+
+-- name: graph_version
+SELECT version FROM entity WHERE stream = 'graph'
+
+-- name: link
+INSERT OR IGNORE INTO edge (task, needs) VALUES (?, ?)
+
+-- name: reachable_edges
+WITH RECURSIVE reach (id) AS (SELECT value FROM json_each(?) UNION SELECT e.needs FROM edge e JOIN reach r ON e.task = r.id)
+SELECT e.task, e.needs FROM edge e JOIN reach r ON e.task = r.id
+
+-- name: dependents
+SELECT task FROM edge WHERE needs = ? ORDER BY task
+
+-- name: put_message
+INSERT INTO message (position, id, thread, kind, sender, task, attempt, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: message
+SELECT position, body FROM message WHERE id = ?
+
+-- name: messages_of_thread
+SELECT body FROM message WHERE thread = ? ORDER BY position LIMIT ?
+
+-- name: messages_of_task
+SELECT body FROM message WHERE task = ? AND (?2 IS NULL OR attempt = ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY position
+
+-- name: put_delivery
+INSERT INTO delivery (mailbox, position, message, wants, open) VALUES (?, ?, ?, ?, 1)
+
+-- name: deliveries
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, d.offered_at, d.ended_at
+FROM delivery d WHERE d.message = ? ORDER BY d.mailbox
+
+-- name: entries
+SELECT d.position, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden
+FROM json_each(?2) j JOIN delivery d ON d.message = j.value WHERE d.mailbox = ?1
+
+-- name: put_entry
+UPDATE delivery SET open = ?, seen = ?, taker = ?, reply = ?, ended = ?, hidden = ?,
+  offered_at = coalesce(offered_at, ?), ended_at = coalesce(ended_at, ?) WHERE mailbox = ? AND position = ?
+
+-- name: open_deliveries
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM delivery d JOIN message m ON m.position = d.position
+WHERE d.mailbox = ? AND d.open = 1 ORDER BY d.position LIMIT ?
+
+-- name: count_open
+SELECT count(*) FROM delivery WHERE mailbox = ? AND open = 1
+
+-- name: open_everywhere
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM delivery d JOIN message m ON m.position = d.position WHERE d.open = 1 AND d.wants <> 'nothing' ORDER BY d.position
+
+-- name: mailbox_history
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM delivery d JOIN message m ON m.position = d.position
+WHERE d.mailbox = ?1 AND (?2 IS NULL OR m.task = ?2) ORDER BY d.position DESC LIMIT ?3
+
+-- name: mailbox_kinds
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM delivery d JOIN message m ON m.position = d.position
+WHERE d.mailbox = ?1 AND d.hidden IS NULL AND m.kind IN (SELECT value FROM json_each(?2)) ORDER BY d.position
+
+-- name: mailbox
+SELECT version, last_read FROM mailbox WHERE name = ?
+
+-- name: put_mailbox
+INSERT INTO mailbox (name, version, last_read) VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET version = excluded.version, last_read = excluded.last_read
+
+-- name: put_read_mark
+INSERT OR IGNORE INTO read_mark (mailbox, value) VALUES (?, ?)
+
+-- name: has_read_mark
+SELECT 1 FROM read_mark WHERE mailbox = ? AND value = ?
+
+-- name: everything
+SELECT * FROM {table}

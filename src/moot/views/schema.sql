@@ -1,0 +1,77 @@
+-- The read models of one workspace. Everything here follows from the log.
+
+CREATE TABLE meta (key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+
+-- The state of whole entities (agents, tasks, held entries, the claims), as their decider folds it.
+CREATE TABLE entity (
+  stream  TEXT PRIMARY KEY,
+  version INTEGER NOT NULL,
+  state   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Tasks again, by what the board and `ready` ask for.
+CREATE TABLE task (
+  id      TEXT PRIMARY KEY,
+  number  INTEGER NOT NULL,          -- of ids like task-007, else 0
+  phase   TEXT NOT NULL,
+  state   TEXT NOT NULL,
+  blocked INTEGER NOT NULL,
+  rank    INTEGER NOT NULL,
+  created INTEGER NOT NULL,          -- position of task:added
+  holder  TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX task_number ON task (number);
+CREATE INDEX task_ready ON task (rank, created) WHERE phase = 'open' AND blocked = 0;
+CREATE INDEX task_holder ON task (holder) WHERE holder IS NOT NULL;
+
+CREATE TABLE edge (
+  task  TEXT NOT NULL,
+  needs TEXT NOT NULL,
+  PRIMARY KEY (task, needs)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX edge_needs ON edge (needs);
+
+CREATE TABLE message (
+  position INTEGER PRIMARY KEY,
+  id       TEXT NOT NULL UNIQUE,
+  thread   TEXT NOT NULL,
+  kind     TEXT NOT NULL,
+  sender   TEXT NOT NULL,
+  task     TEXT,
+  attempt  INTEGER,
+  body     TEXT NOT NULL
+) STRICT;
+CREATE INDEX message_thread ON message (thread, position);
+CREATE INDEX message_task ON message (task, position) WHERE task IS NOT NULL;
+
+-- One message at one recipient. `mailbox` is in lower case.
+CREATE TABLE delivery (
+  mailbox    TEXT NOT NULL,
+  position   INTEGER NOT NULL,       -- of message:sent
+  message    TEXT NOT NULL,
+  wants      TEXT NOT NULL,
+  open       INTEGER NOT NULL,
+  seen       TEXT NOT NULL DEFAULT '[]',
+  taker      TEXT,
+  reply      TEXT,
+  ended      TEXT,
+  hidden     TEXT,
+  offered_at TEXT,
+  ended_at   TEXT,
+  PRIMARY KEY (mailbox, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX delivery_open ON delivery (mailbox, position) WHERE open = 1;
+CREATE INDEX delivery_message ON delivery (message);
+
+CREATE TABLE mailbox (
+  name      TEXT PRIMARY KEY,
+  version   INTEGER NOT NULL,
+  last_read TEXT
+) STRICT, WITHOUT ROWID;
+
+-- Every time of a last read that a mailbox ever showed: what stands in a stale copy is told from news by it.
+CREATE TABLE read_mark (
+  mailbox TEXT NOT NULL,
+  value   TEXT NOT NULL,
+  PRIMARY KEY (mailbox, value)
+) STRICT, WITHOUT ROWID;

@@ -1,0 +1,44 @@
+"""What holds for the whole suite. Fixtures live in the conftest.py of the folder that needs them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# The same tree gives the same verdict; `make soak` looks further, and differently each time. No deadlines: how fast a
+# loaded machine is proves nothing.
+settings.register_profile(
+    "steady", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "soak", deadline=None, max_examples=2000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("steady")
+
+
+def kills_things(nodeid: str) -> bool:
+    """Whether a test stands in tests/faults/ or in a file with `faults` in its name."""
+    return "faults" in nodeid.split("::", 1)[0]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Fault tests take longest: they start first."""
+    items.sort(key=lambda item: not kills_things(item.nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """`make test` runs files side by side, but all fault tests on one worker.
+
+    They start and kill dozens of processes. Beside each other they would only fight for the machine.
+    (Not `xdist_group`: pytest 9.2 and pytest-xdist 3.8 together ignore it silently.)
+    """
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "faults" if kills_things(nodeid) else nodeid.split("::", 1)[0]
+
+    return ByFile(config, log)
