@@ -46,7 +46,7 @@ class Mismatch(Record):
     first: int
 
 
-class Gone(Exception):  # noqa: N818 (an answer more than an error)
+class Gone(Exception):
     """The events asked for were archived; `floor` is the first position that can be read."""
 
     def __init__(self, floor: int) -> None:

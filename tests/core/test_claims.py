@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from moot.core import paths
-from moot.core.deciders import claims
-from moot.core.deciders.claims import (
+from moot.core.claims import (
+    EVENTS,
+    MODES,
     Claim,
     Claimed,
     ClaimFiles,
@@ -23,11 +24,11 @@ from moot.core.deciders.claims import (
     Released,
     ReleaseFiles,
     SupersedeHolder,
-    decide,
-    evolve,
 )
-from moot.core.deciders.payload import Payload
+from moot.core.deciders import claims
+from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
+from moot.core.payload import Payload
 
 YEATS, KEATS, ANNA = "Yeats#3", "Keats#1", "person:anna"
 NOTHING = ClaimsState()
@@ -125,6 +126,12 @@ def test_a_repeated_claim_is_the_one_that_stands():
         command = asking(YEATS, *repeated, name="c2", reason="in other words")
         assert decide(state, command) == []
         assert claims.standing(state, command) == state.live["c1"]
+
+
+@pytest.mark.parametrize("other", [{"worktree": "x"}, {"task": "task-8"}, {"ttl": 90}, {"mode": "shared"}])
+def test_a_claim_that_says_something_else_is_no_repetition(other):
+    (granted,) = decide(world(asking(YEATS, "a")), asking(YEATS, "a", name="c2", **other))
+    assert granted.plain().items() >= other.items()
 
 
 def test_a_holder_extends_what_it_holds():
@@ -391,7 +398,7 @@ def test_every_event_is_the_same_after_being_written_down(kind, names):
         {"mode": "shared", "ttl": 5} if kind is Claimed else {} if kind is Released else {"ttl": 5, "reason": "silent"}
     )
     payload = kind(**fields, **rest)
-    assert claims.EVENTS[payload.type].of(json.loads(json.dumps(payload.plain()))) == payload
+    assert EVENTS[payload.type].of(json.loads(json.dumps(payload.plain()))) == payload
 
 
 # Any sequence of commands, against a model that knows neither patterns nor events
@@ -457,7 +464,7 @@ class Claims(RuleBasedStateMachine):
     @rule(
         holder=some_holder,
         asked=some_paths,
-        mode=st.sampled_from(claims.MODES),
+        mode=st.sampled_from(MODES),
         worktree=st.sampled_from([None, None, "x", "y"]),
         ttl=st.sampled_from([TTL, 2 * TTL]),
         silences=st.dictionaries(some_holder, st.sampled_from([TTL, TTL + 1, 2 * TTL + 1]), max_size=2),
@@ -558,7 +565,7 @@ class Claims(RuleBasedStateMachine):
         """The log alone gives the same state."""
         state = ClaimsState()
         for position, kind, data in self.log:
-            state = evolve(state, claims.EVENTS[kind].of(json.loads(data)), position=position, by="anybody")
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), position=position, by="anybody")
         assert state == self.state
         for claim in state.live.values():
             _, kind, data = self.log[claim.token - 1]

@@ -431,7 +431,7 @@ def test_any_text_at_all_is_read_or_refused(text):
 
 
 def test_two_plain_paths_are_compared_as_text(monkeypatch):
-    monkeypatch.setattr(paths, "_meet", None)
+    monkeypatch.setattr(paths, "common_sequence", None)
     assert meet(compiled("src/a.py"), compiled("src/b.py")) is None
     assert meet(compiled("src/a.py"), compiled("src/a.py")) == "src/a.py"
     assert meet(compiled("src/a.py"), compiled("docs/*.md")) is None

@@ -6,10 +6,12 @@ An engine is a plain value, so that it can be handed to another process.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from moot.log import Log
 from moot.logs.sqlite import SqliteLog
+
+if TYPE_CHECKING:
+    from moot.log import Log
 
 
 class Engine(Protocol):

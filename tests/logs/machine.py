@@ -5,13 +5,17 @@ A test module of an engine subclasses `LogMachine` and says how to make an engin
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from moot.core.event import Commit, Draft, Event, Key
 from moot.log import Appended, Conflict, Duplicate, Mismatch
-from tests.logs.engines import Engine
 from tests.logs.roles import AT
+
+if TYPE_CHECKING:
+    from tests.logs.engines import Engine
 
 STREAMS = st.sampled_from(["a", "b", "task/1", "mailbox/Ä"])
 IDS = st.integers(0, 12).map("commit-{}".format)

@@ -13,9 +13,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
-from tests.logs.engines import Engine
+
+if TYPE_CHECKING:
+    from tests.logs.engines import Engine
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
@@ -38,7 +40,7 @@ class Worker:
         self._reader = threading.Thread(target=self._collect, daemon=True)
         self._reader.start()
 
-    def __enter__(self) -> Worker:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import random
 import signal
+from typing import TYPE_CHECKING
 
 from moot.core.event import Commit, Draft
 from moot.log import Appended, Conflict, Log
-from tests.logs.engines import Engine
 from tests.logs.processes import say, wait_for_word
+
+if TYPE_CHECKING:
+    from tests.logs.engines import Engine
 
 AT = "2030-01-01T00:00:00Z"
 
@@ -186,7 +189,9 @@ def fork(engine: Engine, children: int) -> None:
         with log.exclusive():
             pid = os.fork()
             if pid == 0:
-                fine = isinstance(log.append(commit(f"child-{child}"), {}, [Draft("child", "thing:done", {})]), Appended)
+                fine = isinstance(
+                    log.append(commit(f"child-{child}"), {}, [Draft("child", "thing:done", {})]), Appended
+                )
                 os._exit(0 if fine and _holds_real_locks(log.directory) else 1)  # type: ignore[attr-defined]
         codes.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     stop.set()
@@ -206,9 +211,8 @@ def _holds_real_locks(directory: str) -> bool:
 def read_as_nobody(engine: Engine) -> None:
     """Try to read and to append as a user who may not write there."""
     from moot.core.errors import Unavailable
-    from moot.logs.sqlite import codec
+    from moot.logs.sqlite import codec  # noqa: F401 (the interpreter's own files may be out of reach later)
 
-    assert codec  # the interpreter's own files may be out of reach later
     if os.getuid() == 0:
         os.setgid(65534)
         os.setuid(65534)

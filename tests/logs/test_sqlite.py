@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from pathlib import Path
+import os
+import subprocess
+import sys
+from contextlib import ExitStack, closing
+from tempfile import TemporaryDirectory
 
 import apsw
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from tests.logs.conformance import LogConformance
+from moot.core.errors import Unavailable, Usage
+from moot.core.event import Key
+from moot.log import Appended
+from moot.logs.sqlite import SqliteLog, file, queries
+from tests.logs.conformance import LogConformance, check_chain, draft, everything
 from tests.logs.engines import SqliteEngine
 from tests.logs.machine import LogMachine
+from tests.logs.processes import ROOT, Worker
+from tests.logs.roles import commit
+
+ANOTHER = 'INSERT INTO event (position, type, v, stream, prev, at, "by", data, commit_id, n)'
 
 
 class TestSqlite(LogConformance):
@@ -28,3 +38,208 @@ class TestSqliteWithoutQueue(LogConformance):
     @pytest.fixture
     def engine(self, tmp_path):
         return SqliteEngine(str(tmp_path / "log"), exclusive=False)
+
+
+class SqliteMachine(LogMachine):
+    """On the fastest disk that there is: durability is tested elsewhere."""
+
+    def new_engine(self):
+        self.place = TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+        return SqliteEngine(os.path.join(self.place.name, "log"))
+
+    def teardown(self):
+        super().teardown()
+        if hasattr(self, "place"):
+            self.place.cleanup()
+
+
+@pytest.mark.promise(6)
+def test_every_history_is_answered_as_by_a_list_in_memory():
+    run_state_machine_as_test(SqliteMachine, settings=settings(max_examples=60, stateful_step_count=30))
+
+
+@pytest.fixture
+def engine(tmp_path):
+    engine = SqliteEngine(str(tmp_path / "log"))
+    engine.create()
+    return engine
+
+
+@pytest.fixture
+def log(engine):
+    with closing(engine.open()) as log:
+        yield log
+
+
+@pytest.fixture
+def raw(engine):
+    """The file, as any other program may open it."""
+    with closing(apsw.Connection(os.path.join(engine.directory, "log.db"))) as connection:
+        yield connection
+
+
+def test_a_log_is_made_once(tmp_path):
+    directory = str(tmp_path / "a" / "log")
+    assert SqliteLog.create(directory)
+    with closing(SqliteLog(directory)) as log:
+        log.append(commit("one"), {}, [draft("a")])
+        assert not SqliteLog.create(directory)
+        assert log.head() == 1
+        assert len(log.workspace) == 32
+    assert sorted(os.listdir(directory)) == ["device", "lock", "log.db", "log.db-shm", "log.db-wal"]
+
+
+def test_two_logs_have_two_names(tmp_path):
+    names = set()
+    for name in ("one", "two"):
+        SqliteLog.create(str(tmp_path / name))
+        with closing(SqliteLog(str(tmp_path / name))) as log:
+            names.add(log.workspace)
+    assert len(names) == 2
+
+
+def test_a_log_that_is_not_there_is_not_made_by_opening_it(tmp_path):
+    with pytest.raises(Unavailable) as refusal:
+        SqliteLog(str(tmp_path / "log"))
+    assert refusal.value.code == "no_log"
+    assert os.listdir(tmp_path) == []
+
+
+def test_many_may_make_the_same_log_at_once(tmp_path):
+    script = "import sys; from moot.logs.sqlite import SqliteLog; sys.exit(SqliteLog.create(sys.argv[1]))"
+    command = [sys.executable, "-c", script, str(tmp_path / "log")]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    makers = [subprocess.Popen(command, env=environment) for _ in range(6)]
+    assert sorted(maker.wait(60) for maker in makers) == [0, 0, 0, 0, 0, 1]
+    with closing(SqliteLog(str(tmp_path / "log"))) as log:
+        assert log.head() == 0
+
+
+def test_appends_are_flushed_to_the_disk(log):
+    with log._database as connection:
+        assert connection.pragma("journal_mode") == "wal"
+        assert connection.pragma("synchronous") == 2
+
+
+def test_the_file_says_what_it_is(raw):
+    assert raw.pragma("application_id") == int.from_bytes(b"moot", "big")
+    assert raw.pragma("user_version") == file.VERSION == queries.migrations()[-1][0]
+    assert [number for number, _ in queries.migrations()] == list(range(1, file.VERSION + 1))
+
+
+@pytest.mark.promise(2)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE event SET data = '{}'",
+        "DELETE FROM event",
+        "DELETE FROM event WHERE position = 2",
+        "INSERT OR REPLACE INTO event SELECT * FROM event WHERE position = 1",
+        f"{ANOTHER} VALUES (9, 't', 1, 's', 0, '', '', '{{}}', 'c', 0)",
+        f"{ANOTHER} VALUES (-1, 't', 1, 's', 0, '', '', '{{}}', 'c', 0)",
+        f"{ANOTHER} VALUES (3, 't', 'one', 's', 0, '', '', '{{}}', 'c', 0)",
+        f"{ANOTHER} VALUES (3, 't', 1, NULL, 0, '', '', '{{}}', 'c', 0)",
+        "UPDATE commits SET last = 9",
+        "DELETE FROM commits",
+        "INSERT OR REPLACE INTO commits VALUES ('one', 7, 7)",
+        "UPDATE request SET digest = 'x'",
+        "DELETE FROM request",
+        "INSERT OR REPLACE INTO request VALUES ('Yeats', 'k', 'other', 7, 7)",
+    ],
+)
+def test_no_program_can_change_what_was_appended(log, raw, statement):
+    log.append(commit("one"), {}, [draft("a"), draft("b")], Key("Yeats", "k", "d"))
+    before = raw.execute("SELECT * FROM event, commits, request").fetchall()
+    with pytest.raises(apsw.ConstraintError):
+        raw.execute(statement)
+    assert raw.execute("SELECT * FROM event, commits, request").fetchall() == before
+
+
+@pytest.mark.parametrize(
+    "statement", [queries.HEAD, queries.VERSION, queries.COMMIT, queries.REQUEST, queries.READ_ALL, queries.READ_STREAM]
+)
+def test_no_question_walks_through_the_whole_log(raw, statement):
+    plan = [row[3] for row in raw.execute("EXPLAIN QUERY PLAN " + statement, [None] * statement.count("?"))]
+    assert len(plan) == 1
+    assert plan[0].startswith("SEARCH ")
+
+
+def test_waiting_writers_meet_no_conflict_inside_exclusive(engine, log):
+    with ExitStack() as stack:
+        workers = [stack.enter_context(Worker(engine, "count", me=me, times=20)) for me in range(4)]
+        for worker in workers:
+            worker.hear()
+        for worker in workers:
+            worker.tell()
+        assert [worker.hear() for worker in workers] == [0, 0, 0, 0]
+    assert len(everything(log)) == 80
+
+
+def test_exclusive_inside_exclusive_is_refused_instead_of_waiting_for_oneself(log):
+    with log.exclusive():
+        with pytest.raises(Usage) as refusal, log.exclusive():
+            pass
+        assert refusal.value.code == "nested_exclusive"
+        assert log.append(commit("one"), {}, [draft("a")]) == Appended(1, 1)
+    with log.exclusive():
+        pass
+
+
+def test_a_handle_may_be_used_on_both_sides_of_a_fork(engine, log):
+    with Worker(engine, "fork", children=5) as worker:
+        assert worker.hear() == [0] * 5
+    events = everything(log)
+    check_chain(events)
+    streams = [event.stream for event in events]
+    assert (streams.count("parent"), streams.count("child")) == (5, 5)
+
+
+def test_a_file_of_an_older_version_is_migrated_when_it_is_opened(engine, log, monkeypatch, tmp_path):
+    log.append(commit("one"), {}, [draft("a")])
+    log.close()
+    _add_migration(monkeypatch, tmp_path, "CREATE TABLE extra (a TEXT) STRICT; INSERT INTO extra VALUES ('new');")
+    with closing(engine.open()) as newer, closing(engine.open()) as another:
+        assert newer.append(commit("two"), {"a": 1}, [draft("a")]) == Appended(2, 2)
+        with another._database as connection:
+            assert connection.pragma("user_version") == file.VERSION
+            assert connection.execute("SELECT a FROM extra").get == "new"
+
+
+def test_a_migration_that_fails_leaves_the_file_as_it_was(engine, log, raw, monkeypatch, tmp_path):
+    log.append(commit("one"), {}, [draft("a")])
+    before = raw.execute("SELECT * FROM sqlite_schema").fetchall()
+    _add_migration(monkeypatch, tmp_path, "CREATE TABLE extra (a TEXT) STRICT; INSERT INTO nowhere VALUES (1);")
+    with pytest.raises(apsw.SQLError):
+        engine.open()
+    assert raw.execute("SELECT * FROM sqlite_schema").fetchall() == before
+    assert raw.pragma("user_version") == 1
+    assert log.append(commit("two"), {"a": 1}, [draft("a")]) == Appended(2, 2)
+
+
+def _add_migration(monkeypatch, tmp_path, script: str) -> None:
+    known = queries.migrations()
+    monkeypatch.setattr(file, "VERSION", file.VERSION + 1)
+    monkeypatch.setattr(queries, "migrations", lambda *_: [*known, (file.VERSION, script)])
+
+
+def test_looking_at_the_log_loads_nothing_heavy(engine, log):
+    script = (
+        "import sys; from moot.logs.sqlite import SqliteLog; log = SqliteLog(sys.argv[1]); log.head(); log.read();"
+        "print(*sys.modules)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", script, engine.directory]
+    loaded = subprocess.run(command, env=environment, capture_output=True, check=True, text=True, timeout=60).stdout
+    heavy = {
+        "typing",
+        "dataclasses",
+        "re",
+        "pathlib",
+        "subprocess",
+        "socket",
+        "logging",
+        "hashlib",
+        "json",
+        "threading",
+    }
+    assert not heavy & set(loaded.split())

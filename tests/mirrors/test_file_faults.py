@@ -113,9 +113,9 @@ class Agent:
             os.mkdir(path)
             with open(os.path.join(path, "inside"), "wb") as file:
                 file.write(AGENT)
-        elif self.action == "tears and ends late":
+        elif self.action in {"tears and ends late", "writes the same and ends late"}:
             self.fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-            os.write(self.fd, AGENT[:9])
+            os.write(self.fd, AGENT[:9] if self.action == "tears and ends late" else RENDER)
         elif self.action == "opened before" and self.fd >= 0:
             os.ftruncate(self.fd, 0)
             os.pwrite(self.fd, AGENT, 0)
@@ -123,13 +123,22 @@ class Agent:
 
     def end(self) -> None:
         if self.fd >= 0:
-            os.ftruncate(self.fd, 0)
-            os.pwrite(self.fd, AGENT, 0)
+            if not self.wrote:
+                os.ftruncate(self.fd, 0)
+                os.pwrite(self.fd, AGENT, 0)
+                self.wrote = True
             os.close(self.fd)
-            self.wrote = True
 
 
-ACTIONS = ("in place", "by renaming", "removes", "makes a directory", "tears and ends late", "opened before")
+ACTIONS = (
+    "in place",
+    "by renaming",
+    "removes",
+    "makes a directory",
+    "tears and ends late",
+    "writes the same and ends late",
+    "opened before",
+)
 
 
 class Step:
@@ -185,8 +194,20 @@ def prepared(place: str, exists: bool) -> tuple[World, Signature | None]:
     return world, written.signature
 
 
-def one_case(exists: bool, action: str, at: int, dies: int | None) -> list[str]:
-    """Everything that is wrong after an agent acted at line `at` of a write that died at line `dies`."""
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def recover_and_die(world: World, line: int) -> None:
+    with Step({line: die}):
+        recover(world)
+
+
+def one_case(exists: bool, action: str, at: int, dies: int | None, dies_too: int) -> list[str]:
+    """Everything that is wrong after an agent acted at line `at` of a write that died at line `dies`.
+
+    Whoever came to clear up died at line `dies_too`.
+    """
     with tempfile.TemporaryDirectory(dir=scratch()) as place:
         world, seen = prepared(place, exists)
         agent = Agent(world, action)
@@ -200,9 +221,6 @@ def one_case(exists: bool, action: str, at: int, dies: int | None) -> list[str]:
                 os.write(acts[1], b".")
                 os.read(reads[0], 1)
 
-            def die() -> None:
-                os.kill(os.getpid(), signal.SIGKILL)
-
             events = {at: wait, dies: die} if at != dies else {at: lambda: (wait(), die())}
             pid = fork(lambda: rewrite(world, seen, Step(events)))
             os.close(acts[1])
@@ -212,6 +230,7 @@ def one_case(exists: bool, action: str, at: int, dies: int | None) -> list[str]:
             os.waitpid(pid, 0)
             for fd in (*reads, acts[0]):
                 os.close(fd)
+            os.waitpid(fork(lambda: recover_and_die(world, dies_too)), 0)
         return aftermath(world, agent)
 
 
@@ -222,13 +241,12 @@ def aftermath(world: World, agent: Agent) -> list[str]:
     recover(world)
     if agent.wrote and AGENT not in world.notes():
         wrong.append("what the agent wrote is lost")
-    known = {BASE, RENDER, AGENT, AGENT[:9], b""}
     if agent.action == "makes a directory" and agent.acted:
         inside = [os.path.join(at, "inside") for at, _, names in os.walk(os.path.dirname(world.root)) if "inside" in names]
         if not inside or (UNREADABLE not in world.notes() and os.path.dirname(inside[0]) != world.path):
             wrong.append("the directory is lost")
         return wrong
-    strangers = set(world.notes()) - known
+    strangers = set(world.notes()) - {BASE, RENDER, AGENT, AGENT[:9], b""}
     if strangers:
         wrong.append(f"nobody wrote {strangers}")
     late = time.monotonic() + 2 * files.LINGER
@@ -262,12 +280,12 @@ def every_line(native: str, seed: str, samples: str) -> dict[str, object]:
         # An agent who renames between link and rename is the known limit of the fallback.
         for action in [one for one in ACTIONS if native == "native" or one != "by renaming"]:
             plan: list[tuple[int, int | None]] = [(at, None) for at in range(1, last)]
-            for _ in range(int(samples)):
-                plan += [(chance.randint(1, dies), dies) for dies in range(1, last)]
+            plan += [(chance.randint(1, dies), dies) for _ in range(int(samples)) for dies in range(1, last)]
             for at, dies in plan:
                 cases += 1
-                for fault in one_case(exists, action, at, dies):
-                    wrong.setdefault(fault, []).append(f"{exists=} {action=} {at=} {dies=}")
+                dies_too = chance.randint(1, last)
+                for fault in one_case(exists, action, at, dies, dies_too):
+                    wrong.setdefault(fault, []).append(f"{exists=} {action=} {at=} {dies=} {dies_too=}")
     return {"cases": cases, "wrong": {fault: where[:10] for fault, where in wrong.items()}}
 
 

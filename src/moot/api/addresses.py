@@ -60,7 +60,9 @@ def _agent(work: Work, name: str) -> str:
     if not state.exists:
         raise unknown(name, closest_agent(work.store, name))
     if state.retired:
-        raise Refused("agent_retired", f"{state.name} was retired.", "`moot agents` lists who is here.", agent=state.name)
+        raise Refused(
+            "agent_retired", f"{state.name} was retired.", "`moot agents` lists who is here.", agent=state.name
+        )
     return state.name
 
 

@@ -1,8 +1,8 @@
 """One answer, three voices.
 
-    result      the thing itself, for programs: `--json` prints it, the Python API returns it
-    say         short lines, for agents: no decoration, nothing that is not needed
-    table       columns and rows; a terminal with a person in front of it gets them drawn
+result      the thing itself, for programs: `--json` prints it, the Python API returns it
+say         short lines, for agents: no decoration, nothing that is not needed
+table       columns and rows; a terminal with a person in front of it gets them drawn
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Table(Record):
     title: str = ""
 
 
-class Warning(Record):  # noqa: A001 (it is what it is)
+class Notice(Record):
     """Something that the caller should know although the call went through."""
 
     code: str
@@ -32,7 +32,7 @@ class Answer(Record):
     result: Any
     say: tuple[str, ...] = ()
     table: Table | None = None
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[Notice, ...] = ()
     after: Callable[[], None] | None = None  # to be called once the answer was shown
     more: Iterator[Answer] | None = None  # a stream: answers that are still to come
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 MODULES: dict[str, tuple[str, ...]] = {
     "agents": ("join", "leave", "agents"),
-    "mail": ("send", "reply", "inbox", "ack", "thread", "overdue"),
+    "mail": ("send", "reply", "thread"),
+    "inbox": ("inbox", "ack", "overdue"),
     "boxes": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
     "tasks": (
         "task add",
@@ -32,10 +33,8 @@ MODULES: dict[str, tuple[str, ...]] = {
         "task cancel",
         "task release",
         "task move",
-        "task show",
-        "board",
-        "ready",
     ),
+    "board": ("task show", "board", "ready"),
     "files": ("claim", "release", "claims", "who-holds"),
     "entries": ("held", "held show", "held resubmit", "held drop"),
     "events": ("wait", "log", "explain"),
@@ -86,7 +85,8 @@ def find(name: str) -> Verb:
     if module is None:
         raise unknown_verb(name)
     loaded = __import__(f"moot.api.verbs.{module}", fromlist=["VERBS"])
-    return next(verb for verb in loaded.VERBS if verb.name == name)
+    found: Verb = next(verb for verb in loaded.VERBS if verb.name == name)
+    return found
 
 
 def unknown_verb(name: str) -> Usage:
@@ -142,9 +142,12 @@ def _single(verb: Verb, param: Param, value: Any) -> Any:
 
 def _whole_number(verb: Verb, param: Param, value: Any) -> int:
     try:
-        return int(value)
-    except (TypeError, ValueError):
+        number = int(value)
+    except (TypeError, ValueError, OverflowError):
         raise _usage(verb, f"{param.name}: {value!r} is no whole number") from None
+    if not 0 <= number < 1 << 63:
+        raise _usage(verb, f"{param.name}: {value!r} is not between 0 and {(1 << 63) - 1}")
+    return number
 
 
 def _sound(verb: Verb, param: Param, value: str) -> str:

@@ -84,4 +84,3 @@ def told(item: Letter) -> list[str]:
         elif item.wants == "ack":
             lines.append(f"wants a confirmation: moot ack {item.id}")
     return lines
-

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.session import Session
-    from moot.core.deciders.task import Task
     from moot.core.principal import Actor
     from moot.core.reactions import Reaction
+    from moot.core.task import Task
     from moot.engine.work import Work
 
 
@@ -186,7 +186,9 @@ class Packs:
     def unknown_type(self, kind: str) -> Unknown:
         typed = [spec.name for pack in self.packs for spec in pack.messages]
         known = ", ".join([*(k for k in WANTS if k != "reply"), *typed])
-        return Unknown("unknown_type", f"{kind!r} is no message type here.", f"Known: {known}.", known=known.split(", "))
+        return Unknown(
+            "unknown_type", f"{kind!r} is no message type here.", f"Known: {known}.", known=known.split(", ")
+        )
 
 
 def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]], size: Callable[[Any], int]) -> Pack:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from moot.api import catalogue
-from moot.api.answer import Warning
+from moot.api.answer import Notice
 from moot.core import principal as principals
 from moot.core.event import Key
 from moot.core.record import Record
@@ -42,7 +42,7 @@ class Mirrors(ABC):
     """The protocol files of the active packs. `moot.mirrors` has the real ones."""
 
     @abstractmethod
-    def sync(self) -> tuple[Warning, ...]:
+    def sync(self) -> tuple[Notice, ...]:
         """Absorb what others wrote, render what the log says. Never waits long."""
 
 
@@ -67,7 +67,7 @@ class Session:
         self.caller = caller
         self.cwd = cwd
         self.mirrors: Mirrors | None = None
-        self._warnings: list[Warning] = []
+        self._warnings: list[Notice] = []
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
 
     @property
@@ -124,7 +124,7 @@ class Session:
             self._warnings += self.mirrors.sync()
 
     def warn(self, code: str, message: str) -> None:
-        self._warnings.append(Warning(code, message))
+        self._warnings.append(Notice(code, message))
 
     def take_warnings(self) -> list[str]:
         """What was warned of since the last call, as sentences."""

@@ -26,7 +26,7 @@ class MootError(Exception):
     exit_code: ClassVar[int] = 1
     kind: ClassVar[str] = "error"
 
-    def __init__(self, code: str, message: str, remedy: str, **details: Any) -> None:
+    def __init__(self, code: str, message: str, remedy: str, /, **details: Any) -> None:
         super().__init__(message)
         self.code = code
         self.message = message

@@ -22,30 +22,21 @@ Nothing in here looks at a file system: symlinks and absolute paths are dealt wi
 from __future__ import annotations
 
 from moot.core.errors import Refused
+from moot.core.meeting import ANY_CHAR, ANY_NAME, CLASS_LIMIT, NO_NAMES, STAR, common_name, common_sequence
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from typing import Any, NoReturn
+    from collections.abc import Iterable, Sequence
+    from typing import NoReturn
 
-    CharSet = tuple[bool, frozenset[str]]  # (negated, characters)
-    Atom = str | CharSet | None  # one character, one of a set, or a star
-    Segment = str | tuple[Atom, ...] | None  # a literal, a pattern, or a double star
-    Common = Callable[[Any, Any], Any]  # something that both match, or None
+    from moot.core.meeting import Atom, Segment
 
 PATH_LIMIT = 4096
 PATTERN_LIMIT = 1024
 SEGMENT_LIMIT = 64
 WILDCARD_LIMIT = 32
-CLASS_LIMIT = 1024
-
-_STAR = None
-_ANY_CHAR: CharSet = (True, frozenset())
-_ANY_NAME: Segment = (_STAR,)
-_NO_NAMES = (".", "..")
 _NO_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of a pair, line separators
-_FILLERS = "xyzabcdefghijklmnopqrstuvw0123456789"
 
 
 class Pattern(Record):
@@ -127,135 +118,10 @@ def meet(a: Pattern, b: Pattern) -> str | None:
         return None
     if not a.tail.endswith(b.tail) and not b.tail.endswith(a.tail):
         return None
-    found = _meet(_parts(a), _parts(b), _meet_segments, _ANY_NAME)
+    found = common_sequence(_parts(a), _parts(b), common_name, ANY_NAME)
     if found is None:
         return None
     return _spelling(a) or _spelling(b) or "/".join(found)
-
-
-# What two sequences have in common
-
-
-def _meet(a: Sequence[Any], b: Sequence[Any], common: Common, free: Any) -> list[Any] | None:
-    """Something that both sequences match, element by element, or None. `free` is the element that matches anything."""
-    one, other = _parted(a), _parted(b)
-    if len(one) > 1 and len(other) > 1:
-        head = _along(*_padded(one[0], other[0], free), common)
-        tail = _along(*_padded(one[-1][::-1], other[-1][::-1], free), common)
-        if head is None or tail is None:
-            return None
-        between = [common(element, free) for part in one[1:-1] + other[1:-1] for element in part]
-        return [*head, common(free, free), *between, *tail[::-1]]
-    if len(one) > 1:
-        return _place(one, b, common, free)
-    return _place(other, a, common, free) if len(other) > 1 else _along(a, b, common)
-
-
-def _parted(sequence: Sequence[Any]) -> list[list[Any]]:
-    """What stands before, between and after the stars; a single part if there are none."""
-    parts: list[list[Any]] = [[]]
-    for element in sequence:
-        if element is _STAR:
-            parts.append([])
-        else:
-            parts[-1].append(element)
-    return parts
-
-
-def _padded(a: list[Any], b: list[Any], free: Any) -> tuple[list[Any], list[Any]]:
-    return a + [free] * (len(b) - len(a)), b + [free] * (len(a) - len(b))
-
-
-def _along(a: Sequence[Any], b: Sequence[Any], common: Common) -> list[Any] | None:
-    """What two sequences without stars have in common."""
-    if len(a) != len(b):
-        return None
-    found = []
-    for one, other in zip(a, b, strict=True):
-        both = common(one, other)
-        if both is None:
-            return None
-        found.append(both)
-    return found
-
-
-def _place(parts: list[list[Any]], fixed: Sequence[Any], common: Common, free: Any) -> list[Any] | None:
-    """What parts with stars between them have in common with a sequence without: each goes where it first fits."""
-    head, *middle, tail = parts
-    at, end = len(head), len(fixed) - len(tail)
-    if at > end:
-        return None
-    found = _along(head, fixed[:at], common)
-    last = _along(tail, fixed[end:], common)
-    if found is None or last is None:
-        return None
-    for part in middle:
-        while (placed := _along(part, fixed[at : min(at + len(part), end)], common)) is None:
-            if at + len(part) >= end:
-                return None
-            found.append(common(fixed[at], free))
-            at += 1
-        found += placed
-        at += len(part)
-    return [*found, *(common(element, free) for element in fixed[at:end]), *last]
-
-
-def _meet_segments(a: str | tuple[Atom, ...], b: str | tuple[Atom, ...]) -> str | None:
-    """A name that both match. Names of one or two characters are tried one by one, for `.` and `..` are none."""
-    if isinstance(a, str) and (isinstance(b, str) or b is _ANY_NAME):
-        return a if a == b or b is _ANY_NAME else None
-    one, other = tuple(a), tuple(b)
-    shortest = min((len(atoms) for atoms in (one, other) if _STAR not in atoms), default=PATTERN_LIMIT)
-    if shortest > len(".."):
-        found = _meet(one, other, _common, _ANY_CHAR)
-        return None if found is None else "".join(found)
-    for left in _spelled(one, shortest):
-        for right in _spelled(other, shortest):
-            found = _along(left, right, _common)
-            if found is not None and (name := "".join(found)) not in _NO_NAMES:
-                return name
-    return None
-
-
-def _spelled(atoms: tuple[Atom, ...], length: int) -> Iterator[tuple[Atom, ...]]:
-    """Every way to read the atoms as exactly so many characters."""
-    if not atoms:
-        if length == 0:
-            yield ()
-    elif atoms[0] is _STAR:
-        for taken in range(length + 1):
-            for rest in _spelled(atoms[1:], length - taken):
-                yield (*[_ANY_CHAR] * taken, *rest)
-    elif length:
-        for rest in _spelled(atoms[1:], length - 1):
-            yield (atoms[0], *rest)
-
-
-def _common(a: str | CharSet, b: str | CharSet) -> str | None:
-    """A character that both match, the dot only if there is no other."""
-    if isinstance(b, str):
-        a, b = b, a
-    if isinstance(a, str):
-        if isinstance(b, str):
-            return a if a == b else None
-        return a if (a in b[1]) is not b[0] else None
-    assert not isinstance(b, str)  # swapped above
-    if a[0] and b[0]:
-        taken = a[1] | b[1]
-        return next(char for char in _fillers() if char not in taken)
-    if a[0]:
-        a, b = b, a
-    both = a[1] - b[1] if b[0] else a[1] & b[1]
-    return min(both, key=lambda char: (char == ".", not char.isalnum(), char), default=None)
-
-
-def _fillers() -> Iterator[str]:
-    """Letters and digits, then more ideographs than any two classes can exclude; none has another case."""
-    yield from _FILLERS
-    yield from map(chr, range(0x4E00, 0x4E00 + 2 * CLASS_LIMIT + 1))
-
-
-# Reading
 
 
 def _segments(text: str) -> list[str]:
@@ -290,7 +156,7 @@ def _check_size(pattern: str, segments: list[str]) -> None:
     wild = 0
     if len(pattern) <= PATTERN_LIMIT and len(segments) <= SEGMENT_LIMIT:
         parsed = [_segment(segment, fold=False) for segment in segments]
-        wild = sum(s is _STAR or sum(not isinstance(atom, str) for atom in s) for s in parsed)
+        wild = sum(s is STAR or sum(not isinstance(atom, str) for atom in s) for s in parsed)
     if wild > WILDCARD_LIMIT or len(pattern) > PATTERN_LIMIT or len(segments) > SEGMENT_LIMIT:
         _refuse(
             "pattern_too_complex",
@@ -302,26 +168,26 @@ def _check_size(pattern: str, segments: list[str]) -> None:
 
 def _segment(text: str, fold: bool) -> Segment:  # noqa: FBT001
     if text == "**":
-        return _STAR
+        return STAR
     atoms: list[Atom] = []
     at = 0
     while at < len(text):
         char, at = text[at], at + 1
         if char == "*":
-            atoms.append(_STAR)
+            atoms.append(STAR)
         elif char == "?":
-            atoms.append(_ANY_CHAR)
+            atoms.append(ANY_CHAR)
         elif char == "[":
             atom, at = _class(text, at, fold)
             atoms.append(atom)
         else:
             atoms.append(_folded(char) if fold else char)
-    if any(atom is _STAR and atoms[index] is _STAR for index, atom in enumerate(atoms[1:])):
+    if any(atom is STAR and atoms[index] is STAR for index, atom in enumerate(atoms[1:])):
         _refuse("pattern_malformed", text, "has `**` beside other things", "Write `*`, or `**` alone between slashes.")
     literal = [atom for atom in atoms if isinstance(atom, str)]
     if len(literal) < len(atoms):
         return tuple(atoms)
-    if (name := "".join(literal)) in _NO_NAMES:
+    if (name := "".join(literal)) in NO_NAMES:
         _refuse("pattern_malformed", text, "can only mean a directory itself or the one above", "Leave it out.")
     return name
 
@@ -371,7 +237,7 @@ def _head(segments: Iterable[Segment]) -> str:
     """The characters up to the first wildcard."""
     head = ""
     for segment in segments:
-        for atom in segment or (_STAR,):
+        for atom in segment or (STAR,):
             if not isinstance(atom, str):
                 return head
             head += atom

@@ -11,7 +11,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
+    from typing import Any, ClassVar, Never, NoReturn, Self, dataclass_transform
 else:
 
     def dataclass_transform(**_options: object) -> Callable[[type], type]:
@@ -91,6 +91,6 @@ def _freeze(value: Any) -> Any:
     return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
 
 
-def unreachable(value: NoReturn) -> NoReturn:
+def unreachable(value: Never) -> NoReturn:
     """What `typing.assert_never` is: the type checker proves that nobody gets here."""
     raise AssertionError(f"not handled: {value!r}")

@@ -7,7 +7,6 @@ leaves the day or the time open is no date-time: a date alone, a week date, word
 
 Nothing in here knows the present time.
 """
-# ruff: noqa: PLR2004 (a calendar is made of numbers)
 
 from __future__ import annotations
 

@@ -6,7 +6,9 @@ follow. Every stream it read or wrote becomes a condition of the append.
 
 from __future__ import annotations
 
+from moot.core import claims as holdings
 from moot.core import principal as principals
+from moot.core import task as tasks
 from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.event import Draft
@@ -15,14 +17,16 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, TypeVar
 
-    from moot.core.deciders.payload import Payload
     from moot.core.lifecycle import Lifecycle
+    from moot.core.payload import Payload
     from moot.core.reactions import Reaction
     from moot.core.record import Record
     from moot.views.store import Store
+
+    State = TypeVar("State")
 
 _EVENT_LIMIT = 10_000
 
@@ -54,8 +58,8 @@ class Work(World):
     def agent_name(self, key: str) -> str:
         return self.agent(key).name
 
-    def task(self, name: str) -> task.Task:
-        return self._once(task.stream(name), lambda: load.task(self.store, name))
+    def task(self, name: str) -> tasks.Task:
+        return self._once(tasks.stream(name), lambda: load.task(self.store, name))
 
     def message(self, name: str) -> message.Message:
         return self._once(message.stream(name), lambda: load.message(self.store, name))
@@ -63,13 +67,13 @@ class Work(World):
     def entry(self, name: str) -> entry.Entry:
         return self._once(entry.stream(name), lambda: load.entry(self.store, name))
 
-    def claims(self) -> claims.ClaimsState:
-        return self._once(claims.STREAM, lambda: load.claims(self.store))
+    def claims(self) -> holdings.ClaimsState:
+        return self._once(holdings.STREAM, lambda: load.claims(self.store))
 
     def mailbox(self, name: str, ids: Iterable[str]) -> mailbox.Mailbox:
         """The slice of a mailbox with (at least) these entries."""
         stream = principals.mailbox_stream(name)
-        known = self._states.get(stream)
+        known: mailbox.Mailbox | None = self._states.get(stream)
         missing = [i for i in ids if known is None or i not in known.entries]
         if known is None:
             return self._once(stream, lambda: load.mailbox(self.store, name, missing))
@@ -86,14 +90,16 @@ class Work(World):
         merged = dict(more.needs)
         for name, needs in (known.needs if known else {}).items():
             merged[name] = merged.get(name, frozenset()) | needs
-        self._states[graph.STREAM] = graph.Graph(needs=merged)
-        return self._states[graph.STREAM]
+        slice_ = graph.Graph(needs=merged)
+        self._states[graph.STREAM] = slice_
+        return slice_
 
-    def _once(self, stream: str, read: Any) -> Any:
+    def _once(self, stream: str, read: Callable[[], tuple[State, int]]) -> State:
         if stream not in self._states:
             self._states[stream], version = read()
             self.conditions.setdefault(stream, version)
-        return self._states[stream]
+        state: State = self._states[stream]
+        return state
 
     # --- what reactions look at ----------------------------------------------------------------------------------
 
@@ -138,12 +144,12 @@ class Work(World):
             raise Refused(
                 "unknown_lifecycle",
                 f"No active pack brings the lifecycle {name!r}.",
-                f"Known: {', '.join(self._lifecycles)}. Packs are turned on in moot.toml: packs = [\"{name}\"].",
+                f'Known: {", ".join(self._lifecycles)}. Packs are turned on in moot.toml: packs = ["{name}"].',
                 lifecycle=name,
             )
         return self._lifecycles[name]
 
-    def known_task(self, name: str) -> task.Task:
+    def known_task(self, name: str) -> tasks.Task:
         found = self.task(name)
         if not found.exists:
             raise unknown_task(self.store, name)
@@ -154,7 +160,7 @@ class Work(World):
     def do_task(self, name: str, command: Any, lifecycle: str | None = None) -> None:
         state = self.task(name) if lifecycle else self.known_task(name)
         life = self.lifecycle(lifecycle or state.lifecycle)
-        self._happened("task", name, task.stream(name), task.decide(life, state, command))
+        self._happened("task", name, tasks.stream(name), task.decide(life, state, command))
 
     def do_agent(self, name: str, command: Any) -> None:
         payloads = agent.decide(self.agent(name), command)
@@ -170,9 +176,9 @@ class Work(World):
         self._happened("mailbox", name.lower(), principals.mailbox_stream(name), payloads)
 
     def do_claims(self, command: Any) -> None:
-        self._happened("claims", "", claims.STREAM, claims.decide(self.claims(), command))
+        self._happened("claims", "", holdings.STREAM, claims.decide(self.claims(), command))
 
-    def do_graph(self, command: graph.Link) -> None:
+    def do_graph(self, command: Any) -> None:
         payloads = graph.decide(self.graph((command.task, *command.needs)), command)
         self._happened("graph", "", graph.STREAM, payloads)
 
@@ -191,7 +197,13 @@ class Work(World):
                 raise TypeError(f"no reaction may address a {kind}")
 
     def _happened(
-        self, kind: str, key: str, stream: str, payloads: list[Payload], thread: str | None = None, pack: str | None = None
+        self,
+        kind: str,
+        key: str,
+        stream: str,
+        payloads: list[Payload],
+        thread: str | None = None,
+        pack: str | None = None,
     ) -> None:
         for payload in payloads:
             draft = Draft(stream=stream, type=payload.type, v=payload.v, data=payload.plain(), thread=thread, pack=pack)

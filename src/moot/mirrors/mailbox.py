@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from moot.api.answer import Warning
+from moot.api.answer import Notice
 from moot.api.pack import Submission
 from moot.core import timestamps
 from moot.core.deciders.entry import HoldEntry
@@ -40,7 +40,7 @@ class Malformed(ValueError):
 class Absorbed(Record):
     """What came of a file's content."""
 
-    warnings: tuple[Warning, ...] = ()
+    warnings: tuple[Notice, ...] = ()
 
 
 def rendered(session: Session, spec: MirrorSpec) -> tuple[bytes, int]:
@@ -72,7 +72,7 @@ class _Taking:
         self._protocol = session.packs.protocol(spec.pack)
         sender = next(t.sender for kind in spec.types if (t := session.packs.find(kind)))
         self._writer = Actor(principal=role(sender), roles=(sender,))
-        self._warnings: list[Warning] = []
+        self._warnings: list[Notice] = []
 
     def take(self, entries: list[Any], last_read: object, had: int) -> Absorbed:
         in_hand: list[str] = []
@@ -199,7 +199,7 @@ class _Taking:
             work.do_message(f"m-{self._session.clock.token(7)}", note, None)
 
         self._commit(act)
-        self._warnings.append(Warning("entry_held", f"{identity}: an entry of {self._path} is held: {said}"))
+        self._warnings.append(Notice("entry_held", f"{identity}: an entry of {self._path} is held: {said}"))
 
     def _emptied(self, last_read: object) -> None:
         """An emptied array is a clear. It may be an accident, so what is unread stays unread, and is named."""
@@ -215,7 +215,7 @@ class _Taking:
             listed = ", ".join(f"{d.entry.id} ({d.message.task})" for d in unread)
             said = f"{self._path} was emptied. Unread and hidden now: {listed}."
             back = f"`moot mailbox restore {self._spec.mailbox}` puts them back."
-            self._warnings.append(Warning("mailbox_emptied", f"{said} {back}"))
+            self._warnings.append(Notice("mailbox_emptied", f"{said} {back}"))
 
     def _read(self, ids: list[str], last_read: object) -> None:
         """Whoever sets `lastRead` has read the messages in the file it wrote, and no others."""
@@ -224,7 +224,9 @@ class _Taking:
             return  # it stood there before
         at = self._time_of(last_read)
         if at is None:
-            self._warnings.append(Warning("bad_last_read", f"{self._path}: lastRead is no date and time; left as it was."))
+            self._warnings.append(
+                Notice("bad_last_read", f"{self._path}: lastRead is no date and time; left as it was.")
+            )
             return
         readers = next(t.to for kind in self._spec.types if (t := self._session.packs.find(kind)))
 

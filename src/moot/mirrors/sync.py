@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import os
 
-from moot.api.answer import Warning
+from moot.api.answer import Notice
 from moot.api.session import Mirrors
 from moot.core.deciders.entry import QuarantineFile
 from moot.engine.place import worktrees
 from moot.mirrors import mailbox
-from moot.mirrors.files import Changed, Missing, MirrorFile, Unchanged, Unreadable, Unwritable
+from moot.mirrors.files import Changed, MirrorFile, Missing, Unchanged, Unreadable, Unwritable
 from moot.mirrors.lock import turn
 from moot.mirrors.memory import Memory
 from moot.mirrors.strict_json import Torn
@@ -40,20 +40,22 @@ class FileMirrors(Mirrors):
         self._directory = os.path.join(session.place.state, "mirrors")
         self._memory = Memory(self._directory)
 
-    def sync(self) -> tuple[Warning, ...]:
+    def sync(self) -> tuple[Notice, ...]:
         os.makedirs(self._directory, exist_ok=True)
         wanted = self._session.engine.log.head()
-        warnings: tuple[Warning, ...] = ()
+        warnings: tuple[Notice, ...] = ()
         if not self._in_step(wanted):
             # Whoever has the turn may render our events too; then only the files are left to look at.
             with turn(os.path.join(self._directory, "lock"), _TURN, lambda: self._in_step(wanted)) as got:
                 if got == "ours":
                     warnings = tuple(_Round(self._session, self._memory.read(), self._directory).work())
                 elif got == "timeout":
-                    warnings = (Warning("mirror_pending", "Another process is busy with the mirrors; they follow later."),)
+                    warnings = (
+                        Notice("mirror_pending", "Another process is busy with the mirrors; they follow later."),
+                    )
         held = len(look.held_entries(self._session.engine.read()))
         if held and not any(w.code == "entry_held" for w in warnings):
-            warnings += (Warning("entries_held", f"{held} entries of files are held: `moot held` lists them."),)
+            warnings += (Notice("entries_held", f"{held} entries of files are held: `moot held` lists them."),)
         return warnings
 
     def _in_step(self, wanted: int) -> bool:
@@ -81,9 +83,9 @@ class _Round:
         self._session, self._memory = session, memory
         self._files = list(_files(session, directory))
         self._roots = tuple(tree.root for tree in worktrees(session.place))
-        self._warnings: list[Warning] = []
+        self._warnings: list[Notice] = []
 
-    def work(self) -> list[Warning]:
+    def work(self) -> list[Notice]:
         for _ in range(_ROUNDS):
             blocked = self._absorb()
             head = self._session.engine.log.head()
@@ -184,4 +186,4 @@ class _Round:
         return settled
 
     def _warn(self, code: str, message: str) -> None:
-        self._warnings.append(Warning(code, message))
+        self._warnings.append(Notice(code, message))

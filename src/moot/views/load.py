@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
+from moot.core import claims as claim
+from moot.core import task as tasks
 from moot.core.deciders import agent as agents
-from moot.core.deciders import claims as claim
 from moot.core.deciders import entry as held
 from moot.core.deciders import graph as edges
 from moot.core.deciders import mailbox as boxes
 from moot.core.deciders import message as messages
-from moot.core.deciders import task as tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import json
 
 from moot.core.deciders.agent import Agent
 from moot.core.deciders.entry import Entry as HeldEntry
-from moot.core.deciders.mailbox import Entry
 from moot.core.deciders.message import Message
-from moot.core.deciders.task import Task
 from moot.core.record import Record
+from moot.core.task import Task
 from moot.views.load import entry_of
 
 TYPE_CHECKING = False
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from moot.core.deciders.mailbox import Entry
     from moot.views.store import Store
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 
+from moot.core import claims as holdings
+from moot.core import task as tasks
 from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
 from moot.views import load
 
@@ -15,19 +17,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from moot.core.deciders.payload import Payload
     from moot.core.event import Event
+    from moot.core.payload import Payload
     from moot.core.record import Record
     from moot.views.store import Store
 
 EVENTS: dict[str, dict[str, type[Payload]]] = {
     "agent": agent.EVENTS,
-    "claims": claims.EVENTS,
+    "claims": holdings.EVENTS,
     "entry": entry.EVENTS,
     "graph": graph.EVENTS,
     "mailbox": mailbox.EVENTS,
     "message": message.EVENTS,
-    "task": task.EVENTS,
+    "task": tasks.EVENTS,
 }
 
 
@@ -74,9 +76,7 @@ def _graph(store: Store, event: Event, _key: str, payload: Payload) -> None:
 
 
 def _message(store: Store, event: Event, key: str, payload: Payload) -> None:
-    said = message.evolve(
-        message.Message(id=key), payload, position=event.position, at=event.at, thread=event.thread
-    )
+    said = message.evolve(message.Message(id=key), payload, position=event.position, at=event.at, thread=event.thread)
     row = (event.position, key, said.thread, said.kind, said.sender, said.task, said.attempt, dumps(said.plain()))
     store.run("put_message", *row)
     store.run_many("put_delivery", [(name.lower(), event.position, key, said.wants) for name in said.to])
@@ -100,7 +100,7 @@ def _task(store: Store, event: Event, key: str, payload: Payload) -> None:
     state, _ = load.task(store, key)
     after = task.evolve(state, payload, position=event.position, at=event.at, by=event.by)
     _put(store, event, after)
-    rank = task.PRIORITIES.index(after.priority)
+    rank = tasks.PRIORITIES.index(after.priority)
     row = (key, number_of(key), after.phase, after.state, int(bool(after.waits)), rank, event.position, after.holder)
     store.run("put_task", *row)
 

@@ -89,9 +89,9 @@ class Store:
     def _sweep(self, keep: str) -> None:
         """Remove generations that nobody has used for a day."""
         for item in os.scandir(self.directory):
-            if item.name.startswith("views-") and not item.name.startswith(keep):
-                if os.stat(self.directory).st_mtime - item.stat().st_mtime > _DAY:
-                    os.unlink(item.path)
+            old = item.name.startswith("views-") and not item.name.startswith(keep)
+            if old and os.stat(self.directory).st_mtime - item.stat().st_mtime > _DAY:
+                os.unlink(item.path)
 
     def rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
         return self.db.execute(SQL[query], bindings)

@@ -16,11 +16,52 @@ if TYPE_CHECKING:
     from moot.engine.work import Work
 
 # Names for those who bring none. Poets, because one remembers them.
-NAMES = (
-    "Achebe Akhmatova Angelou Auden Basho Bishop Blake Borges Byron Cavafy Celan Dante Darwish Dickinson Eliot Frost "
-    "Ghalib Goethe Hafez Heaney Homer Hughes Issa Keats Lorca Milosz Mistral Neruda Ovid Paz Pessoa Pushkin Rilke Rumi "
-    "Sappho Schiller Shelley Tagore Tranter Virgil Walcott Whitman Wordsworth Yeats"
-).split()
+NAMES = [
+    "Achebe",
+    "Akhmatova",
+    "Angelou",
+    "Auden",
+    "Basho",
+    "Bishop",
+    "Blake",
+    "Borges",
+    "Byron",
+    "Cavafy",
+    "Celan",
+    "Dante",
+    "Darwish",
+    "Dickinson",
+    "Eliot",
+    "Frost",
+    "Ghalib",
+    "Goethe",
+    "Hafez",
+    "Heaney",
+    "Homer",
+    "Hughes",
+    "Issa",
+    "Keats",
+    "Lorca",
+    "Milosz",
+    "Mistral",
+    "Neruda",
+    "Ovid",
+    "Paz",
+    "Pessoa",
+    "Pushkin",
+    "Rilke",
+    "Rumi",
+    "Sappho",
+    "Schiller",
+    "Shelley",
+    "Tagore",
+    "Tranter",
+    "Virgil",
+    "Walcott",
+    "Whitman",
+    "Wordsworth",
+    "Yeats",
+]
 
 
 class Member(Record):
@@ -38,14 +79,13 @@ class Member(Record):
     retired: bool = False
 
 
-def join(
-    session: Session, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool
-) -> Answer:
+def join(session: Session, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
     wanted = checked_name(name) if name else _free_name(session)
     for one in role:
         if one not in session.packs.shared_roles:
             checked_name(one)
-    session.caller = session.caller.replace(agent=wanted)
+    if (session.caller.agent or "").lower() != wanted.lower():  # the incarnation is the one of the name before
+        session.caller = session.caller.replace(agent=wanted, incarnation=None)
 
     def act(work: Work) -> None:
         state = work.agent(wanted)

@@ -14,7 +14,7 @@ from moot.views import load, look
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.session import Session
-    from moot.core.deciders.task import Task
+    from moot.core.task import Task
     from moot.engine.work import Work
     from moot.views.look import Delivery
 
@@ -70,14 +70,14 @@ def clear(session: Session, name: str, task: str | None, force: bool) -> Answer:
     def act(work: Work) -> None:
         session.actor(work)
         found = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden is None]
-        for name in dict.fromkeys(d.message.task for d in found):
-            state = work.task(name) if name else None
+        for about in dict.fromkeys(d.message.task for d in found):
+            state = work.task(about) if about else None
             if state is not None and state.exists and state.phase != "done" and not force:
                 raise Refused(
                     "task_open",
-                    f"{name} is {state.state}: its messages are still needed.",
+                    f"{about} is {state.state}: its messages are still needed.",
                     "Approve the task, which clears them, or say --force.",
-                    task=name,
+                    task=about,
                     state=state.state,
                 )
         if found:
@@ -114,7 +114,9 @@ def instructions(session: Session, task: str | None) -> Answer:
     if not found:
         raise _none(session, state)
     letters = tuple(of_delivery(d) for d in found)
-    result = Instructions(task=name, state=state.state, attempt=state.attempt, in_force=letters[-1].id, messages=letters)
+    result = Instructions(
+        task=name, state=state.state, attempt=state.attempt, in_force=letters[-1].id, messages=letters
+    )
     lines = [f"{name} {state.state}, attempt {state.attempt}; in force: {result.in_force}"]
     lines += [f"attempt {s.attempt} was sent back: {s.reason}" for s in state.setbacks]
     lines += [line for item in letters for line in told(item)]

@@ -24,7 +24,8 @@ Other agents work on this repository. Coordinate through `moot` (run `moot --hel
 - Start: `moot join NAME`, then set MOOT_AGENT and MOOT_INCARNATION as it prints.
 - Read your mail with `moot inbox` before you start and whenever a step is done; answer requests with `moot reply`.
 - Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it.
-- Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. Then `moot release`.
+- Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. `moot release`
+  them when you are done.
 - Nothing to do? `moot wait --mail` wakes you. `moot leave` when you are finished.
 """
 
@@ -99,7 +100,9 @@ def checkup(session: Session) -> list[Finding]:
     return [
         Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),
         Finding("log", good=True, message=f"{session.engine.log.head()} events"),
-        Finding("views", good=behind == 0, message=f"{behind} events behind", remedy="" if not behind else "Run it again."),
+        Finding(
+            "views", good=behind == 0, message=f"{behind} events behind", remedy="" if not behind else "Run it again."
+        ),
         _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` gives back what they hold."),
         _finding("held entries", [entry.id for entry in held], "`moot held` lists them with their defects."),
         _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),

@@ -5,10 +5,10 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.api.stories import line, sentence, story
-from moot.core.deciders.task import LapseTask
 from moot.core.errors import AwaitedFailed, TimedOut, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.task import LapseTask
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def wait(
         for event in events:
             if any(_fits(event.type, pattern) for pattern in fail_on):
                 raise _failed(event)
-            if _matches(event, type, stream):
+            if matches(event, type, stream):
                 found.append(event)
                 if len(found) >= count:
                     return Answer(
@@ -72,7 +72,7 @@ def _fits(word: str, pattern: str) -> bool:
     return word == pattern or (pattern.endswith("*") and word.startswith(pattern[:-1]))
 
 
-def _matches(event: Event, types: tuple[str, ...], streams: tuple[str, ...]) -> bool:
+def matches(event: Event, types: tuple[str, ...], streams: tuple[str, ...]) -> bool:
     typed = not types or any(_fits(event.type, pattern) for pattern in types)
     return typed and (not streams or any(_fits(event.stream, pattern) for pattern in streams))
 
@@ -87,9 +87,7 @@ def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
         new = [d for d in look.inbox(session.engine.read(), session.mailboxes(), 1000) if reader not in d.entry.seen]
         if not new:
             return None
-        return Answer(
-            result={"new": len(new), "ids": [d.entry.id for d in new]}, say=(f"{len(new)} new: moot inbox",)
-        )
+        return Answer(result={"new": len(new), "ids": [d.entry.id for d in new]}, say=(f"{len(new)} new: moot inbox",))
 
     return look_at([]) or _until(session, start, deadline, look_at, "no mail")
 
@@ -180,17 +178,17 @@ def log(
     stream: tuple[str, ...],
 ) -> Answer:
     head = session.engine.log.head()
-    events = _read_back(session, type, stream, limit) if after is None else _read_on(session, after, type, stream, limit)
+    events = (
+        _read_back(session, type, stream, limit) if after is None else _read_on(session, after, type, stream, limit)
+    )
     more = _following(session, events[-1].position if events and after is not None else head, type, stream)
     return Answer(result=events, say=tuple(map(line, events)), more=more if follow else None)
 
 
-def _read_on(
-    session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int
-) -> list[Event]:
+def _read_on(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
     found: list[Event] = []
     while len(found) < limit and (page := session.engine.log.read(after, 500)):
-        found += [event for event in page if _matches(event, types, streams)]
+        found += [event for event in page if matches(event, types, streams)]
         after = page[-1].position
     return found[:limit]
 
@@ -201,7 +199,7 @@ def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...
     end, size = session.engine.log.head(), max(limit, 100)
     while end > 0 and len(found) < limit:
         page = session.engine.log.read(max(0, end - size), min(size, end))
-        found = [event for event in page if _matches(event, types, streams)] + found
+        found = [event for event in page if matches(event, types, streams)] + found
         end -= size
     return found[-limit:] if limit > 0 else []
 
@@ -209,7 +207,7 @@ def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...
 def _following(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
     for events in session.engine.log.follow(after):
         for event in events:
-            if _matches(event, types, streams):
+            if matches(event, types, streams):
                 yield Answer(result=event, say=(line(event),))
 
 
@@ -219,7 +217,9 @@ def explain(session: Session, thing: str) -> Answer:
 
 
 _TYPES = Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True)
-_STREAMS = Param("stream", "Only events of this stream, such as task/task-001 or mailbox/* (repeat for more).", many=True)
+_STREAMS = Param(
+    "stream", "Only events of this stream, such as task/task-001 or mailbox/* (repeat for more).", many=True
+)
 
 VERBS = (
     Verb(

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.claims import (
-    MODES,
-    Claim,
-    Claimed,
-    ClaimFiles,
-    ReleaseFiles,
-    in_the_way,
-    standing,
-    who_holds as holders,
-)
+from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ReleaseFiles
+from moot.core.deciders.claims import in_the_way, standing
+from moot.core.deciders.claims import who_holds as holders
 from moot.core.errors import Held, Usage
+from moot.core.paths import escape, is_glob
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.text import one_line
 from moot.engine.place import ignore_case, repository_path
 from moot.views import load
 
@@ -134,7 +131,15 @@ def who_holds(session: Session, path: str) -> Answer:
 
 def _listed(held: list[Holding], nothing: str) -> Answer:
     rows = tuple(
-        (h.id, name_of(h.holder), h.mode, ", ".join(h.paths), h.task or "", f"{h.silent_for:.0f} s", h.reason)
+        (
+            h.id,
+            name_of(h.holder),
+            h.mode,
+            ", ".join(h.paths),
+            h.task or "",
+            f"{h.silent_for:.0f} s",
+            one_line(h.reason, 100),
+        )
         for h in held
     )
     lines = tuple(f"{row[0]} {row[1]} {row[2]} {row[3]}{f' ({row[6]})' if row[6] else ''}" for row in rows)
@@ -157,7 +162,13 @@ def _holding(session: Session, claim: Claim) -> Holding:
 
 
 def _paths(session: Session, paths: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(repository_path(session.place, session.cwd, path) for path in paths))
+    """As the repository names them. A file that is there is meant by its name, whatever characters that has."""
+    found: dict[str, None] = {}
+    for path in paths:
+        name = repository_path(session.place, session.cwd, path)
+        is_file = is_glob(name) and os.path.lexists(os.path.join(session.cwd, path))
+        found[escape(name) if is_file else name] = None
+    return tuple(found)
 
 
 VERBS = (
@@ -166,7 +177,13 @@ VERBS = (
         "Hold files or globs, all of them or none.",
         claim,
         params=(
-            Param("paths", "Files, globs (src/**/*.py) or directories (src/api/).", positional=True, many=True, required=True),
+            Param(
+                "paths",
+                "Files, globs or directories (src/api/).",
+                positional=True,
+                many=True,
+                required=True,
+            ),
             Param("shared", "Others may hold them too, as long as nobody wants them alone.", type="flag"),
             Param("ttl", "How long you may be silent before another can take them.", type="seconds"),
             Param("reason", "What for; shown to whoever is refused."),
@@ -174,7 +191,7 @@ VERBS = (
             KEY,
         ),
         examples=("moot claim src/parser.py 'tests/parser/**' --reason 'new grammar'",),
-        detail="A path means that file in every worktree, unless moot.toml says claims.scope = \"worktree\".",
+        detail='A path means that file in every worktree, unless moot.toml says claims.scope = "worktree".',
     ),
     Verb(
         "release",
@@ -206,4 +223,3 @@ VERBS = (
         writes=False,
     ),
 )
-

@@ -1,14 +1,15 @@
-"""task add, link, claim, submit, approve, …; board, ready."""
+"""task add, link, claim, submit, approve, …: what changes a task."""
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.verbs.board import lifecycle_of
 from moot.core.deciders.graph import Link
-from moot.core.deciders.task import PRIORITIES, AddTask, BlockTask, LapseTask, MoveTask, Task
+from moot.core.deciders.task import evolve
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.principal import name_of
-from moot.core.record import Record
+from moot.core.task import EVENTS, PRIORITIES, AddTask, BlockTask, LapseTask, MoveTask, Task, stream
 from moot.core.text import one_line
 from moot.views import load, look
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moot.api.session import Session
-    from moot.core.lifecycle import Lifecycle
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
 
@@ -58,8 +58,7 @@ def add(
             work.do_graph(Link(task=made, needs=needs))
 
     outcome = session.commit(act)
-    name = _task_of(outcome) or made
-    return _told(session, name, "added")
+    return _told(session, outcome, _task_of(outcome) or made, "added")
 
 
 def next_id(work: Work) -> str:
@@ -84,8 +83,7 @@ def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
         work.do_graph(Link(task=task, needs=needs))
         work.do_task(task, BlockTask(on=waits))
 
-    session.commit(act)
-    return _told(session, task, f"needs {', '.join(needs)}")
+    return _told(session, session.commit(act), task, f"needs {', '.join(needs)}")
 
 
 def claim(session: Session, task: str | None) -> Answer:
@@ -101,7 +99,7 @@ def claim(session: Session, task: str | None) -> Answer:
         work.do_task(chosen, MoveTask(verb="claim", actor=actor))
 
     outcome = session.commit(act)
-    return _told(session, _task_of(outcome) or chosen, "is yours", moved=True)
+    return _told(session, outcome, _task_of(outcome) or chosen, "is yours", moved=True)
 
 
 def _next_ready(session: Session, work: Work) -> str:
@@ -145,13 +143,12 @@ def moved(
         command = MoveTask(verb=verb, actor=actor, reason=reason, token=token, override=override, flags=flags)
         work.do_task(task, command)
 
-    session.commit(act)
-    return _told(session, task, "is", moved=True)
+    return _told(session, session.commit(act), task, "is", moved=True)
 
 
 def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
     found, _ = load.task(session.engine.read(), task)
-    life = _lifecycle(session, found) if found.exists else None
+    life = lifecycle_of(session, found) if found.exists else None
     if life is None:
         from moot.engine.work import unknown_task
 
@@ -177,102 +174,26 @@ def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
     return moved(session, task, edge.verb, reason=reason)
 
 
-class Story(Record):
-    """A task with what surrounds it."""
-
-    task: Task
-    messages: tuple[str, ...]
-    dependents: tuple[str, ...]
-    next: tuple[str, ...]
-    silent_for: float | None
-
-
-def show(session: Session, task: str) -> Answer:
-    store = session.engine.read()
-    found, _ = load.task(store, task)
-    if not found.exists:
-        from moot.engine.work import unknown_task
-
-        raise unknown_task(store, task)
-    life = _lifecycle(session, found)
-    story = Story(
-        task=found,
-        messages=tuple(m.id for m in look.messages_of_task(store, task)),
-        dependents=tuple(look.dependents(store, task)),
-        next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
-        silent_for=round(session.silence(found.holder), 3) if found.holder else None,
-    )
-    lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
-    if found.body:
-        lines += ["  " + line for line in found.body.splitlines()]
-    facts = {
-        "priority": found.priority,
-        "created by": name_of(found.creator),
-        "held by": f"{found.holder} (token {found.token})" if found.holder else "",
-        "submitted by": found.author or "",
-        "waits for": ", ".join(found.waits),
-        "flagged": found.flagged or "",
-        "messages": ", ".join(story.messages),
-        "next": ", ".join(story.next),
-    }
-    lines += [f"  {name}: {value}" for name, value in facts.items() if value]
-    for step in found.setbacks:
-        lines.append(f"  attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {one_line(step.reason or '', 100)}")
-    return Answer(result=story, say=tuple(lines))
-
-
-def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A002
-    store = session.engine.read()
-    tasks = look.tasks(store, state, ended=all or state is not None)
-    counts = look.counts(store)
-    rows = tuple(
-        (
-            t.id,
-            ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
-            t.priority if t.priority != "medium" else "",
-            str(t.attempt) if t.attempt > 1 else "",
-            name_of(t.holder or t.author or ""),
-            one_line(t.title, 60),
-            ", ".join(t.waits),
-        )
-        for t in tasks
-    )
-    lines = [
-        f"{row[0]} {row[1]}{f' {row[4]}' if row[4] else ''} {row[5]}{f' (needs {row[6]})' if row[6] else ''}"
-        for row in rows
-    ]
-    total = ", ".join(f"{n} {name}" for name, _, n, _ in counts)
-    lines.append(total or "No tasks yet: moot task add 'Title'")
-    table = Table(("task", "state", "prio", "try", "who", "title", "waits for"), rows, title=f"Board: {total}")
-    result = {"tasks": tasks, "counts": {name: n for name, _, n, _ in counts}}
-    return Answer(result=result, say=tuple(lines), table=table if rows else None)
-
-
-def ready(session: Session, limit: int) -> Answer:
-    tasks = look.ready(session.engine.read(), limit)
-    rows = tuple((t.id, t.priority, one_line(t.title, 70)) for t in tasks)
-    lines = tuple(f"{row[0]} {row[1]} {row[2]}" for row in rows)
-    table = Table(("task", "priority", "title"), rows, title="Ready") if rows else None
-    return Answer(result=tasks, say=lines or ("Nothing is ready.",), table=table)
-
-
-def _lifecycle(session: Session, task: Task) -> Lifecycle:
-    if task.lifecycle not in session.engine.lifecycles:
-        raise Refused(
-            "unknown_lifecycle",
-            f"{task.id} follows the lifecycle {task.lifecycle!r}, which no active pack brings.",
-            f"Turn the pack on in moot.toml: packs = [\"{task.lifecycle}\"].",
-        )
-    return session.engine.lifecycles[task.lifecycle]
-
-
 def _task_of(outcome: Outcome) -> str | None:
     """The task that a commit was about, from its events."""
     return next((e.stream.partition("/")[2] for e in outcome.events if e.stream.startswith("task/")), None)
 
 
-def _told(session: Session, name: str, what: str, *, moved: bool = False) -> Answer:
-    task, _ = load.task(session.engine.read(), name)
+def _after(session: Session, outcome: Outcome, name: str) -> Task:
+    """The task as the commit left it. For a repeat by key that may be long ago, so its stream is folded up to there."""
+    if not outcome.repeated:
+        return load.task(session.engine.read(), name)[0]
+    task, position = Task(id=name), 0
+    while events := [e for e in session.engine.log.read(position, 500, stream(name)) if e.position <= outcome.last]:
+        for event in events:
+            payload = EVENTS[event.type].of(event.data)
+            task = evolve(task, payload, position=event.position, at=event.at, by=event.by)
+        position = events[-1].position
+    return task
+
+
+def _told(session: Session, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
+    task = _after(session, outcome, name)
     said = f"{task.id} {what} {task.state}" if what == "is" else f"{task.id} {what}"
     if moved and task.holder:
         said += f" (attempt {task.attempt}, token {task.token})"
@@ -326,8 +247,8 @@ VERBS = (
         params=(Param("task", "The task; without one the next that is ready.", positional=True), KEY),
         examples=("moot task claim", "moot task claim task-001"),
         detail=(
-            "At most one agent holds a task. A holder who is silent for longer than the task's ttl loses it to the next "
-            "who asks. In a pack's lifecycle this is the verb that starts a task."
+            "At most one agent holds a task. A holder who is silent for longer than the task's ttl loses it to the "
+            "next who asks. In a pack's lifecycle this is the verb that starts a task."
         ),
     ),
     _move_verb("submit", "Hand your work in for review.", _TOKEN, example="moot task submit task-001"),
@@ -356,32 +277,4 @@ VERBS = (
         params=(_TASK, Param("state", "The wanted state.", positional=True, required=True), _REASON, KEY),
         examples=("moot task move task-001 review",),
     ),
-    Verb(
-        "task show",
-        "A task with its holder, reasons, messages and what can happen next.",
-        show,
-        params=(_TASK,),
-        examples=("moot task show task-001",),
-        writes=False,
-    ),
-    Verb(
-        "board",
-        "All unfinished tasks, and how many there are in each state.",
-        board,
-        params=(
-            Param("state", "Only this state or phase (open, working, review, done, stopped)."),
-            Param("all", "Also what is done or stopped.", type="flag"),
-        ),
-        examples=("moot board", "moot board --state review"),
-        writes=False,
-    ),
-    Verb(
-        "ready",
-        "What can be started now, most urgent first.",
-        ready,
-        params=(Param("limit", "At most so many.", type="int", default=100),),
-        examples=("moot ready",),
-        writes=False,
-    ),
 )
-

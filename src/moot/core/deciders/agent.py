@@ -10,8 +10,8 @@ What always holds:
 
 from __future__ import annotations
 
-from moot.core.deciders.payload import Payload
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.payload import Payload
 from moot.core.principal import agent, checked_name
 from moot.core.record import Record, unreachable
 
@@ -117,7 +117,9 @@ def _join(state: Agent, command: Join) -> list[Payload]:
 
 def unknown(name: str, closest: str | None) -> Unknown:
     hint = f"Did you mean {closest}? " if closest else ""
-    return Unknown("unknown_agent", f"No agent is called {name!r}.", f"{hint}`moot agents` lists them.", closest=closest)
+    return Unknown(
+        "unknown_agent", f"No agent is called {name!r}.", f"{hint}`moot agents` lists them.", closest=closest
+    )
 
 
 def evolve(state: Agent, event: Payload, *, at: str) -> Agent:

@@ -18,134 +18,40 @@ is judged by the caller. The state is the live claims and nothing else.
 from __future__ import annotations
 
 from moot.core import paths
-from moot.core.deciders.payload import Payload
+from moot.core.claims import (
+    CLAIM_LIMIT,
+    GLOB_LIMIT,
+    LIVE_GLOB_LIMIT,
+    LIVE_PATH_LIMIT,
+    MODES,
+    PATH_LIMIT,
+    REASON_LIMIT,
+    SHOWN_LIMIT,
+    TTL_LIMIT,
+    Claim,
+    Claimed,
+    ClaimFiles,
+    ClaimsState,
+    Collision,
+    LapseClaims,
+    Lapsed,
+    ReleaseAll,
+    Released,
+    ReleaseFiles,
+    SupersedeHolder,
+)
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.principal import name_of
-from moot.core.record import Record, unreachable
+from moot.core.record import unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any, Self
+    from typing import Any
 
+    from moot.core.claims import Command
     from moot.core.errors import MootError
-
-STREAM = "claims"
-MODES = ("exclusive", "shared")
-CLAIM_LIMIT = 10_000  # live claims
-PATH_LIMIT = 500  # paths of one claim
-GLOB_LIMIT = 20  # of these, patterns; each is compared with every live path while others wait
-LIVE_PATH_LIMIT = 10_000
-LIVE_GLOB_LIMIT = 500
-REASON_LIMIT = 2_000
-TTL_LIMIT = 30 * 24 * 3600
-SHOWN_LIMIT = 20  # collisions told in a refusal
-
-
-class Claimed(Payload):
-    type = "file:claimed"
-    id: str
-    holder: str
-    paths: tuple[str, ...]
-    mode: str
-    ttl: float
-    reason: str = ""
-    task: str | None = None
-    worktree: str | None = None
-
-
-class Released(Payload):
-    type = "file:released"
-    id: str
-    holder: str
-    paths: tuple[str, ...]
-    left: tuple[str, ...] = ()  # what the claim keeps; none: it ended
-    forced: bool = False  # by somebody else than the holder
-    reason: str = ""
-
-
-class Lapsed(Payload):
-    type = "file:lapsed"
-    id: str
-    holder: str
-    paths: tuple[str, ...]
-    ttl: float
-    reason: str  # silent, replaced
-    silent_for: float | None = None
-
-
-EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Claimed, Released, Lapsed)}
-
-
-class Claim(Record):
-    id: str
-    holder: str
-    paths: tuple[str, ...]
-    mode: str
-    ttl: float
-    token: int
-    reason: str = ""
-    task: str | None = None
-    worktree: str | None = None
-
-
-class ClaimsState(Record):
-    live: Mapping[str, Claim] = {}
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Self:
-        return cls(live={name: Claim.of(claim) for name, claim in data.get("live", {}).items()})
-
-
-class Collision(Record):
-    """A live claim in the way: which of its paths, which path asked for, and an example that both match."""
-
-    claim: Claim
-    path: str
-    asked: str
-    witness: str
-
-
-class ClaimFiles(Record):
-    id: str
-    holder: str
-    paths: tuple[str, ...]
-    mode: str
-    ttl: float
-    reason: str = ""
-    task: str | None = None
-    worktree: str | None = None
-    silent: tuple[tuple[str, float], ...] = ()  # (claim, seconds) of holders that were silent
-    fold: bool = False
-
-
-class ReleaseFiles(Record):
-    holder: str
-    ids: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    force: bool = False
-    reason: str = ""
-    fold: bool = False
-
-
-class ReleaseAll(Record):
-    """The holder leaves."""
-
-    holder: str
-    reason: str = ""
-
-
-class LapseClaims(Record):
-    silent: tuple[tuple[str, float], ...]
-
-
-class SupersedeHolder(Record):
-    """An agent joined anew: its older incarnations hold nothing any more."""
-
-    old: tuple[str, ...]
-
-
-Command = ClaimFiles | ReleaseFiles | ReleaseAll | LapseClaims | SupersedeHolder
+    from moot.core.payload import Payload
 
 
 def decide(state: ClaimsState, command: Command) -> list[Payload]:

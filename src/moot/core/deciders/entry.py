@@ -7,8 +7,8 @@ What always holds:
 
 from __future__ import annotations
 
-from moot.core.deciders.payload import Payload
 from moot.core.errors import Refused, Unknown
+from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 
 TYPE_CHECKING = False

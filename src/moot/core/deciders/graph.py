@@ -8,9 +8,9 @@ State is a slice: the edges that can be reached from the tasks a command speaks 
 
 from __future__ import annotations
 
-from moot.core.deciders.payload import Payload
 from moot.core.errors import Refused
 from moot.core.graph import find_path
+from moot.core.payload import Payload
 from moot.core.record import Record
 
 STREAM = "graph"

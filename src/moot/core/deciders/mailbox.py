@@ -13,8 +13,8 @@ A mailbox is an agent's name or `@role`. State is a slice: the entries that a co
 
 from __future__ import annotations
 
-from moot.core.deciders.payload import Payload
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.payload import Payload
 from moot.core.principal import name_of, same_agent
 from moot.core.record import Record, unreachable
 

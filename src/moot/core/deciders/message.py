@@ -11,8 +11,8 @@ What always holds:
 
 from __future__ import annotations
 
-from moot.core.deciders.payload import Payload
 from moot.core.errors import Refused
+from moot.core.payload import Payload
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -100,7 +100,9 @@ def decide(state: Message, command: SendMessage) -> list[Payload]:
     if not command.to:
         raise Refused("no_recipient", "There is nobody to send this to.", "Name an agent, @role or @all.")
     if len(command.to) > RECIPIENT_LIMIT:
-        raise Refused("too_many_recipients", f"{len(command.to)} recipients are too many.", f"{RECIPIENT_LIMIT} at most.")
+        raise Refused(
+            "too_many_recipients", f"{len(command.to)} recipients are too many.", f"{RECIPIENT_LIMIT} at most."
+        )
     if not command.text.strip() and not command.data:
         raise Refused("empty_message", "The message is empty.", "Give it a text or --data.")
     if command.size > command.limit:

@@ -15,219 +15,36 @@ The edges are data: see `moot.core.lifecycle`.
 
 from __future__ import annotations
 
-from moot.core.deciders.payload import Payload
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.principal import name_of, same_agent
-from moot.core.record import Record, unreachable
+from moot.core.record import unreachable
+from moot.core.task import (
+    PRIORITIES,
+    Added,
+    AddTask,
+    Amended,
+    AmendTask,
+    Blocked,
+    BlockTask,
+    Described,
+    DescribeTask,
+    Flagged,
+    LapseTask,
+    Moved,
+    MoveTask,
+    Readied,
+    ReadyTask,
+    Step,
+    Task,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from typing import Any
 
     from moot.core.lifecycle import Edge, Lifecycle
-    from moot.core.principal import Actor
-
-PRIORITIES = ("high", "medium", "low")
-
-TYPES = {
-    "claim": "task:started",
-    "release": "task:released",
-    "submit": "task:submitted",
-    "approve": "task:approved",
-    "reject": "task:rejected",
-    "reopen": "task:reopened",
-    "complete": "task:completed",
-    "fail": "task:failed",
-    "cancel": "task:cancelled",
-    "lapse": "task:lapsed",
-}
-
-
-def stream(task: str) -> str:
-    return f"task/{task}"
-
-
-# --- what happened -----------------------------------------------------------------------------------------
-
-
-class Added(Payload):
-    type = "task:added"
-    title: str
-    state: str
-    phase: str
-    lifecycle: str
-    creator: str
-    body: str = ""
-    priority: str = "medium"
-    review: bool = True
-    ttl: float = 0.0
-    needs: tuple[str, ...] = ()
-    waits: tuple[str, ...] = ()
-    extra: dict[str, Any] = {}  # noqa: RUF012 (a record's default is never changed)
-
-
-class Moved(Payload):
-    """Every edge that was taken. The event's type follows from the verb (see TYPES)."""
-
-    verb: str
-    source: str
-    target: str
-    phase: str
-    attempt: int
-    holder: str | None = None
-    author: str | None = None
-    role: str | None = None
-    reason: str | None = None
-    report: str | None = None
-    silent_for: float | None = None
-    ttl: float | None = None
-    flags: tuple[str, ...] = ()
-
-    @property
-    def type(self) -> str:  # type: ignore[override]
-        return TYPES[self.verb]
-
-
-class Flagged(Payload):
-    type = "task:flagged"
-    reason: str
-    silent_for: float | None = None
-    ttl: float | None = None
-
-
-class Blocked(Payload):
-    type = "task:blocked"
-    on: tuple[str, ...]
-
-
-class Readied(Payload):
-    """What it waited for is done. `waits` is what is still missing: nothing, and the task can be claimed."""
-
-    type = "task:readied"
-    done: str
-    waits: tuple[str, ...] = ()
-
-
-class Amended(Payload):
-    """A later report for the attempt that is in review."""
-
-    type = "task:amended"
-    report: str
-
-
-class Described(Payload):
-    """Fields that a pack keeps on the task, set or changed."""
-
-    type = "task:described"
-    extra: dict[str, Any]
-
-
-EVENTS: dict[str, type[Payload]] = {
-    **{cls.type: cls for cls in (Added, Flagged, Blocked, Readied, Amended, Described)},
-    **dict.fromkeys(TYPES.values(), Moved),
-}
-
-
-# --- what is --------------------------------------------------------------------------------------------------
-
-
-class Step(Record):
-    """One edge that was taken, as the task remembers it."""
-
-    verb: str
-    target: str
-    attempt: int
-    by: str
-    at: str
-    reason: str | None = None
-
-
-class Task(Record):
-    id: str
-    title: str = ""
-    state: str = ""  # empty: no such task yet
-    phase: str = ""
-    lifecycle: str = "core"
-    creator: str = ""
-    body: str = ""
-    priority: str = "medium"
-    review: bool = True
-    ttl: float = 0.0
-    attempt: int = 1
-    needs: tuple[str, ...] = ()
-    waits: tuple[str, ...] = ()
-    holder: str | None = None
-    token: int = 0
-    author: str | None = None
-    report: str | None = None
-    flagged: str | None = None
-    since: str = ""
-    last_by: str = ""
-    setbacks: tuple[Step, ...] = ()  # every step that carried a reason, oldest first
-    extra: dict[str, Any] = {}  # noqa: RUF012
-
-    @property
-    def exists(self) -> bool:
-        return bool(self.state)
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Task:
-        task = super().of(data)
-        return task.replace(setbacks=tuple(Step.of(step) for step in data.get("setbacks", ())))
-
-
-# --- what is wanted -------------------------------------------------------------------------------------------
-
-
-class AddTask(Record):
-    title: str
-    creator: str
-    body: str = ""
-    priority: str = "medium"
-    review: bool = True
-    ttl: float = 0.0
-    needs: tuple[str, ...] = ()
-    waits: tuple[str, ...] = ()
-    extra: dict[str, Any] = {}  # noqa: RUF012
-
-
-class MoveTask(Record):
-    verb: str
-    actor: Actor
-    reason: str | None = None
-    token: int | None = None
-    report: str | None = None
-    judged: str | None = None  # the report that a verdict is about
-    override: bool = False
-    flags: tuple[str, ...] = ()
-
-
-class LapseTask(Record):
-    """The holder was silent for longer than it may be, or was replaced by a newer incarnation."""
-
-    silent_for: float
-    ttl: float
-    reason: str
-
-
-class BlockTask(Record):
-    on: tuple[str, ...]
-
-
-class ReadyTask(Record):
-    done: str
-
-
-class AmendTask(Record):
-    report: str
-
-
-class DescribeTask(Record):
-    extra: dict[str, Any]
-
-
-Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | AmendTask | DescribeTask
+    from moot.core.payload import Payload
+    from moot.core.task import Command
 
 
 def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
@@ -390,7 +207,12 @@ def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
         target, attempt = life.exhausted, task.attempt
     return [
         Moved(
-            verb="lapse", source=task.state, target=target, phase=life.phase(target), attempt=attempt, **command.__dict__
+            verb="lapse",
+            source=task.state,
+            target=target,
+            phase=life.phase(target),
+            attempt=attempt,
+            **command.__dict__,
         )
     ]
 
@@ -402,7 +224,9 @@ def _no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
         return Held(
             "task_held",
             f"{task.id} is held by {'you' if yours else name_of(task.holder)} since position {task.token}.",
-            "Go on with it." if yours else f"Take another (`moot ready`), or ask: `moot send {name_of(task.holder)} …`.",
+            "Go on with it."
+            if yours
+            else f"Take another (`moot ready`), or ask: `moot send {name_of(task.holder)} …`.",
             holder=task.holder,
             token=task.token,
             **details,
@@ -440,7 +264,7 @@ def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
     return Refused(
         "attempts_exhausted",
         f"{task.id} had {task.attempt} of {life.attempts} attempts.",
-        f"A person can give it another: `moot task {command.verb} {task.id} --override --reason '…'` without MOOT_AGENT.",
+        f"A person (no MOOT_AGENT) can give it another: `moot task {command.verb} {task.id} --override --reason '…'`.",
         task=task.id,
         attempt=task.attempt,
         limit=life.attempts,
@@ -450,8 +274,7 @@ def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
 def evolve(task: Task, event: Payload, *, position: int, at: str, by: str) -> Task:
     match event:
         case Added():
-            fields = {k: v for k, v in event.__dict__.items()}
-            return Task(id=task.id, since=at, last_by=by, **fields)
+            return Task(id=task.id, since=at, last_by=by, **event.__dict__)
         case Moved():
             step = Step(verb=event.verb, target=event.target, attempt=task.attempt, by=by, at=at, reason=event.reason)
             fresh = event.attempt != task.attempt

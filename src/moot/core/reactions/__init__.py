@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from moot.core.deciders.mailbox import Mailbox
-    from moot.core.deciders.payload import Payload
-    from moot.core.deciders.task import Task
+    from moot.core.payload import Payload
     from moot.core.record import Record
+    from moot.core.task import Task
 
     Step = tuple[str, str, Record]
     Reaction = Callable[[str, Payload, "World"], Iterator[Step]]

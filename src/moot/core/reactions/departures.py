@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from moot.core.claims import ReleaseAll, SupersedeHolder
 from moot.core.deciders.agent import Joined, Left
-from moot.core.deciders.claims import ReleaseAll, SupersedeHolder
 from moot.core.deciders.mailbox import Bury
-from moot.core.deciders.task import LapseTask
 from moot.core.principal import agent
+from moot.core.task import LapseTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.core.deciders.payload import Payload
+    from moot.core.payload import Payload
     from moot.core.reactions import Step, World
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from moot.core.deciders.task import BlockTask, Moved, ReadyTask
+from moot.core.task import BlockTask, Moved, ReadyTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.core.deciders.payload import Payload
+    from moot.core.payload import Payload
     from moot.core.reactions import Step, World
 
 

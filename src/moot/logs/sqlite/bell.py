@@ -30,7 +30,7 @@ def directory_for(log_directory: str) -> str:
     except OSError:
         name = "nowhere"
     for runtime in (os.environ.get("XDG_RUNTIME_DIR", ""), f"/run/user/{user}"):
-        if runtime.startswith("/") and len(os.fsencode(runtime)) <= _LONGEST_RUNTIME and _owner(runtime) == user:
+        if runtime.startswith("/") and len(os.fsencode(runtime)) <= _LONGEST_RUNTIME and _is_ours(runtime):
             return os.path.join(runtime, "moot", name)
     return f"/tmp/moot-{user}/{name}"  # noqa: S108 (only used if it is private, see below)
 
@@ -134,19 +134,25 @@ def _make_private(directory: str) -> bool:
 
 
 def _is_private(directory: str) -> bool:
-    """Whether nobody else could have put sockets there: it is ours, and so is its parent, or root's like /tmp."""
-    user = os.getuid()
-    return _owner(directory) == user and _owner(os.path.dirname(directory)) in (user, 0)
+    """Whether nobody else can have put sockets there: we own it alone, and nobody can exchange it."""
+    return _is_ours(directory) and _is_safe_above(os.path.dirname(directory))
 
 
-def _owner(directory: str) -> int | None:
-    """Who owns it; None if it is no directory or others may write to it (into a sticky one they may)."""
+def _is_ours(directory: str) -> bool:
     try:
         found = os.lstat(directory)
     except OSError:
-        return None
-    open_to_others = found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX
-    return None if open_to_others or not stat.S_ISDIR(found.st_mode) else found.st_uid
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
+
+
+def _is_safe_above(directory: str) -> bool:
+    """Ours or root's; if others may write to it, then as to /tmp: not to what is not theirs."""
+    try:
+        found = os.stat(directory)
+    except OSError:
+        return False
+    return found.st_uid in {0, os.getuid()} and (not found.st_mode & 0o022 or bool(found.st_mode & stat.S_ISVTX))
 
 
 def _remove(path: str) -> None:

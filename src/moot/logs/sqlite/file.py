@@ -31,6 +31,7 @@ def create(directory: str, timeout: float) -> bool:
     guard.check_place(directory)
     try:
         os.makedirs(directory, exist_ok=True)
+        guard.check_place(directory)  # now that it exists, its device can be noted
         if os.path.exists(path):
             recognise(path)
             return False

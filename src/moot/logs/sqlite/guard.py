@@ -52,7 +52,7 @@ def file_system_of(path: str, found: list[tuple[str, str]]) -> str:
 
 def shared_kinds() -> frozenset[str]:
     """The file systems that are refused."""
-    with open(os.path.join(os.path.dirname(__file__), "shared_file_systems.txt"), encoding="ascii") as file:
+    with open(os.path.join(os.path.dirname(__file__), "shared_file_systems.txt"), encoding="utf-8") as file:
         return frozenset(word for line in file if not line.startswith("#") for word in line.split())
 
 

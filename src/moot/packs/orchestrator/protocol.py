@@ -8,10 +8,10 @@ from __future__ import annotations
 from moot.api.pack import Protocol
 from moot.core.deciders.mailbox import Clear
 from moot.core.deciders.message import SendMessage
-from moot.core.deciders.task import AddTask, AmendTask, DescribeTask, MoveTask, Moved
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.principal import name_of, same_agent
 from moot.core.schema import defects
+from moot.core.task import AddTask, AmendTask, DescribeTask, Moved, MoveTask
 from moot.packs.orchestrator import rules
 from moot.views import look
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.pack import MessageType, Submission
-    from moot.core.deciders.payload import Payload
-    from moot.core.deciders.task import Task
+    from moot.core.payload import Payload
     from moot.core.reactions import Reaction, Step, World
+    from moot.core.task import Task
     from moot.engine.work import Work
 
 PACK = "orchestrator"

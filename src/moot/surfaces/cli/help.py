@@ -14,8 +14,10 @@ _WIDTH = 100
 _HEADINGS = {
     "agents": "Who is here",
     "mail": "Messages",
+    "inbox": "Your mail",
     "boxes": "A protocol's mailboxes",
     "tasks": "Tasks",
+    "board": "Tasks to look at",
     "files": "Files",
     "entries": "What could not be taken",
     "events": "The log",

@@ -10,6 +10,7 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import MootError, Unavailable
+from moot.core.principal import checked_name
 from moot.surfaces.cli import parse, voices
 
 TYPE_CHECKING = False
@@ -76,15 +77,18 @@ def _run(call: Call) -> int:
 
 
 def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
-    from moot.wiring import Workshop, caller_of, open_session
+    from moot.wiring import caller_of, open_session
 
     cwd = os.path.abspath(call.directory or os.getcwd())
     if not verb.opens:
+        from moot.wiring.workshop import Workshop
+
         answer: Answer = verb.does(Workshop(cwd, os.environ), **catalogue.checked(verb, arguments))
         return answer
     agent, incarnation = caller_of(os.environ)
     if call.agent is not None and call.agent != agent:
         agent, incarnation = call.agent, None
+    agent = None if agent is None else checked_name(agent)
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
     session = open_session(cwd, os.environ, agent=agent, incarnation=incarnation, paths=named)
@@ -92,7 +96,7 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
 
 
 def _print_version() -> int:
-    from moot import __version__
+    from importlib.metadata import version
 
-    sys.stdout.write(f"moot {__version__}\n")
+    sys.stdout.write(f"moot {version('moot')}\n")
     return 0

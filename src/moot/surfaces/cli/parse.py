@@ -103,7 +103,7 @@ def _negative(word: str) -> bool:
 
 
 def _place(verb: Verb, given: dict[str, Any], free: list[str]) -> None:
-    """Hand the free words to the positional parameters; one that takes many leaves the last words to those behind it."""
+    """Hand the free words to the positional parameters. One that takes many leaves the last words to those behind."""
     places = [param for param in verb.params if param.positional]
     for number, param in enumerate(places):
         behind = len(places) - number - 1
@@ -119,10 +119,10 @@ def _place(verb: Verb, given: dict[str, Any], free: list[str]) -> None:
 
 
 def _put(verb: Verb, given: dict[str, Any], param: Param, value: str) -> None:
-    if param.type == "words" and value == "-":
+    if param.type in ("words", "json") and value == "-":
         value = _standard_input(verb, param)
-    elif param.type == "json":
-        value = _standard_input(verb, param) if value == "-" else (_file(verb, param, value[1:]) if value[:1] == "@" else value)
+    elif param.type == "json" and value.startswith("@"):
+        value = _file(verb, param, value[1:])
     if param.many:
         given.setdefault(param.name, []).append(value)
     elif param.name in given:
@@ -160,6 +160,5 @@ def _unknown_option(verb: Verb, name: str, known: list[str]) -> Usage:
 
 
 def _usage(verb: Verb, message: str) -> Usage:
-    return Usage(
-        "bad_arguments", message.rstrip("?.") + ("?" if message.endswith("?") else "."), f"`moot {verb.name} --help` shows how it is called."
-    )
+    end = "" if message.endswith("?") else "."
+    return Usage("bad_arguments", message + end, f"`moot {verb.name} --help` shows how it is called.")

@@ -64,7 +64,10 @@ def complain(error: MootError, *, as_json: bool) -> None:
 def _json(value: Any) -> None:
     import json
 
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    text = json.dumps(value, ensure_ascii=False)
+    if visible(text) != text:  # something in it acts or hides: escaped, it says the same
+        text = json.dumps(value)
+    sys.stdout.write(text + "\n")
 
 
 def _draw(table: Table, out: TextIO | None = None) -> None:

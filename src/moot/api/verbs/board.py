@@ -1,0 +1,137 @@
+"""board, ready, task show: tasks to look at."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import Param, Verb
+from moot.core.errors import Refused
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.text import one_line
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.task import Task
+
+
+class Story(Record):
+    """A task with what surrounds it."""
+
+    task: Task
+    messages: tuple[str, ...]
+    dependents: tuple[str, ...]
+    next: tuple[str, ...]
+    silent_for: float | None
+
+
+def show(session: Session, task: str) -> Answer:
+    store = session.engine.read()
+    found, _ = load.task(store, task)
+    if not found.exists:
+        from moot.engine.work import unknown_task
+
+        raise unknown_task(store, task)
+    life = lifecycle_of(session, found)
+    story = Story(
+        task=found,
+        messages=tuple(m.id for m in look.messages_of_task(store, task)),
+        dependents=tuple(look.dependents(store, task)),
+        next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
+        silent_for=round(session.silence(found.holder), 3) if found.holder else None,
+    )
+    lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
+    if found.body:
+        lines += ["  " + line for line in found.body.splitlines()]
+    facts = {
+        "priority": found.priority,
+        "created by": name_of(found.creator),
+        "held by": f"{found.holder} (token {found.token})" if found.holder else "",
+        "submitted by": found.author or "",
+        "waits for": ", ".join(found.waits),
+        "flagged": found.flagged or "",
+        "messages": ", ".join(story.messages),
+        "next": ", ".join(story.next),
+    }
+    lines += [f"  {name}: {value}" for name, value in facts.items() if value]
+    for step in found.setbacks:
+        lines.append(f"  attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {one_line(step.reason or '', 100)}")
+    return Answer(result=story, say=tuple(lines))
+
+
+def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A002
+    store = session.engine.read()
+    tasks = look.tasks(store, state, ended=all or state is not None)
+    counts = look.counts(store)
+    rows = tuple(
+        (
+            t.id,
+            ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
+            t.priority if t.priority != "medium" else "",
+            str(t.attempt) if t.attempt > 1 else "",
+            name_of(t.holder or t.author or ""),
+            one_line(t.title, 60),
+            ", ".join(t.waits),
+        )
+        for t in tasks
+    )
+    lines = [
+        f"{row[0]} {row[1]}{f' {row[4]}' if row[4] else ''} {row[5]}{f' (needs {row[6]})' if row[6] else ''}"
+        for row in rows
+    ]
+    total = ", ".join(f"{n} {name}" for name, _, n, _ in counts)
+    lines.append(total or "No tasks yet: moot task add 'Title'")
+    table = Table(("task", "state", "prio", "try", "who", "title", "waits for"), rows, title=f"Board: {total}")
+    result = {"tasks": tasks, "counts": {name: n for name, _, n, _ in counts}}
+    return Answer(result=result, say=tuple(lines), table=table if rows else None)
+
+
+def ready(session: Session, limit: int) -> Answer:
+    tasks = look.ready(session.engine.read(), limit)
+    rows = tuple((t.id, t.priority, one_line(t.title, 70)) for t in tasks)
+    lines = tuple(f"{row[0]} {row[1]} {row[2]}" for row in rows)
+    table = Table(("task", "priority", "title"), rows, title="Ready") if rows else None
+    return Answer(result=tasks, say=lines or ("Nothing is ready.",), table=table)
+
+
+def lifecycle_of(session: Session, task: Task) -> Lifecycle:
+    if task.lifecycle not in session.engine.lifecycles:
+        raise Refused(
+            "unknown_lifecycle",
+            f"{task.id} follows the lifecycle {task.lifecycle!r}, which no active pack brings.",
+            f'Turn the pack on in moot.toml: packs = ["{task.lifecycle}"].',
+        )
+    return session.engine.lifecycles[task.lifecycle]
+
+
+VERBS = (
+    Verb(
+        "task show",
+        "A task with its holder, reasons, messages and what can happen next.",
+        show,
+        params=(Param("task", "The task.", positional=True, required=True),),
+        examples=("moot task show task-001",),
+        writes=False,
+    ),
+    Verb(
+        "board",
+        "All unfinished tasks, and how many there are in each state.",
+        board,
+        params=(
+            Param("state", "Only this state or phase (open, working, review, done, stopped)."),
+            Param("all", "Also what is done or stopped.", type="flag"),
+        ),
+        examples=("moot board", "moot board --state review"),
+        writes=False,
+    ),
+    Verb(
+        "ready",
+        "What can be started now, most urgent first.",
+        ready,
+        params=(Param("limit", "At most so many.", type="int", default=100),),
+        examples=("moot ready",),
+        writes=False,
+    ),
+)

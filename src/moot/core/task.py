@@ -1,0 +1,217 @@
+"""What a task is: its events, its state, and the commands that change it. The rules are in the decider.
+
+The type of an event follows from the verb whose edge was taken (TYPES).
+"""
+
+from __future__ import annotations
+
+from moot.core.payload import Payload
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from moot.core.principal import Actor
+
+PRIORITIES = ("high", "medium", "low")
+
+TYPES = {
+    "claim": "task:started",
+    "release": "task:released",
+    "submit": "task:submitted",
+    "approve": "task:approved",
+    "reject": "task:rejected",
+    "reopen": "task:reopened",
+    "complete": "task:completed",
+    "fail": "task:failed",
+    "cancel": "task:cancelled",
+    "lapse": "task:lapsed",
+}
+
+
+def stream(task: str) -> str:
+    return f"task/{task}"
+
+
+# --- what happened -----------------------------------------------------------------------------------------
+
+
+class Added(Payload):
+    type = "task:added"
+    title: str
+    state: str
+    phase: str
+    lifecycle: str
+    creator: str
+    body: str = ""
+    priority: str = "medium"
+    review: bool = True
+    ttl: float = 0.0
+    needs: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}  # noqa: RUF012 (a record's default is never changed)
+
+
+class Moved(Payload):
+    """Every edge that was taken. The event's type follows from the verb (see TYPES)."""
+
+    verb: str
+    source: str
+    target: str
+    phase: str
+    attempt: int
+    holder: str | None = None
+    author: str | None = None
+    role: str | None = None
+    reason: str | None = None
+    report: str | None = None
+    silent_for: float | None = None
+    ttl: float | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def type(self) -> str:  # type: ignore[override]
+        return TYPES[self.verb]
+
+
+class Flagged(Payload):
+    type = "task:flagged"
+    reason: str
+    silent_for: float | None = None
+    ttl: float | None = None
+
+
+class Blocked(Payload):
+    type = "task:blocked"
+    on: tuple[str, ...]
+
+
+class Readied(Payload):
+    """What it waited for is done. `waits` is what is still missing: nothing, and the task can be claimed."""
+
+    type = "task:readied"
+    done: str
+    waits: tuple[str, ...] = ()
+
+
+class Amended(Payload):
+    """A later report for the attempt that is in review."""
+
+    type = "task:amended"
+    report: str
+
+
+class Described(Payload):
+    """Fields that a pack keeps on the task, set or changed."""
+
+    type = "task:described"
+    extra: dict[str, Any]
+
+
+EVENTS: dict[str, type[Payload]] = {
+    **{cls.type: cls for cls in (Added, Flagged, Blocked, Readied, Amended, Described)},
+    **dict.fromkeys(TYPES.values(), Moved),
+}
+
+
+# --- what is --------------------------------------------------------------------------------------------------
+
+
+class Step(Record):
+    """One edge that was taken, as the task remembers it."""
+
+    verb: str
+    target: str
+    attempt: int
+    by: str
+    at: str
+    reason: str | None = None
+
+
+class Task(Record):
+    id: str
+    title: str = ""
+    state: str = ""  # empty: no such task yet
+    phase: str = ""
+    lifecycle: str = "core"
+    creator: str = ""
+    body: str = ""
+    priority: str = "medium"
+    review: bool = True
+    ttl: float = 0.0
+    attempt: int = 1
+    needs: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    holder: str | None = None
+    token: int = 0
+    author: str | None = None
+    report: str | None = None
+    flagged: str | None = None
+    since: str = ""
+    last_by: str = ""
+    setbacks: tuple[Step, ...] = ()  # every step that carried a reason, oldest first
+    extra: dict[str, Any] = {}  # noqa: RUF012
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.state)
+
+    @classmethod
+    def of(cls, data: Mapping[str, Any]) -> Task:
+        task = super().of(data)
+        return task.replace(setbacks=tuple(Step.of(step) for step in data.get("setbacks", ())))
+
+
+# --- what is wanted -------------------------------------------------------------------------------------------
+
+
+class AddTask(Record):
+    title: str
+    creator: str
+    body: str = ""
+    priority: str = "medium"
+    review: bool = True
+    ttl: float = 0.0
+    needs: tuple[str, ...] = ()
+    waits: tuple[str, ...] = ()
+    extra: dict[str, Any] = {}  # noqa: RUF012
+
+
+class MoveTask(Record):
+    verb: str
+    actor: Actor
+    reason: str | None = None
+    token: int | None = None
+    report: str | None = None
+    judged: str | None = None  # the report that a verdict is about
+    override: bool = False
+    flags: tuple[str, ...] = ()
+
+
+class LapseTask(Record):
+    """The holder was silent for longer than it may be, or was replaced by a newer incarnation."""
+
+    silent_for: float
+    ttl: float
+    reason: str
+
+
+class BlockTask(Record):
+    on: tuple[str, ...]
+
+
+class ReadyTask(Record):
+    done: str
+
+
+class AmendTask(Record):
+    report: str
+
+
+class DescribeTask(Record):
+    extra: dict[str, Any]
+
+
+Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | AmendTask | DescribeTask

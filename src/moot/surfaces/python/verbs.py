@@ -1,0 +1,338 @@
+"""The verbs of the catalogue as typed methods.
+
+Names, defaults and meaning are the catalogue's (a test compares them); what is written here is only what a type checker
+and an editor need: the types. Arguments that the command line takes by position may be given by position, the
+others are given by name. Where the command line takes several, one text or a sequence of them will do. Durations are
+seconds, or a text such as "30m".
+"""
+
+# A verb's arguments keep their names, also where Python has a function of that name. What a verb answers is known to
+# its own module; that it is what stands here, the tests of this module say.
+# ruff: noqa: A002
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import overload  # noqa: TID253 (no command loads this module)
+
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    from moot.api.letters import Letter
+    from moot.api.verbs.agents import Member
+    from moot.api.verbs.board import Story
+    from moot.api.verbs.boxes import Box, Instructions
+    from moot.api.verbs.events import Awaited
+    from moot.api.verbs.files import Holding
+    from moot.api.verbs.inbox import Inbox, Overdue
+    from moot.api.verbs.mail import Receipt
+    from moot.core.deciders.entry import Entry
+    from moot.core.event import Event
+    from moot.core.task import Task
+    from moot.engine.verify import Report
+
+    Some = str | Sequence[str]
+    Time = float | str | None
+
+
+class Board(Record):
+    """Tasks, and how many there are in each state."""
+
+    tasks: tuple[Task, ...]
+    counts: dict[str, int]
+
+
+class Mail(Record):
+    """What waits in the inbox and was not shown yet."""
+
+    new: int
+    ids: tuple[str, ...]
+
+
+class Verbs(ABC):
+    """See the module. Every method raises errors of `moot.core.errors` and nothing else that can be foreseen."""
+
+    @abstractmethod
+    def _ask(self, verb: str, given: dict[str, Any]) -> Any:
+        """Run a verb; `given` are the arguments, as `locals()` of a method has them."""
+
+    # Who is here
+
+    def join(
+        self,
+        name: str | None = None,
+        *,
+        role: Some = (),
+        client: str | None = None,
+        take_over: bool = False,
+        key: str | None = None,
+    ) -> Member:
+        """Become an agent. From then on this workspace acts as that agent; a refused join changes nothing."""
+        return self._ask("join", locals())
+
+    def leave(
+        self, name: str | None = None, *, retire: bool = False, reason: str | None = None, key: str | None = None
+    ) -> Member:
+        """Leave (or, by name, let another agent leave); what it holds is given back."""
+        return self._ask("leave", locals())
+
+    def agents(self, *, all: bool = False) -> list[Member]:
+        return self._ask("agents", locals())
+
+    # Messages
+
+    @overload
+    def send(
+        self,
+        to: Some = ...,
+        text: str | None = ...,
+        *,
+        type: str = ...,
+        data: dict[str, Any] | None = ...,
+        thread: str | None = ...,
+        task: str | None = ...,
+        within: Time = ...,
+        expires: Time = ...,
+        dry_run: Literal[False] = ...,
+        key: str | None = ...,
+    ) -> Receipt: ...
+
+    @overload
+    def send(
+        self,
+        to: Some = ...,
+        text: str | None = ...,
+        *,
+        type: str = ...,
+        data: dict[str, Any] | None = ...,
+        thread: str | None = ...,
+        task: str | None = ...,
+        within: Time = ...,
+        expires: Time = ...,
+        dry_run: Literal[True],
+        key: str | None = ...,
+    ) -> dict[str, Any]: ...
+
+    def send(
+        self,
+        to: Some = (),
+        text: str | None = None,
+        *,
+        type: str = "note",
+        data: dict[str, Any] | None = None,
+        thread: str | None = None,
+        task: str | None = None,
+        within: Time = None,
+        expires: Time = None,
+        dry_run: bool = False,
+        key: str | None = None,
+    ) -> Receipt | dict[str, Any]:
+        """Send a message: stored for every recipient, or refused now. A dry run says what would happen."""
+        return self._ask("send", locals())
+
+    def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> Receipt:
+        return self._ask("reply", locals())
+
+    def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50) -> Inbox:
+        """Your mail. What is returned counts as shown, unless you peek; `all` is for those who print it."""
+        return self._ask("inbox", locals())
+
+    def ack(self, ids: Some, *, key: str | None = None) -> list[str]:
+        """Confirm messages; their ids come back."""
+        return self._ask("ack", locals())["acked"]
+
+    def thread(self, id: str) -> list[Letter]:
+        return self._ask("thread", locals())
+
+    def overdue(self, *, all: bool = False) -> list[Overdue]:
+        return self._ask("overdue", locals())
+
+    # A protocol's mailboxes
+
+    def mailbox(self, name: str | None = None, *, task: str | None = None, all: bool = False) -> Box:
+        return self._ask("mailbox", locals())
+
+    def mailbox_clear(
+        self, name: str, *, task: str | None = None, force: bool = False, key: str | None = None
+    ) -> list[str]:
+        """Take messages out of a protocol's file; their ids come back."""
+        return self._ask("mailbox clear", locals())["cleared"]
+
+    def mailbox_restore(self, name: str, *, task: str | None = None, key: str | None = None) -> list[str]:
+        """Put back what a clear had taken out of the file; the ids come back."""
+        return self._ask("mailbox restore", locals())["restored"]
+
+    def instructions(self, task: str | None = None) -> Instructions:
+        return self._ask("instructions", locals())
+
+    # Tasks
+
+    def task_add(
+        self,
+        title: str,
+        *,
+        id: str | None = None,
+        body: str | None = None,
+        needs: Some = (),
+        priority: str = "medium",
+        no_review: bool = False,
+        ttl: Time = None,
+        lifecycle: str | None = None,
+        key: str | None = None,
+    ) -> Task:
+        return self._ask("task add", locals())
+
+    def task_link(self, task: str, *, needs: Some, key: str | None = None) -> Task:
+        return self._ask("task link", locals())
+
+    def task_claim(self, task: str | None = None, *, key: str | None = None) -> Task:
+        """Take a task: the one named, or the most urgent that is ready. Its `token` is the fencing token."""
+        return self._ask("task claim", locals())
+
+    def task_submit(
+        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
+    ) -> Task:
+        return self._ask("task submit", locals())
+
+    def task_approve(self, task: str, *, reason: str | None = None, key: str | None = None) -> Task:
+        return self._ask("task approve", locals())
+
+    def task_reject(self, task: str, *, reason: str | None = None, key: str | None = None) -> Task:
+        return self._ask("task reject", locals())
+
+    def task_reopen(
+        self, task: str, *, reason: str | None = None, override: bool = False, key: str | None = None
+    ) -> Task:
+        return self._ask("task reopen", locals())
+
+    def task_complete(
+        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
+    ) -> Task:
+        return self._ask("task complete", locals())
+
+    def task_fail(
+        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
+    ) -> Task:
+        return self._ask("task fail", locals())
+
+    def task_cancel(self, task: str, *, reason: str | None = None, key: str | None = None) -> Task:
+        return self._ask("task cancel", locals())
+
+    def task_release(
+        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
+    ) -> Task:
+        return self._ask("task release", locals())
+
+    def task_move(self, task: str, state: str, *, reason: str | None = None, key: str | None = None) -> Task:
+        return self._ask("task move", locals())
+
+    def task_show(self, task: str) -> Story:
+        return self._ask("task show", locals())
+
+    def board(self, *, state: str | None = None, all: bool = False) -> Board:
+        return Board.of(self._ask("board", locals()))
+
+    def ready(self, *, limit: int = 100) -> list[Task]:
+        return self._ask("ready", locals())
+
+    # Files
+
+    def claim(
+        self,
+        paths: Some,
+        *,
+        shared: bool = False,
+        ttl: Time = None,
+        reason: str | None = None,
+        task: str | None = None,
+        key: str | None = None,
+    ) -> Holding:
+        """Hold files or globs, all of them or none. Relative paths start where the workspace was opened."""
+        return self._ask("claim", locals())
+
+    def release(
+        self,
+        what: Some = (),
+        *,
+        all: bool = False,
+        force: bool = False,
+        reason: str | None = None,
+        key: str | None = None,
+    ) -> list[str]:
+        """Give claimed files back; what was released comes back."""
+        return self._ask("release", locals())["released"]
+
+    def claims(self, *, holder: str | None = None) -> list[Holding]:
+        return self._ask("claims", locals())
+
+    def who_holds(self, path: str) -> list[Holding]:
+        return self._ask("who-holds", locals())
+
+    # What could not be taken
+
+    def held(self) -> list[Entry]:
+        return self._ask("held", locals())
+
+    def held_show(self, id: str) -> Entry:
+        return self._ask("held show", locals())
+
+    def held_resubmit(self, id: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> Receipt:
+        return self._ask("held resubmit", locals())
+
+    def held_drop(self, id: str, *, reason: str, key: str | None = None) -> Entry:
+        return self._ask("held drop", locals())
+
+    # The log, and the workspace
+
+    @overload
+    def wait(self, *, mail: Literal[True], after: int | None = ..., timeout: float | str = ...) -> Mail: ...
+
+    @overload
+    def wait(self, *, task: Some, after: int | None = ..., timeout: float | str = ...) -> list[Task]: ...
+
+    @overload
+    def wait(
+        self,
+        *,
+        type: Some = ...,
+        stream: Some = ...,
+        fail_on: Some = ...,
+        count: int = ...,
+        after: int | None = ...,
+        timeout: float | str = ...,
+    ) -> Awaited: ...
+
+    def wait(
+        self,
+        *,
+        mail: bool = False,
+        task: Some = (),
+        type: Some = (),
+        stream: Some = (),
+        fail_on: Some = (),
+        count: int = 1,
+        after: int | None = None,
+        timeout: float | str = 600.0,
+    ) -> Awaited | Mail | list[Task]:
+        """Wait for mail, tasks or events. Raises `TimedOut`, or `AwaitedFailed` when it came and had failed."""
+        came = self._ask("wait", locals())
+        return Mail.of(came) if isinstance(came, dict) else came
+
+    def log(self, *, after: int | None = None, limit: int = 50, type: Some = (), stream: Some = ()) -> list[Event]:
+        """What happened; `Workspace.follow` goes on as new events come."""
+        return self._ask("log", locals())
+
+    def explain(self, thing: str) -> list[Event]:
+        return self._ask("explain", locals())
+
+    def verify(self) -> Report:
+        return self._ask("verify", locals())
+
+    def mirror(self) -> list[str]:
+        """Bring the packs' files and the log into step; the files come back. `Workspace.watch` keeps them so."""
+        return self._ask("mirror", locals())["files"]

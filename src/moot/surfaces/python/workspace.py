@@ -1,0 +1,169 @@
+"""A workspace in a Python program: opening it, who one is in it, and following what happens.
+
+    with Workspace("path/to/repository") as ws:
+        ws.join("Yeats")
+        ws.send("Blake", "The parser is on main.")
+        for event in ws.follow(types="task:*", timeout=60):
+            ...
+
+The verbs themselves are in `moot.surfaces.python.verbs`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.api import catalogue
+from moot.core.errors import Usage
+from moot.core.principal import checked_name
+from moot.surfaces.python.verbs import Verbs
+from moot.wiring import caller_of, open_session
+from moot.wiring.workshop import Workshop
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+    from typing import Any, Self
+
+    from moot.api.answer import Answer, Notice
+    from moot.api.session import Session
+    from moot.api.verbs.care import Finding
+    from moot.core.event import Event
+    from moot.surfaces.python.verbs import Some
+
+    Path = str | os.PathLike[str]
+
+_ROUND = 2.0  # seconds between signs of life of a follower, and looks at files that others write
+
+
+class Workspace(Verbs):
+    """One caller in one workspace. Use each from one thread only, and open another one in another thread.
+
+    Without `agent` the caller is the agent that MOOT_AGENT names, or else a person. `warnings` are those of the last
+    call: what one should know although it went through.
+    """
+
+    def __init__(self, path: Path = ".", agent: str | None = None, incarnation: int | None = None) -> None:
+        self.warnings: tuple[Notice, ...] = ()
+        named, number = caller_of(os.environ)
+        if agent is not None and agent != named:
+            named, number = agent, None
+        if named is None and incarnation is not None:
+            raise Usage("bad_arguments", "An incarnation of whom?", "Name the agent: Workspace(agent='Yeats', …).")
+        name = None if named is None else checked_name(named)
+        number = number if incarnation is None else incarnation
+        self._session: Session | None = open_session(_absolute(path), os.environ, agent=name, incarnation=number)
+
+    @classmethod
+    def init(cls, path: Path = ".", packs: str | Sequence[str] = ()) -> Self:
+        """Make a repository (or a folder) a workspace, and open it. Doing it again changes nothing."""
+        wanted = (packs,) if isinstance(packs, str) else tuple(packs)
+        Workshop(_absolute(path), os.environ).create(wanted)
+        return cls(path)
+
+    @staticmethod
+    def doctor(path: Path = ".") -> list[Finding]:
+        """Look for what could go wrong here. Raises `Refused` when something is wrong already."""
+        findings: list[Finding] = catalogue.find("doctor").does(Workshop(_absolute(path), os.environ)).result
+        return findings
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what is open. It does not leave: the agent may go on in another process."""
+        session, self._session = self._session, None
+        if session is not None:
+            session.engine.log.close()
+            session.engine.store.close()
+
+    @property
+    def root(self) -> str:
+        """The directory of the worktree."""
+        return self._opened().place.root
+
+    @property
+    def agent(self) -> str | None:
+        """Who calls; None for a person."""
+        return self._opened().caller.agent
+
+    @property
+    def incarnation(self) -> int | None:
+        """Which incarnation of the agent calls; None if it does not say."""
+        return self._opened().caller.incarnation
+
+    def follow(
+        self,
+        *,
+        types: Some = (),
+        streams: Some = (),
+        after: int | None = None,
+        timeout: float | str | None = None,
+    ) -> Iterator[Event]:
+        """Events as they come: those past `after`, or past this very call; without end, or for `timeout` seconds.
+
+        `task:*` fits all events of tasks, `mailbox/*` all streams of mailboxes. Who follows counts as present.
+        """
+        session = self._opened()
+        asked = {"type": types, "stream": streams, "after": after, "timeout": timeout}
+        given = catalogue.checked(catalogue.find("wait"), asked)
+        end = None if timeout is None else session.clock.monotonic() + given["timeout"]
+        start = session.engine.log.head() if after is None else given["after"]
+        return self._following(start, end, given["type"], given["stream"])
+
+    def watch(self) -> Iterator[Notice]:
+        """Keep the packs' files and the log in step, without end. What comes is what could not be done."""
+        return (later.result for later in self._answer("mirror", {"watch": True}).more or ())
+
+    def _following(
+        self, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
+    ) -> Iterator[Event]:
+        from moot.api.verbs.events import matches
+
+        left = _ROUND
+        while left > 0:
+            session = self._opened()
+            left = _ROUND if end is None else end - session.clock.monotonic()
+            for events in session.engine.log.follow(after, timeout=max(0.0, min(left, _ROUND))):
+                after = events[-1].position
+                yield from (event for event in events if matches(event, types, streams))
+            session = self._opened()
+            session.stamp()
+            self.warnings = session.mirrors.sync() if session.mirrors is not None else ()
+
+    def _opened(self) -> Session:
+        if self._session is None:
+            raise Usage("workspace_closed", "This workspace was closed.", "Open it again: Workspace(path).")
+        return self._session
+
+    def _ask(self, verb: str, given: dict[str, Any]) -> Any:
+        answer = self._answer(verb, {name: value for name, value in given.items() if name != "self"})
+        if answer.after is not None:
+            answer.after()  # here, returning a value is showing it
+        return answer.result
+
+    def _answer(self, verb: str, arguments: dict[str, Any]) -> Answer:
+        session = self._opened()
+        before = session.caller
+        try:
+            answer = session.run(verb, arguments)
+        except BaseException:
+            session.caller = before  # a refused join leaves one who one was
+            raise
+        self.warnings = answer.warnings
+        return answer
+
+    def __repr__(self) -> str:
+        if self._session is None:
+            return "Workspace(closed)"
+        return f"Workspace({self.root!r}, agent={self.agent!r}, incarnation={self.incarnation!r})"
+
+
+def _absolute(path: Path) -> str:
+    return os.path.abspath(os.fspath(path))

@@ -1,0 +1,78 @@
+"""Which parts are real. Only this package knows: everything else meets contracts."""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.pack import Packs
+from moot.api.session import Caller, Session
+from moot.core.errors import Usage
+from moot.core.lifecycle import CORE
+from moot.core.reactions.departures import departures
+from moot.core.reactions.dependencies import dependencies
+from moot.engine import place as places
+from moot.engine import settings as setting
+from moot.engine.clock import Clock
+from moot.engine.loop import Engine
+from moot.engine.presence import Presence
+from moot.logs.sqlite import SqliteLog
+from moot.views.store import Store
+from moot.wiring.packs import pack, protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+
+def open_session(
+    cwd: str,
+    env: Mapping[str, str],
+    *,
+    agent: str | None = None,
+    incarnation: int | None = None,
+    paths: Sequence[str] = (),
+    clock: Clock | None = None,
+) -> Session:
+    """A session in the workspace of `paths`, or of `cwd`."""
+    place = places.for_paths(paths, cwd, env) if paths else places.find(cwd, env)
+    settings = setting.load(place)
+    packs = Packs([pack(name, place.state) for name in settings.packs], protocol)
+    clock = clock or Clock()
+    core = CORE.replace(attempts=settings.task_attempts)
+    reactions = (dependencies, departures, *packs.reactions())
+    store = Store(place.state)
+    engine = Engine(SqliteLog(place.state), store, clock, {"core": core, **packs.lifecycles()}, reactions)
+    caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
+    session = Session(place, settings, engine, Presence(place.state, clock), packs, caller, cwd)
+    if packs.mirrors:
+        from moot.mirrors.sync import FileMirrors
+
+        session.mirrors = FileMirrors(session)
+    return session
+
+
+def caller_of(env: Mapping[str, str]) -> tuple[str | None, int | None]:
+    """Who the environment says is calling."""
+    agent, incarnation = env.get("MOOT_AGENT") or None, env.get("MOOT_INCARNATION") or None
+    if incarnation is None or agent is None:
+        return agent, None
+    if not (incarnation.isascii() and incarnation.isdigit()):
+        raise Usage(
+            "bad_environment",
+            f"MOOT_INCARNATION is {incarnation!r}, which is no number.",
+            "Set it as `moot join` prints it, or unset it.",
+        )
+    return agent, int(incarnation)
+
+
+def _login(env: Mapping[str, str]) -> str:
+    """The account that calls. The environment is asked first: it is what the person sees."""
+    import pwd
+
+    named = env.get("USER") or env.get("LOGNAME")
+    if named:
+        return named
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return f"uid-{os.getuid()}"

@@ -1,0 +1,85 @@
+"""The packs that ship with moot: where they are, and their parsed form, cached by the signature of their files."""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.pack import Pack, pack_of
+from moot.core.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from moot.api.pack import Protocol
+
+SHIPPED = ("orchestrator",)
+_PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
+
+
+def protocol(name: str) -> Protocol:
+    from moot.packs.orchestrator.protocol import Orchestrator
+
+    return {"orchestrator": Orchestrator}[name]()
+
+
+def pack(name: str, state: str) -> Pack:
+    """A pack, from its parsed form in the cache if its files are still the same."""
+    import json
+
+    if name not in SHIPPED:
+        raise Usage("unknown_pack", f"moot.toml names the pack {name!r}, which is not here.", f"Known: {SHIPPED}.")
+    cache = os.path.join(state, "cache", f"pack-{name}.json")
+    signature = _pack_signature(name)
+    try:
+        with open(cache, encoding="utf-8") as file:
+            kept = json.load(file)
+        if kept["signature"] == signature:
+            return _made(kept["pack"], kept["schemas"])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # no cache, or of another version: parse
+    data, schemas = _parsed(name)
+    _keep(cache, {"signature": signature, "pack": data, "schemas": schemas})
+    return _made(data, schemas)
+
+
+def _made(data: Mapping[str, Any], schemas: Mapping[str, Any]) -> Pack:
+    return pack_of(data, schemas, int)
+
+
+def _pack_signature(name: str) -> list[int]:
+    found = os.stat(os.path.join(_PACKS, name, "pack.toml"))
+    return [found.st_ino, found.st_size, found.st_mtime_ns]
+
+
+def _parsed(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    import json
+    import tomllib
+
+    from moot.core.schema import check_schema
+    from moot.engine.settings_parse import size
+
+    with open(os.path.join(_PACKS, name, "pack.toml"), "rb") as file:
+        data = tomllib.load(file)
+    schemas = {}
+    for message in data.get("messages", {}).values():
+        with open(os.path.join(_PACKS, name, message["schema"]), encoding="utf-8") as file:
+            schemas[message["schema"]] = json.load(file)
+        check_schema(schemas[message["schema"]])
+    if "limits" in data:
+        data["limits"]["message"] = size(data["limits"]["message"])
+    return data, schemas
+
+
+def _keep(path: str, content: dict[str, Any]) -> None:
+    import json
+
+    draft = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(draft, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+        os.replace(draft, path)
+    except OSError:
+        return  # a cache that cannot be written is none

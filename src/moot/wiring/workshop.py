@@ -1,0 +1,71 @@
+"""Making a workspace, and examining one."""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.verbs.care import Created, Finding, Opener, checkup
+from moot.core.errors import MootError, Usage
+from moot.engine import place as places
+from moot.engine import settings as setting
+from moot.logs.sqlite import SqliteLog
+from moot.wiring import open_session
+from moot.wiring.packs import SHIPPED
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moot.engine.place import Place
+
+
+class Workshop(Opener):
+    """Making and examining a workspace."""
+
+    def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
+        self._cwd = cwd
+        self._env = env
+
+    def create(self, packs: tuple[str, ...]) -> Created:
+        for name in packs:
+            if name not in SHIPPED:
+                raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(SHIPPED)}.", pack=name)
+        place = places.create(self._cwd, self._env)
+        settings = setting.load(place)
+        missing = tuple(name for name in packs if name not in settings.packs)
+        if missing:
+            _turn_on(place, missing)
+            settings = setting.load(place)
+        new = SqliteLog.create(place.state)
+        if settings.packs:
+            open_session(self._cwd, self._env).sync()
+        return Created(root=place.root, state=place.state, new=new, packs=settings.packs)
+
+    def diagnose(self) -> list[Finding]:
+        """Walk the way that every call takes, and say how far it goes."""
+        findings = []
+        try:
+            place = places.find(self._cwd, self._env)
+            findings.append(Finding("workspace", good=True, message=f"{place.root}, state in {place.state}"))
+            settings = setting.load(place)
+            source = setting.source(place) or "none, so the defaults hold"
+            findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
+            return findings + checkup(open_session(self._cwd, self._env))
+        except MootError as error:
+            return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
+
+
+def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
+    """Write a `moot.toml` that names the packs; one that exists is its owner's to edit."""
+    path = os.path.join(place.main_root or place.root, setting.FILE)
+    listed = ", ".join(f'"{name}"' for name in packs)
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(f'packs = [{listed}]\n\n[tasks]\nlifecycle = "{packs[0]}"\n')
+    except FileExistsError:
+        raise Usage(
+            "settings_exist",
+            f"{path} exists and does not turn on {', '.join(packs)}.",
+            f"Add to it: packs = [{listed}]",
+            file=path,
+        ) from None
