@@ -220,7 +220,7 @@ def test_no_notes_to_oneself_are_left() -> None:
 
 
 def test_the_public_face_is_what_it_says() -> None:
-    assert moot.__all__ == ["Workspace", "__version__"]
+    assert moot.__all__ == ["MootError", "Workspace", "__version__"]
     assert all(hasattr(moot, name) for name in moot.__all__)
     assert set(moot.__all__) <= set(dir(moot))
     with pytest.raises(AttributeError, match="nothing_like_this"):

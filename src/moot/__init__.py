@@ -8,10 +8,11 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from moot.core.errors import MootError
     from moot.surfaces.python import Workspace
 
 __version__ = "0.1.0"
-__all__ = ["Workspace", "__version__"]
+__all__ = ["MootError", "Workspace", "__version__"]
 
 
 def __getattr__(name: str) -> object:
@@ -19,6 +20,10 @@ def __getattr__(name: str) -> object:
         from moot.surfaces.python import Workspace
 
         return Workspace
+    if name == "MootError":
+        from moot.core.errors import MootError
+
+        return MootError
     raise AttributeError(f"module 'moot' has no attribute {name!r}")
 
 

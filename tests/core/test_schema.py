@@ -319,7 +319,7 @@ def test_a_schema_that_would_not_be_honoured_is_refused_with_the_place(schema, w
 
 BEYOND = r"""
 (a) a|b . a*? a++ ^a^ a$b \bA \1 (?=a) [a [z-a] [[a] [a&&b] [\d-z] \p{L} a{3,2} a{,2} a{1,99999}
-a+ ^a*a ^a?a{3} ^a*b*[ab] ^\d*1$ ^[^\n]*\S$ ^\w{1,5}\w{1,5}$
+a+ ^a*a ^a*b?a ^a?a{3} ^a*b*[ab] ^\d*1$ ^[^\n]*\S$ ^\w{1,5}\w{1,5}$
 """.split()  # noqa: SIM905 (a table reads better)
 
 

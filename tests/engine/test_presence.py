@@ -135,7 +135,7 @@ def test_stamping_leaves_one_small_file_and_no_draft(tmp_path: Path, presence: P
     for _ in range(3):
         presence.stamp("Yeats", 7)
     [stamp] = stamps(tmp_path)
-    assert stamp == tmp_path / "presence" / "b001" / "Yeats.7"
+    assert stamp == tmp_path / "presence" / "b001" / "yeats.7"
     assert stamp.stat().st_size < 100
 
 
@@ -204,7 +204,7 @@ def test_old_boots_are_swept_and_young_ones_kept(tmp_path: Path, clock: SteppedC
     for boot in ("old", "young"):
         clock.reboot(boot)
         Presence(str(tmp_path), clock).stamp("Yeats", 1)
-    for path in (tmp_path / "presence" / "old" / "Yeats.1", tmp_path / "presence" / "old"):
+    for path in (tmp_path / "presence" / "old" / "yeats.1", tmp_path / "presence" / "old"):
         os.utime(path, (clock.wall_now - 8 * 86400,) * 2)
     clock.reboot("new")
     Presence(str(tmp_path), clock).stamp("Yeats", 1)

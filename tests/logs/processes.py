@@ -15,7 +15,6 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-
 if TYPE_CHECKING:
     from tests.logs.engines import Engine
 

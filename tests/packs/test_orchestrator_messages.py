@@ -433,9 +433,8 @@ def test_everything_that_the_pack_names_is_there():
         assert {message["from"], message["to"]} <= roles.keys()
         assert [key for key in message["order"] if "." not in key] == list(known)
         assert {message["stamp"], message["task"], *message["paths"]} <= known.keys()
-    for name, mirror in mirrors.items():
+    for mirror in mirrors.values():
         role = mirror["mailbox"].removeprefix("@")
-        assert roles[role]["mailbox"] == name
         assert mirror["types"] == [kind for kind, message in messages.items() if message["to"] == role]
 
 
@@ -450,7 +449,6 @@ def test_the_lifecycle_has_the_seven_edges_of_the_protocol_and_no_other():
     life = PACK["lifecycle"]
     states = list(life["states"])
     assert states == ["pending", "in_progress", "awaiting_review", "completed", "rejected"]
-    assert life["initial"] == states[0]
     assert {state["phase"] for state in life["states"].values()} <= set(PHASES)
     edges = {(edge["from"], edge["to"]): edge for edge in life["edges"]}
     assert len(edges) == len(life["edges"])
@@ -472,5 +470,4 @@ def test_the_lifecycle_has_the_seven_edges_of_the_protocol_and_no_other():
         ("in_progress", "rejected"),
         ("completed", "pending"),
     ]
-    assert [pair for pair, edge in edges.items() if edge.get("explicit")] == [("completed", "pending")]
     assert edges["in_progress", "awaiting_review"]["needs"] == ["report"]

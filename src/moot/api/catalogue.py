@@ -71,6 +71,7 @@ class Verb(Record):
     opens: bool = True  # needs an existing workspace
 
 
+DEEPEST = 100  # levels of JSON; what comes in must be readable by everybody later
 KEY = Param("key", "An idempotency key: the same key with the same request is done once.")
 
 
@@ -89,10 +90,11 @@ def find(name: str) -> Verb:
     return found
 
 
-def unknown_verb(name: str) -> Usage:
+def unknown_verb(name: str, longer: str = "") -> Usage:
+    """What to say about a verb that there is not; `longer` is what it would be with the next word."""
     from moot.core.text import closest
 
-    near = closest(name, names())
+    near = closest(longer, names()) or closest(name, names())
     hint = f"Did you mean `moot {near}`? " if near else ""
     return Usage("unknown_verb", f"There is no verb {name!r}.", f"{hint}`moot --help` lists them.", verb=name)
 
@@ -112,7 +114,7 @@ def _value(verb: Verb, param: Param, value: Any) -> Any:
             raise _usage(verb, f"`{verb.name}` needs {param.name.upper()} ({param.help.rstrip('.')})")
         return () if param.many else (False if param.type == "flag" else param.default)
     if param.many:
-        items = (value,) if isinstance(value, str) else tuple(value)
+        items = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
         return tuple(_single(verb, param, item) for item in items)
     return _single(verb, param, value)
 
@@ -131,7 +133,7 @@ def _single(verb: Verb, param: Param, value: Any) -> Any:
         case "flag":
             return bool(value)
         case "json":
-            return value if not isinstance(value, str) else _json(verb, param, value)
+            return _json(verb, param, value)
         case _:
             if not isinstance(value, str):
                 raise _usage(verb, f"{param.name}: expected a text, found {value!r}")
@@ -160,13 +162,22 @@ def _sound(verb: Verb, param: Param, value: str) -> str:
     return value
 
 
-def _json(verb: Verb, param: Param, text: str) -> Any:
+def _json(verb: Verb, param: Param, given: Any) -> Any:
     import json
 
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = json.loads(given) if isinstance(given, str) else given
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # no NaN, no half of a pair, nothing foreign
+    except (TypeError, ValueError, RecursionError) as error:
         raise _usage(verb, f"{param.name} is no valid JSON: {error}", code="bad_json") from None
+    if not _shallow(value, DEEPEST):
+        raise _usage(verb, f"{param.name} is nested more than {DEEPEST} levels deep", code="bad_json")
+    return value
+
+
+def _shallow(value: Any, left: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return left > 0 and all(_shallow(item, left - 1) for item in inner)
 
 
 def _usage(verb: Verb, message: str, code: str = "bad_arguments") -> Usage:

@@ -30,13 +30,13 @@ class Role(Record):
     title: str
     does: str
     delivery: str  # each (every member gets its own), one (a mailbox of the role; the first to acknowledge takes it)
-    also: tuple[str, ...] = ()  # who may act in it without having joined with it
 
 
 class MessageType(Record):
     name: str
     pack: str
-    sender: str  # the role that sends it
+    sender: str  # the role that sends it,
+    also: tuple[str, ...]  # and who may do so without having joined in that role
     to: str  # the role that gets it
     schema: dict[str, Any]
     order: tuple[str, ...] = ()
@@ -198,7 +198,7 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]], size
         name=name,
         title=data["title"],
         roles=tuple(
-            Role(name=role, title=r["title"], does=r["does"], delivery=r["delivery"], also=tuple(r.get("also", ())))
+            Role(name=role, title=r["title"], does=r["does"], delivery=r["delivery"])
             for role, r in data.get("roles", {}).items()
         ),
         messages=tuple(
@@ -206,6 +206,7 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]], size
                 name=kind,
                 pack=name,
                 sender=m["from"],
+                also=tuple(data["roles"][m["from"]].get("also", ())),
                 to=m["to"],
                 schema=schemas[m["schema"]],
                 order=tuple(m.get("order", ())),

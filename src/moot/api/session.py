@@ -12,7 +12,7 @@ from moot.api.answer import Notice
 from moot.core import principal as principals
 from moot.core.event import Key
 from moot.core.record import Record
-from moot.views import load
+from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Session:
         self.stamp()
         self._request = (name, given.get("key"), {k: v for k, v in given.items() if k != "key"})
         answer: Answer = verb.does(self, **{k: v for k, v in given.items() if k != "key"})
+        if self.mirrors is not None and not name.startswith("held"):
+            self._remind_of_held()
         return answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
 
     def commit(self, act: Callable[[Work], None]) -> Outcome:
@@ -126,6 +128,13 @@ class Session:
     def warn(self, code: str, message: str) -> None:
         self._warnings.append(Notice(code, message))
 
+    def _remind_of_held(self) -> None:
+        """Whoever wrote into a file what could not be taken is told by the next call, whoever makes it."""
+        held = look.held_entries(self.engine.read())
+        if held and not any(warning.code == "entry_held" for warning in self._warnings):
+            named = ", ".join(entry.id for entry in held[:3]) + ("…" if len(held) > 3 else "")
+            self.warn("entries_held", f"Held back from a file: {named}. `moot held` says why.")
+
     def take_warnings(self) -> list[str]:
         """What was warned of since the last call, as sentences."""
         said, self._warnings = [warning.message for warning in self._warnings], []
@@ -159,8 +168,12 @@ class Session:
 
     def stamp(self) -> None:
         """Leave a trace that the calling agent is alive."""
+        caller = self.caller
+        if caller.agent is not None and caller.incarnation is not None:
+            self.presence.stamp(caller.agent, caller.incarnation)
+            return
         me = self.me()
-        if me is not None and me.here and self.caller.incarnation in (None, me.incarnation):
+        if me is not None and me.here:
             self.presence.stamp(me.name, me.incarnation)
 
     def _key(self) -> Callable[[str], Key] | None:

@@ -7,7 +7,7 @@
               `unreviewed` (only tasks that were added without review)
     attempt   how much the edge adds to the attempt number
     takes     whoever takes this edge becomes the holder; an edge that does not take ends the holding
-    silence   what becomes of a task whose holder is silent too long: `return`, `flag` or `reject`
+    silence   what becomes of a task whose holder is silent too long: `return` (it is open again) or `flag`
 
 `CORE` is moot's own. A pack brings another one in its `pack.toml`.
 """

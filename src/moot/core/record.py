@@ -36,7 +36,8 @@ class Record:
     def __init__(self, *args: Any, **fields: Any) -> None:
         values = self.__dict__
         values.update(self._defaults)
-        values.update(zip(self._names, args, strict=False))
+        if args:
+            values.update(zip(self._names, args, strict=False))
         values.update(fields)
         if values.keys() != self._expected or len(args) > len(self._names):
             missing = sorted(self._expected - values.keys())

@@ -73,7 +73,7 @@ class Presence:
             )
         if self._known_boot is None:
             self._known_boot = self._clock.boot_id()
-        return f"{self._boots}/{self._known_boot}/{agent}.{incarnation}"
+        return f"{self._boots}/{self._known_boot}/{agent.lower()}.{incarnation}"  # case does not count in names
 
     def _write(self, path: str, flags: int) -> None:
         file = os.open(path, flags | os.O_CLOEXEC, 0o600)

@@ -41,11 +41,11 @@ _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 _ATTEMPTS = 16
 _PREFIX = ".moot"
 _MARK_NS = 315_619_200 * 1_000_000_000  # 1980-01-02
-_REBOOT_MS = 60_000  # a stamp so far ahead of the monotonic clock is from before a restart
+_REBOOT_NS = 60_000_000_000  # a stamp so far ahead of the monotonic clock is from before a restart
 
 
 class Kept(Record):
-    """A kept file, as its name describes it. `stamp` is monotonic, in milliseconds."""
+    """A kept file, as its name describes it. `stamp` is monotonic, in nanoseconds."""
 
     home: str
     mirror: str
@@ -63,7 +63,7 @@ class Kept(Record):
 
     def age(self, now: int) -> float:
         """Seconds since the stamp. What was kept before a restart is as old as can be: nobody has it open any more."""
-        return float("inf") if self.stamp > now + _REBOOT_MS else max(0, now - self.stamp) / 1000
+        return float("inf") if self.stamp > now + _REBOOT_NS else max(0, now - self.stamp) / 1e9
 
     def renamed(self, **changes: str | int) -> Kept:
         """The same file under a name that says something new."""
@@ -106,9 +106,9 @@ def nonce() -> str:
     return os.urandom(4).hex()
 
 
-def milliseconds(now: float | None = None) -> int:
-    """The stamp of a monotonic time, or of this moment."""
-    return int((time.monotonic() if now is None else now) * 1000)
+def stamp(now: float | None = None) -> int:
+    """A monotonic time in seconds, or this moment, as a stamp: fine enough to tell which of two came first."""
+    return time.monotonic_ns() if now is None else int(now * 1e9)
 
 
 def bring(out: Kept, path: str) -> Kept | None:

@@ -3,7 +3,7 @@
 Others write the file whenever they like, in place or by renaming, and may hold it open while it is replaced. So what
 a replacement takes out is kept for some seconds, as a grave, and looked at again (`moot.mirrors.exchange` says how).
 
-`write`, `graves` and `absorbed` are for whoever has the turn (`moot.mirrors.lock`); `look` is for everybody.
+`write` and `absorbed` are for whoever has the turn (`moot.mirrors.lock`); `look` and `graves` are for everybody.
 This module does not know what the bytes mean.
 """
 
@@ -16,7 +16,7 @@ import time
 
 from moot.core.errors import Usage
 from moot.core.record import Record
-from moot.mirrors.exchange import Kept, bring, kept_in, milliseconds, nonce
+from moot.mirrors.exchange import Kept, bring, kept_in, nonce, stamp
 from moot.mirrors.lock import open_for_writing
 
 LIMIT = 16 * 1024 * 1024
@@ -145,9 +145,9 @@ class MirrorFile:
     def graves(self, now: float | None = None) -> list[Found]:
         """What was written into replaced files and is not absorbed yet, the oldest first. `now` is monotonic.
 
-        Also tidies up: what a dead process left, and graves that nobody will write into any more.
+        Also tidies up: what a dead process left long ago, and graves that nobody will write into any more.
         """
-        moment = milliseconds(now)
+        moment = stamp(now)
         found = [self._visit(kept, moment) for kept in self._kept()]
         return [one for one in found if one is not None]
 
@@ -155,7 +155,7 @@ class MirrorFile:
         """Say that what was found is safe elsewhere; only what is written after it will be found again."""
         kind, seen = ("held", found.grave.seen) if found.unreadable else ("old", _digest(found.data))
         try:
-            found.grave.renamed(kind=kind, seen=seen, stamp=milliseconds())
+            found.grave.renamed(kind=kind, seen=seen, stamp=stamp())
         except FileNotFoundError:
             pass  # it was said before
 
@@ -181,28 +181,27 @@ class MirrorFile:
 
     def _replace(self, path: str, home: str, data: bytes, seen: Signature | None) -> Written | Unwritable:
         render = _digest(data)
-        new = Kept(home, self._mirror, "new", milliseconds(), 0, render, seen.digest if seen else "-", nonce())
-        fd = os.open(new.path, _CREATE, 0o644)
+        new = Kept(home, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
+        fd, ours = os.open(new.path, _CREATE, 0o644), new
         try:
             _resemble(fd, path)
             with open(fd, "wb", closefd=False) as file:
                 file.write(data)
-            came_out = bring(new.renamed(kind="out", inode=os.fstat(fd).st_ino), path)
+            ours = new.renamed(kind="out", inode=os.fstat(fd).st_ino)
+            came_out = bring(ours, path)
             taken = time.time_ns()
             signature = Signature(*_outside(os.fstat(fd)), render, taken)
         except OSError:
-            self.graves()  # takes away what is ours and keeps what is not
+            _discard(ours, fd)
             raise
         finally:
             os.close(fd)
-        found = self._inspect(came_out, milliseconds()) if came_out else None
+        found = self._visit(came_out, stamp()) if came_out else None
         if found is None:
             return Written(signature, ())
         if found.unreadable is None:
             return Written(signature, (found,))
-        came_back = bring(found.grave, path)
-        if came_back:
-            self._inspect(came_back, milliseconds())
+        bring(found.grave, path)  # back; if somebody wrote into our render meanwhile, `graves` finds it
         return Unwritable(found.unreadable)
 
     def _kept(self) -> list[Kept]:
@@ -215,7 +214,8 @@ class MirrorFile:
     def _visit(self, kept: Kept, now: int) -> Found | None:
         try:
             if kept.kind == "new":
-                os.unlink(kept.path)
+                if kept.age(now) > self._linger:
+                    os.unlink(kept.path)
             elif kept.kind == "out":
                 return self._inspect(kept, now)
             elif kept.kind == "old":
@@ -227,7 +227,9 @@ class MirrorFile:
     def _inspect(self, out: Kept, now: int) -> Found | None:
         """Tell what an `out` file is: our own render, something known, or something to absorb."""
         status = os.lstat(out.path)
-        out.mark(status)
+        ours = status.st_ino == out.inode
+        if not ours:
+            out.mark(status)
         got = _read(out.path, self._limit)
         if isinstance(got, Missing):
             return None
@@ -235,8 +237,9 @@ class MirrorFile:
         if isinstance(got, Unreadable):
             return Found(b"", out, age, got.reason)
         digest = got.signature.digest
-        if digest == out.render and status.st_ino == out.inode:
-            os.unlink(out.path)
+        if ours and digest == out.render:
+            if age > self._linger:  # before, its writer may be about to exchange it
+                os.unlink(out.path)
         elif digest in (out.render, out.seen):
             out.renamed(kind="old", seen=digest, stamp=now)
         else:
@@ -322,6 +325,15 @@ def _resemble(fd: int, path: str) -> None:
         os.fchown(fd, like.st_uid, like.st_gid)
     except PermissionError:
         pass
+
+
+def _discard(ours: Kept, fd: int) -> None:
+    """Take away a render that did not get to its place."""
+    try:
+        if os.path.samestat(os.lstat(ours.path), os.fstat(fd)):
+            os.unlink(ours.path)
+    except OSError:
+        pass  # the next one to tidy up does it
 
 
 def _reason(error: OSError) -> str:

@@ -18,7 +18,6 @@ from moot.mirrors.files import Changed, MirrorFile, Missing, Unchanged, Unreadab
 from moot.mirrors.lock import turn
 from moot.mirrors.memory import Memory
 from moot.mirrors.strict_json import Torn
-from moot.views import look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,9 +52,6 @@ class FileMirrors(Mirrors):
                     warnings = (
                         Notice("mirror_pending", "Another process is busy with the mirrors; they follow later."),
                     )
-        held = len(look.held_entries(self._session.engine.read()))
-        if held and not any(w.code == "entry_held" for w in warnings):
-            warnings += (Notice("entries_held", f"{held} entries of files are held: `moot held` lists them."),)
         return warnings
 
     def _in_step(self, wanted: int) -> bool:

@@ -46,8 +46,16 @@ def project(store: Store, events: Sequence[Event]) -> None:
         store.run("set_meta", "cursor", events[-1].position)
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: `json.dumps` makes it each time
+
+
 def dumps(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    text = _encode(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair: JSON can say it and the log keeps it, UTF-8 cannot
+        return json.dumps(value, separators=(",", ":"))
+    return text
 
 
 def _put(store: Store, event: Event, state: Record) -> None:

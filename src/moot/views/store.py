@@ -18,6 +18,20 @@ if TYPE_CHECKING:
 
 VERSION = 1  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
+
+# What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
+_DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+_TROUBLE = (
+    *_DAMAGE,
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.FullError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.NoMemError,
+    apsw.PermissionsError,
+    apsw.ReadOnlyError,
+)
 _WAIT_MS = 30_000
 _DAY = 86_400
 
@@ -56,7 +70,7 @@ class Store:
                     db = _connect(self.path)
                     if _sound(db):
                         return db
-                except (apsw.NotADBError, apsw.CorruptError):
+                except _DAMAGE:
                     pass  # a new one takes its place
             return self.renew()
         except (apsw.Error, OSError) as error:
@@ -65,10 +79,12 @@ class Store:
     def _current(self) -> str:
         try:
             with open(os.path.join(self.directory, "views"), encoding="ascii") as pointer:
-                path = os.path.join(self.directory, pointer.read().strip())
+                name = pointer.read().strip()
         except (FileNotFoundError, UnicodeDecodeError):
             return ""
-        return path if os.path.exists(path) else ""
+        path = os.path.join(self.directory, name)
+        ours = name.startswith("views-") and os.path.basename(name) == name
+        return path if ours and os.path.isfile(path) else ""
 
     def renew(self) -> apsw.Connection:
         """Start over with an empty file. Others who have the old one open go on with it until they end.
@@ -90,24 +106,59 @@ class Store:
         """Remove generations that nobody has used for a day."""
         for item in os.scandir(self.directory):
             old = item.name.startswith("views-") and not item.name.startswith(keep)
-            if old and os.stat(self.directory).st_mtime - item.stat().st_mtime > _DAY:
-                os.unlink(item.path)
+            try:
+                if old and os.stat(self.directory).st_mtime - item.stat().st_mtime > _DAY:
+                    os.unlink(item.path)
+            except FileNotFoundError:
+                pass  # another was faster
 
     def rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
-        return self.db.execute(SQL[query], bindings)
+        return self._steps(SQL[query], bindings)
 
     def row(self, query: str, *bindings: Any) -> tuple[Any, ...] | None:
-        return next(iter(self.db.execute(SQL[query], bindings)), None)
+        try:
+            return next(iter(self.db.execute(SQL[query], bindings)), None)
+        except _TROUBLE as error:
+            raise self._given_up(error) from error
 
     def all_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
         """Everything in one of the tables of schema.sql."""
-        return self.db.execute(SQL["everything"].format(table=table))
+        return self._steps(SQL["everything"].format(table=table), ())
+
+    def _steps(self, sql: str, bindings: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+        try:
+            yield from self.db.execute(sql, bindings)
+        except _TROUBLE as error:
+            raise self._given_up(error) from error
 
     def run(self, query: str, *bindings: Any) -> None:
-        self.db.execute(SQL[query], bindings)
+        try:
+            self.db.execute(SQL[query], bindings)
+        except _TROUBLE as error:
+            raise self._given_up(error) from error
 
     def run_many(self, query: str, bindings: Iterable[tuple[Any, ...]]) -> None:
-        self.db.executemany(SQL[query], bindings)
+        try:
+            self.db.executemany(SQL[query], bindings)
+        except _TROUBLE as error:
+            raise self._given_up(error) from error
+
+    def _given_up(self, error: apsw.Error) -> Unavailable:
+        """The error to raise. A file that turns out to be damaged is left behind: the next use starts a new one."""
+        if not isinstance(error, _DAMAGE):
+            return _unavailable(self.directory, error)
+        self.close()
+        try:
+            if self._current() == self.path:
+                os.unlink(os.path.join(self.directory, "views"))
+        except OSError as problem:
+            return _unavailable(self.directory, problem)
+        return Unavailable(
+            "views_damaged",
+            f"The views are damaged: {error}.",
+            "Do it again: they are made anew from the log, which has everything.",
+            path=self.path,
+        )
 
     def cursor(self) -> int:
         """The position up to which the log is folded in."""
@@ -118,18 +169,18 @@ class Store:
         try:
             self.db.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
-            raise _unavailable(self.directory, error) from error
+            raise self._given_up(error) from error
 
     def commit(self) -> None:
         try:
             self.db.execute("COMMIT")
         except apsw.Error as error:
             self.rollback()
-            raise _unavailable(self.directory, error) from error
+            raise self._given_up(error) from error
 
     def rollback(self) -> None:
-        if self.db.in_transaction:
-            self.db.execute("ROLLBACK")
+        if self._db is not None and self._db.in_transaction:
+            self._db.execute("ROLLBACK")
 
     def close(self) -> None:
         if self._db is not None:
@@ -140,7 +191,8 @@ class Store:
 def _connect(path: str) -> apsw.Connection:
     db = apsw.Connection(path)
     db.set_busy_timeout(_WAIT_MS)
-    db.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8000")
+    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000"):
+        db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
     return db
 
 

@@ -108,9 +108,9 @@ def assignment(task: str = "task-001", **changes: Any) -> dict[str, Any]:
     return {**message, "taskId": task, **changes}
 
 
-def report(task: str = "task-001", status: str = "success", **changes: Any) -> dict[str, Any]:
+def report(task: str = "task-001", build: str = "success", **changes: Any) -> dict[str, Any]:
     """The sample report, with changes; those of the form `build_errors=1` go into its build result."""
-    message: dict[str, Any] = json.loads(team_lead_file(status=status))["messages"][0]
+    message: dict[str, Any] = json.loads(team_lead_file(status=build))["messages"][0]
     inner = {name[6:]: value for name, value in changes.items() if name.startswith("build_")}
     outer = {name: value for name, value in changes.items() if not name.startswith("build_")}
     return {**message, "taskId": task, "buildResult": {**message["buildResult"], **inner}, **outer}

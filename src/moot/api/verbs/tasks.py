@@ -16,6 +16,7 @@ from moot.views import load, look
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from moot.api.session import Session
     from moot.engine.loop import Outcome
@@ -125,22 +126,29 @@ def _lapse_if_silent(session: Session, work: Work, state: Task) -> None:
 
 
 def _mover(verb: str) -> Callable[..., Answer]:
-    def move(
-        session: Session, task: str, reason: str | None = None, token: int | None = None, override: bool = False
-    ) -> Answer:
-        return moved(session, task, verb, reason=reason, token=token, override=override)
+    def move(session: Session, task: str, reason: str | None, **given: Any) -> Answer:
+        return moved(session, task, verb, reason=reason, **given)
 
     return move
 
 
 def moved(
-    session: Session, task: str, verb: str, *, reason: str | None, token: int | None = None, override: bool = False
+    session: Session,
+    task: str,
+    verb: str,
+    *,
+    reason: str | None,
+    token: int | None = None,
+    report: str | None = None,
+    override: bool = False,
 ) -> Answer:
     def act(work: Work) -> None:
         actor = session.actor(work)
         state = work.known_task(task)
         flags = session.packs.check_move(work, state, verb, reason)
-        command = MoveTask(verb=verb, actor=actor, reason=reason, token=token, override=override, flags=flags)
+        command = MoveTask(
+            verb=verb, actor=actor, reason=reason, token=token, judged=report, override=override, flags=flags
+        )
         work.do_task(task, command)
 
     return _told(session, session.commit(act), task, "is", moved=True)
@@ -208,6 +216,7 @@ def _told(session: Session, outcome: Outcome, name: str, what: str, *, moved: bo
 _TASK = Param("task", "The task.", positional=True, required=True)
 _REASON = Param("reason", "Why. It stays with the task.")
 _TOKEN = Param("token", "The fencing token of your grant; checked against the current one.", type="int")
+_REPORT = Param("report", "The report that you judged; refused when a newer one has come.")
 _OVERRIDE = Param("override", "A person's right: go beyond the limit of attempts.", type="flag")
 
 
@@ -252,10 +261,11 @@ VERBS = (
         ),
     ),
     _move_verb("submit", "Hand your work in for review.", _TOKEN, example="moot task submit task-001"),
-    _move_verb("approve", "Accept what another submitted.", example="moot task approve task-001"),
+    _move_verb("approve", "Accept what another submitted.", _REPORT, example="moot task approve task-001"),
     _move_verb(
         "reject",
         "Send it back, with the reason.",
+        _REPORT,
         example="moot task reject task-001 --reason 'No test for empty input.'",
     ),
     _move_verb(

@@ -192,10 +192,12 @@ def _held(collisions: list[Collision]) -> Held:
     what = first.asked
     if first.asked != first.path:
         what += f" overlaps {first.path} (both mean {first.witness}), which"
+    why = f", for {claim.task}" if claim.task else ""
+    why += f": {claim.reason}" if claim.reason else ""
     others = f", and {len(collisions) - 1} more claims are in the way" if len(collisions) > 1 else ""
     return Held(
         "file_held",
-        f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}){others}.",
+        f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}{why}){others}.",
         f"Ask {holder} for it (`moot send {holder} …`), wait for its release, or take another file.",
         held=[_told(collision) for collision in collisions[:SHOWN_LIMIT]],
         count=len(collisions),

@@ -100,8 +100,10 @@ class Drop(Record):
 def decide(state: Entry, command: HoldEntry | QuarantineFile | Resubmit | Drop) -> list[Payload]:
     match command:
         case HoldEntry():
+            _check_new(state)
             return [EntryHeld(**command.__dict__)]
         case QuarantineFile():
+            _check_new(state)
             return [FileQuarantined(**command.__dict__)]
         case Resubmit():
             _check_held(state)
@@ -120,6 +122,11 @@ def decide(state: Entry, command: HoldEntry | QuarantineFile | Resubmit | Drop) 
             return [EntryDropped(reason=command.reason)]
         case _:
             unreachable(command)
+
+
+def _check_new(state: Entry) -> None:
+    if state.status:
+        raise Refused("entry_exists", f"The id {state.id} is taken.", "Take another id.", entry=state.id)
 
 
 def _check_held(state: Entry) -> None:

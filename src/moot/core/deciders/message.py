@@ -113,8 +113,16 @@ def decide(state: Message, command: SendMessage) -> list[Payload]:
             size=command.size,
             limit=command.limit,
         )
-    fields = {k: v for k, v in command.__dict__.items() if k not in ("size", "limit")}
-    return [Sent(**fields)]
+    fields = {k: v for k, v in command.__dict__.items() if k not in ("size", "limit", "to")}
+    return [Sent(to=_each_once(command.to), **fields)]
+
+
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Two spellings of a name are one mailbox."""
+    found: dict[str, str] = {}
+    for name in names:
+        found.setdefault(name.lower(), name)
+    return tuple(found.values())
 
 
 def evolve(state: Message, event: Payload, *, position: int, at: str, thread: str | None) -> Message:

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from moot.core.payload import Payload
     from moot.core.task import Command
 
+_VERDICTS = ("approve", "reject")
+
 
 def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
     if isinstance(command, AddTask):
@@ -58,8 +60,9 @@ def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
         case LapseTask():
             return _lapse(life, task, command)
         case BlockTask():
-            on = tuple(t for t in command.on if t not in task.waits)
-            return [Blocked(on=on)] if on and task.phase == "open" else []
+            on = tuple(t for t in dict.fromkeys(command.on) if t not in task.waits)
+            # Whoever works on it goes on; but given back, it waits.
+            return [Blocked(on=on)] if on and task.phase not in ("done", "stopped") else []
         case ReadyTask():
             if command.done not in task.waits:
                 return []
@@ -130,6 +133,14 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
 def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> str | None:
     """The role in which the actor may take the edge (None: as itself); raises if it may not."""
     actor = command.actor
+    if edge.verb in _VERDICTS and task.author is not None and same_agent(actor.principal, task.author):
+        raise Refused(
+            "own_work",
+            f"{name_of(task.author)} submitted {task.id} and cannot {edge.verb} it.",
+            "Ask another agent or a person to review it.",
+            task=task.id,
+            author=task.author,
+        )
     if "holder" in edge.who and task.holder is not None:
         if actor.principal == task.holder and command.token in (None, task.token):
             return None
@@ -141,15 +152,7 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
         if role in edge.who:
             return role
     if "reviewer" in edge.who:
-        if task.author is None or not same_agent(actor.principal, task.author):
-            return "reviewer"
-        raise Refused(
-            "own_work",
-            f"{name_of(task.author)} submitted {task.id} and cannot {edge.verb} it.",
-            "Ask another agent or a person to review it.",
-            task=task.id,
-            author=task.author,
-        )
+        return "reviewer"
     if "creator" in edge.who and same_agent(actor.principal, task.creator):
         return "creator"
     if "anyone" in edge.who:

@@ -1,4 +1,7 @@
-"""A task that is done releases those that wait for it; one that is opened again holds them back."""
+"""A task that is done releases those that wait for it; one that is opened again holds them back.
+
+Opened again, it also waits itself for whatever it needs and is not done (any more).
+"""
 
 from __future__ import annotations
 
@@ -19,5 +22,7 @@ def dependencies(key: str, happened: Payload, world: World) -> Iterator[Step]:
         for name in world.dependents(key):
             yield "task", name, ReadyTask(done=key)
     elif happened.verb == "reopen":
+        missing = tuple(need for need in world.task(key).needs if world.task(need).phase != "done")
+        yield "task", key, BlockTask(on=missing)
         for name in world.dependents(key):
             yield "task", name, BlockTask(on=(key,))

@@ -77,8 +77,7 @@ class Orchestrator(Protocol):
 
 def _check_sender(submission: Submission) -> None:
     spec, sender = submission.spec, submission.sender
-    lead = spec.sender == "team-lead"
-    if spec.sender in sender.roles or (lead and sender.person):
+    if spec.sender in sender.roles or (sender.person and "person" in spec.also):
         return
     raise Refused(
         "wrong_role",

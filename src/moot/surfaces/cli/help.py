@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from moot.api.catalogue import Param, Verb
 
 _WIDTH = 100
-_HEADINGS = {
+HEADINGS = {
     "agents": "Who is here",
     "mail": "Messages",
     "inbox": "Your mail",
@@ -23,7 +23,6 @@ _HEADINGS = {
     "events": "The log",
     "care": "The workspace",
 }
-_AS = "as NAME -- COMMAND"
 
 
 def overview() -> int:
@@ -35,7 +34,7 @@ def overview() -> int:
         "",
     ]
     for module, verbs in catalogue.MODULES.items():
-        lines.append(_HEADINGS[module])
+        lines.append(HEADINGS[module])
         lines += [f"  {name:<18} {catalogue.find(name).summary}" for name in verbs]
         lines.append("")
     lines += [

@@ -28,6 +28,8 @@ _BROKEN_PIPE = 141
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
     as_json = "--json" in words
+    if not _heard():
+        return Unavailable.exit_code
     try:
         return _run(parse.understand(words))
     except MootError as error:
@@ -51,10 +53,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return failure.exit_code
 
 
+def _heard() -> bool:
+    """Whether there is an output at all. If the caller closed it, an answer would be lost: then nothing is done."""
+    if getattr(sys, "stderr", None) is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it stays open to the end)
+    return getattr(sys, "stdout", None) is not None
+
+
 def _run(call: Call) -> int:
     if call.version:
         return _print_version()
-    if call.verb is None or (call.help and call.verb == "help"):
+    if call.verb in (None, "help"):
         from moot.surfaces.cli.help import overview
 
         return overview()

@@ -58,12 +58,16 @@ def understand(argv: Sequence[str]) -> Call:
 
 
 def _verb(words: list[str]) -> tuple[str | None, int]:
-    if not words or words[0].startswith("-"):
+    if not words:
         return None, 0
+    if words[0].startswith("-"):
+        raise Usage("bad_arguments", f"There is no option {words[0]} in front of a verb.", "`moot --help` shows how.")
     names = catalogue.names()
     two = " ".join(words[:2])
     if two in names and len(words) > 1:
         return two, 2
+    if words[0] not in ("as", "help", *(name.split()[0] for name in names)):
+        raise catalogue.unknown_verb(words[0], two)
     return words[0], 1
 
 
@@ -132,6 +136,8 @@ def _put(verb: Verb, given: dict[str, Any], param: Param, value: str) -> None:
 
 
 def _standard_input(verb: Verb, param: Param) -> str:
+    if getattr(sys, "stdin", None) is None:
+        raise _usage(verb, f"{param.name}: standard input is closed")
     return _decoded(verb, param, sys.stdin.buffer.read(_READ_LIMIT + 1))
 
 

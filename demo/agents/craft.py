@@ -1,0 +1,67 @@
+"""The part of an agent that thinks and types. No model works here: the files come finished from `demo/toy`.
+
+How an agent takes part is in the other four scripts; none of it is here.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+TOY = Path(__file__).resolve().parent.parent / "toy"
+
+
+def think(seconds: float) -> None:
+    """Work for a while, as an agent does."""
+    time.sleep(seconds / float(os.environ.get("DEMO_SPEED", "1")))
+
+
+def write(path: str, share: float = 1.0) -> None:
+    """Write a file of the toy project into this worktree, or only its first lines."""
+    lines = (TOY / path).read_text(encoding="utf-8").splitlines(keepends=True)
+    Path(path).parent.mkdir(exist_ok=True)
+    Path(path).write_text("".join(lines[: round(len(lines) * share)]), encoding="utf-8")
+
+
+def commit(task: str, *paths: str) -> None:
+    """Commit these files, with the task's name in front of the message."""
+    _git("add", *paths)
+    _git("commit", "--quiet", "--message", f"{task}: {', '.join(paths)}", "--", *paths)
+
+
+def objections(branch: str, task: str) -> list[str]:
+    """What is wrong with the last commit of a task: files that are no Python, and lines that are too long."""
+    change = f"{branch}^{{/^{task}:}}"
+    found = []
+    for path in _git("show", "--pretty=", "--name-only", change).split():
+        text = _git("show", f"{change}:{path}")
+        try:
+            compile(text, path, "exec")
+        except SyntaxError as error:
+            found.append(f"{path}: {error}")
+        found += [f"{path}: a line of {len(line)} characters" for line in text.splitlines() if len(line) > 100]
+    return found
+
+
+def adopt(branch: str, task: str) -> None:
+    """Bring a task's commit from another branch to this one."""
+    _git("cherry-pick", f"{branch}^{{/^{task}:}}")
+
+
+def python(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python on this worktree."""
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+
+
+def _git(*words: str) -> str:
+    """One at a time in each worktree: git's own lock refuses instead of waiting."""
+    with Path(".git").open() if Path(".git").is_file() else Path(".git/HEAD").open() as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"git {' '.join(words)}: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,91 @@
+"""The team lead of the file protocol. Knows nothing of moot: reads and writes two JSON files, and looks at its folder.
+
+It hands out one task after the other, reads the report, and takes a task for completed when it has left the files.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(".claude-orchestrator")
+TO_DEVELOPER = FOLDER / "tasks/messages/to-developer.json"
+TO_TEAM_LEAD = FOLDER / "tasks/messages/to-team-lead.json"
+
+# What is to be done, the file that must be on main before, the file to make, and how.
+TASKS = [
+    ("discount", "till/money.py", "till/discount.py", "Ten per cent off from 10.00 upwards, in whole cents."),
+    ("receipt", "till/basket.py", "till/receipt.py", "One line for each thing, the discount, what is to be paid."),
+]
+
+
+def main() -> None:
+    for task, needed, path, instructions in TASKS:
+        until(Path(needed).exists)
+        assign(task, path, instructions)
+        until(lambda task=task: mentions(TO_TEAM_LEAD, task))
+        read_report(task)
+        until(lambda task=task: not mentions(TO_DEVELOPER, task))
+        note(f"{task} is completed")
+
+
+def assign(task: str, path: str, instructions: str) -> None:
+    mailbox = load(TO_DEVELOPER)
+    mailbox["messages"].append(
+        {
+            "type": "task_assignment",
+            "taskId": task,
+            "platform": "custom",
+            "title": f"Write {path}",
+            "instructions": instructions,
+            "filesToCreate": [path],
+            "architecture": "plain functions",
+            "timestamp": now(),
+        }
+    )
+    save(TO_DEVELOPER, mailbox)
+    note(f"{task} is assigned")
+
+
+def read_report(task: str) -> None:
+    mailbox = load(TO_TEAM_LEAD)
+    report = next(message for message in mailbox["messages"] if message["taskId"] == task)
+    note(f"{task} is reported: {report['summary']} (build: {report['buildResult']['status']})")
+    save(TO_TEAM_LEAD, {**mailbox, "lastRead": now()})
+
+
+def mentions(path: Path, task: str) -> bool:
+    return any(message["taskId"] == task for message in load(path)["messages"])
+
+
+def until(condition: Any) -> None:
+    """Files do not ring: whoever has only files has to look again and again."""
+    while not condition():
+        time.sleep(0.2)
+
+
+def load(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def save(path: Path, mailbox: Any) -> None:
+    path.write_text(json.dumps(mailbox, indent=2), encoding="utf-8")
+
+
+def note(line: str) -> None:
+    """Keep the development log."""
+    log = FOLDER / "logs/log.md"
+    log.parent.mkdir(exist_ok=True)
+    with log.open("a", encoding="utf-8") as file:
+        file.write(f"- {now()} {line}\n")
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+if __name__ == "__main__":
+    main()

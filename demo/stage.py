@@ -1,0 +1,143 @@
+"""The stage: a temporary repository with two worktrees, and the processes that play on it.
+
+Processes are ended by the ids of those that were started here, and nothing else is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+AGENTS = Path(__file__).resolve().parent / "agents"
+
+SETTINGS = """\
+packs = ["orchestrator"]     # the protocol of the two file-only agents
+
+[tasks]
+ttl = "4s"                   # whoever is silent for longer has lost its task; half an hour in ordinary life
+
+[claims]
+ttl = "4s"                   # the same for files
+"""
+
+# What would lead the processes of the demo out of it.
+FOREIGN = ("GIT_", "MOOT_", "PYTHONDONTWRITEBYTECODE")
+
+
+class Stage:
+    """Two worktrees: `desk`, on main, for whoever plans and judges; `bench` for whoever builds."""
+
+    def __init__(self, speed: float) -> None:
+        self.root = Path(tempfile.mkdtemp(prefix="moot-demo-"))
+        self.desk, self.bench = self.root / "desk", self.root / "bench"
+        self.person = _account()
+        self.env = self._environment(speed)
+        self.started: dict[str, subprocess.Popen[bytes]] = {}
+
+    def build(self) -> None:
+        """Make the repository, its two worktrees, and a `moot` command that runs this very code."""
+        command = self.root / "bin" / "moot"
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m moot "$@"\n', encoding="utf-8")
+        command.chmod(0o755)
+        self.desk.mkdir()
+        self.git("init", "--quiet")
+        self.git("symbolic-ref", "HEAD", "refs/heads/main")
+        (self.desk / "moot.toml").write_text(SETTINGS, encoding="utf-8")
+        (self.desk / ".gitignore").write_text(".claude-orchestrator/\n__pycache__/\n", encoding="utf-8")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "An empty till")
+        self.git("worktree", "add", "--quiet", "-b", "bench", str(self.bench))
+
+    def git(self, *words: str) -> str:
+        """Run git at the desk."""
+        command = ["git", *words]
+        done = subprocess.run(command, cwd=self.desk, env=self.env, check=True, stdout=subprocess.PIPE, text=True)
+        return done.stdout
+
+    def run(self, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
+        """Run a command at the desk and wait for it."""
+        pipe = subprocess.PIPE
+        return subprocess.run(
+            words, cwd=self.desk, env=self.env, check=False, stdout=pipe, stderr=pipe, text=True, timeout=timeout
+        )
+
+    def start(self, name: str, folder: Path, *words: str) -> None:
+        """Start a process in a group of its own; what it says goes into a file."""
+        environment = {**self.env, "GIT_AUTHOR_NAME": name, "GIT_COMMITTER_NAME": name}
+        with self.said(name).open("ab") as out:
+            self.started[name] = subprocess.Popen(
+                words,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def start_script(self, name: str, folder: Path, script: str) -> None:
+        self.start(name, folder, sys.executable, str(AGENTS / script))
+
+    def start_agent(self, name: str, folder: Path, script: str, *options: str) -> None:
+        """Start an agent script under a name of its own: `moot as NAME -- python SCRIPT`."""
+        self.start(name, folder, "moot", "as", name, *options, "--", sys.executable, str(AGENTS / script))
+
+    def said(self, name: str) -> Path:
+        return self.root / f"{name}.txt"
+
+    def kill(self, name: str) -> None:
+        """End a process and its children at once, as a crash does."""
+        process = self.started.pop(name)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def end(self, name: str) -> None:
+        """Ask a process that would go on for ever to end."""
+        process = self.started.pop(name)
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(timeout=20)
+
+    def wait_for(self, name: str, timeout: float = 20) -> int:
+        """The exit code of a process that ends by itself."""
+        return self.started.pop(name).wait(timeout=timeout)
+
+    def failed(self) -> list[str]:
+        """Those that ended, and not well."""
+        return [name for name, process in self.started.items() if process.poll()]
+
+    def clear(self, *, keep: bool) -> None:
+        for name in list(self.started):
+            if self.started[name].poll() is None:
+                self.kill(name)
+        if not keep:
+            shutil.rmtree(self.root, ignore_errors=True)
+
+    def _environment(self, speed: float) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+        return {
+            **kept,
+            "PATH": f"{self.root / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}",
+            "USER": self.person,
+            "DEMO_SPEED": str(speed),
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "person",
+            "GIT_COMMITTER_NAME": "person",
+            "GIT_AUTHOR_EMAIL": "demo@localhost",
+            "GIT_COMMITTER_EMAIL": "demo@localhost",
+        }
+
+
+def _account() -> str:
+    """Under which login the person of the demo is written to. An account without a name borrows one."""
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return pwd.getpwall()[0].pw_name

@@ -1,0 +1,134 @@
+"""A process that does what the test tells it: one JSON command per line in, one JSON answer per line out.
+
+It must be quick to start, fifty of them run at once. So it imports nothing of pytest.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+from moot.api.answer import plain
+from moot.api.session import Session
+from moot.core.errors import MootError
+from moot.engine.loop import Engine
+from moot.logs.sqlite import SqliteLog
+from moot.views.store import Store
+from moot.wiring import open_session
+from moot.wiring.workshop import Workshop
+
+ENV = {"USER": "anna"}
+_here: list[Session] = []
+
+
+def say(value: Any) -> None:
+    sys.stdout.write(json.dumps(value) + "\n")
+    sys.stdout.flush()
+
+
+def wait_at(gate: str) -> None:
+    """Until the test lets everybody through."""
+    file = os.open(gate, os.O_RDONLY | os.O_CLOEXEC)
+    fcntl.flock(file, fcntl.LOCK_SH)
+    os.close(file)
+
+
+def entered(cwd: str, agent: str | None = None, incarnation: int | None = None, views: str | None = None) -> Session:
+    """A session; with `views` it has its own ones and no queue in front of the log, so that it meets conflicts."""
+    session = open_session(cwd, ENV, agent=agent, incarnation=incarnation)
+    if views is not None:
+        os.makedirs(views, exist_ok=True)
+        session.engine.log.close()
+        session.engine.log = SqliteLog(session.place.state, exclusive=False)
+        session.engine.store = Store(views)
+    return session
+
+
+def outcome(session: Session, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    try:
+        answer = session.run(verb, arguments)
+        if answer.after:
+            answer.after()
+        return {"result": plain(answer.result), "warnings": [warning.code for warning in answer.warnings]}
+    except MootError as error:
+        return {**error.plain(), "exit": error.exit_code}
+
+
+# --- what it can be told ---------------------------------------------------------------------------------------
+
+
+def enter(lock_timeout: float | None = None, **where: Any) -> str:
+    leave()
+    session = entered(**where)
+    if lock_timeout is not None:
+        session.engine.log.close()
+        session.engine.log = SqliteLog(session.place.state, lock_timeout=lock_timeout)
+    _here.append(session)
+    return "in"
+
+
+def leave() -> str:
+    while _here:
+        session = _here.pop()
+        session.engine.log.close()
+        session.engine.store.close()
+    return "out"
+
+
+def run(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    return outcome(_here[0], verb, arguments)
+
+
+def race(gate: str, steps: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
+    say("ready")
+    wait_at(gate)
+    return [outcome(_here[0], verb, arguments) for verb, arguments in steps]
+
+
+def race_init(gate: str, cwd: str) -> list[dict[str, Any]]:
+    """Make a workspace, with all the others."""
+    say("ready")
+    wait_at(gate)
+    try:
+        created = Workshop(cwd, ENV).create(())
+        return [{"result": created.full(), "warnings": []}]
+    except MootError as error:
+        return [{**error.plain(), "exit": error.exit_code}]
+
+
+def stop_inside(where: str, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Stand still in the middle of a command, with the log's lock in hand: before its append, or just after it."""
+    name = {"before": "_check_known", "after": "_appended"}[where]
+    real = getattr(Engine, name)
+
+    def stopping(*given: Any) -> Any:
+        setattr(Engine, name, real)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        return real(*given)
+
+    setattr(Engine, name, stopping)
+    return outcome(_here[0], verb, arguments)
+
+
+COMMANDS = {
+    "enter": enter,
+    "leave": leave,
+    "run": run,
+    "race": race,
+    "race_init": race_init,
+    "stop_inside": stop_inside,
+}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        command = json.loads(line)
+        say(COMMANDS[command.pop("do")](**command))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,188 @@
+"""Message Lifecycle / Clearing Messages: out of the files, never out of the log."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.specs.orchestrator.project import FILES, Project, bodies
+from tests.specs.orchestrator.samples import CLEARED, assignment, report
+
+
+def finish(project: Project, task: str = "task-001") -> None:
+    project.assign(assignment(task))
+    project.report(report(task))
+    project.run("task approve", task=task)
+
+
+@pytest.mark.proves("S0-CL-01")
+def test_a_completed_task_leaves_both_files(project: Project) -> None:
+    project.join("Dev", "developer")
+    project.cli_send(assignment())
+    project.cli_send(report(), "Dev")
+    assert project.cli("task", "approve", "task-001").code == 0
+    (approved,) = project.events("task:approved")
+    sample = json.loads(CLEARED)
+    for role in FILES:
+        assert project.path(role).read_text() == CLEARED.replace(sample["lastRead"], approved.at)
+    cleared = project.events("mailbox:cleared")
+    assert {event.commit for event in cleared} == {approved.commit}
+    assert len(cleared) == 2
+
+
+@pytest.mark.proves("S0-CL-01")
+def test_a_file_that_was_emptied_before_also_gets_the_time_of_clearing(project: Project) -> None:
+    project.assign()
+    project.report()
+    project.write("developer", [])
+    project.look()
+    assert project.file("developer") == {"messages": [], "lastRead": None}
+    project.run("task approve", task="task-001")
+    (approved,) = project.events("task:approved")
+    for role in FILES:
+        assert project.file(role) == {"messages": [], "lastRead": approved.at}
+
+
+@pytest.mark.proves("S0-CL-02")
+def test_the_messages_of_unfinished_tasks_stay(project: Project) -> None:
+    for name in ("task-001", "task-002", "task-003"):
+        project.assign(assignment(name))
+    project.report(report("task-001"))
+    project.report(report("task-002"))
+    project.run("task approve", task="task-001")
+    assert project.file("developer") == {"messages": [assignment("task-002"), assignment("task-003")], "lastRead": None}
+    assert project.file("team-lead") == {"messages": [report("task-002")], "lastRead": None}
+    project.run("task approve", task="task-002")
+    assert project.file("developer")["messages"] == [assignment("task-003")]
+    assert project.file("team-lead")["messages"] == []
+    project.run("task reject", task="task-003", reason="Given up.")
+    assert project.file("developer")["messages"] == [assignment("task-003")]
+
+
+@pytest.mark.proves("S0-CL-03")
+def test_what_was_cleared_stays_in_the_history(project: Project) -> None:
+    odd = {"summary": "zwei\nZeilen", "extra": {"kept": [1, None]}}
+    project.assign(assignment(instructions="Genau so."))
+    project.report(report(**odd))
+    project.run("task approve", task="task-001")
+    assert project.file("developer")["messages"] == project.file("team-lead")["messages"] == []
+    story = project.cli("explain", "task-001").result
+    said = [event["data"]["data"] for event in story if event["type"] == "message:sent"]
+    assert said == [assignment(instructions="Genau so."), report(**odd)]
+    assert bodies(project.mailbox("developer", all=True)) == [assignment(instructions="Genau so.")]
+    assert bodies(project.mailbox("team-lead", all=True)) == [report(**odd)]
+    assert len(project.ask("task show", task="task-001")["messages"]) == 2
+    assert {event["type"] for event in story} >= {"mailbox:cleared", "task:approved"}
+
+
+@pytest.mark.proves("S0-CL-04")
+def test_an_emptied_file_is_a_clear_that_loses_nothing(project: Project) -> None:
+    project.join("Dev", "developer")
+    read, unread = project.assign(), project.assign(assignment("task-002"))
+    project.run("ack", "Dev", ids=(read["id"],))
+    last = project.file("developer")["lastRead"]
+    project.write("developer", {"messages": [], "lastRead": last})
+    warning = project.look()["mailbox_emptied"]
+    assert unread["id"] in warning
+    assert "task-002" in warning
+    assert read["id"] not in warning
+    assert "mailbox restore" in warning
+    assert project.file("developer") == {"messages": [], "lastRead": last}
+    (cleared,) = project.events("mailbox:cleared")
+    assert cleared.data["ids"] == [read["id"], unread["id"]]
+    assert cleared.data["reason"] == "emptied"
+    # Nothing came of it but that the file is empty: what was unread is unread, what was read is read.
+    assert {letter["id"]: letter["taker"] for letter in project.mailbox("developer", all=True)} == {
+        read["id"]: "Dev#1",
+        unread["id"]: None,
+    }
+    assert [letter["id"] for letter in project.cli("mailbox", "@developer").result["messages"]] == [unread["id"]]
+    assert [letter["id"] for letter in project.cli("inbox", "--peek", agent="Dev").result["new"]] == [unread["id"]]
+    assert project.ask("instructions", "Dev", task="task-002")["in_force"] == unread["id"]
+    assert project.state("task-002") == "in_progress"
+    assert project.cli("mailbox", "restore", "@developer").result["restored"] == [read["id"], unread["id"]]
+    assert project.file("developer") == {"messages": [assignment(), assignment("task-002")], "lastRead": last}
+    assert project.mailbox("developer")[1]["taker"] is None
+
+
+@pytest.mark.proves("S0-CL-04")
+def test_the_cleared_sample_written_by_hand_is_a_clear(project: Project) -> None:
+    project.assign()
+    project.write("developer", CLEARED)
+    assert "mailbox_emptied" in project.look()
+    assert project.file("developer") == json.loads(CLEARED)
+    assert project.mailbox("developer", all=True)[0]["taker"] is None
+    project.run("mailbox restore", name="@developer")
+    assert project.file("developer")["messages"] == [assignment()]
+
+
+@pytest.mark.proves("S0-CL-04")
+def test_an_empty_file_that_showed_nothing_clears_nothing(project: Project) -> None:
+    """An agent that starts from the empty template has emptied nothing."""
+    project.write("developer", {"messages": [], "lastRead": None})
+    project.assign()
+    assert project.file("developer")["messages"] == [assignment()]
+    assert project.events("mailbox:cleared") == []
+    project.path("developer").write_text('{"messages": {}, "lastRead": null}')
+    project.look()
+    assert project.file("developer")["messages"] == [assignment()]
+    assert project.events("mailbox:cleared") == []
+
+
+@pytest.mark.proves("S0-CL-05")
+def test_a_rejection_clears_nothing_and_a_reset_leaves_the_attempt_behind(project: Project) -> None:
+    project.assign()
+    project.assign(assignment("task-002"))
+    project.report()
+    project.report(report("task-002"))
+    before = project.raw_files()
+    project.run("task reject", task="task-001", reason="No tests.")
+    assert project.raw_files() == before
+    project.run("task reopen", task="task-001")
+    assert project.file("developer") == {"messages": [assignment("task-002")], "lastRead": None}
+    assert project.file("team-lead") == {"messages": [report("task-002")], "lastRead": None}
+    # An identical assignment counts as new, from a surface and from a file.
+    project.assign()
+    assert project.state() == "in_progress"
+    assert len(project.file("developer")["messages"]) == 2
+    project.run("task reject", task="task-001", reason="Still none.")
+    project.run("task reopen", task="task-001")
+    project.append("developer", assignment())
+    project.look()
+    assert project.state() == "in_progress"
+    assert [m.data["attempt"] for m in project.events("message:sent") if m.data["task"] == "task-001"] == [1, 1, 2, 3]
+
+
+@pytest.mark.proves("S0-CL-06")
+def test_clearing_an_unfinished_task_has_to_be_forced(project: Project) -> None:
+    project.assign()
+    project.assign(assignment("task-002"))
+    for task in ("task-001", None):
+        said = project.refusal("mailbox clear", name="@developer", task=task)
+        assert said.code == "task_open"
+        assert "task-001" in said.message
+        assert "in_progress" in said.message
+        assert "--force" in said.remedy
+    project.report(report("task-001"))
+    assert project.refusal("mailbox clear", name="@team-lead").details["state"] == "awaiting_review"
+    project.run("task reject", task="task-001", reason="No tests.")
+    assert project.cli_refusal("mailbox", "clear", "@team-lead").details["state"] == "rejected"
+    done = project.cli("mailbox", "clear", "@developer", "--task", "task-001", "--force")
+    assert len(done.result["cleared"]) == 1
+    assert project.file("developer")["messages"] == [assignment("task-002")]
+    assert project.file("team-lead")["messages"] == [report("task-001")]
+
+
+@pytest.mark.proves("S0-CL-06")
+def test_clearing_an_empty_mailbox_changes_nothing(project: Project) -> None:
+    before, files = project.head(), project.raw_files()
+    assert project.cli("mailbox", "clear", "@developer").result["cleared"] == []
+    assert project.ask("mailbox clear", name="@team-lead", force=True)["cleared"] == []
+    finish(project)
+    after, files_after = project.head(), project.raw_files()
+    assert project.ask("mailbox clear", name="@developer")["cleared"] == []
+    assert project.ask("mailbox clear", name="@developer", task="task-001")["cleared"] == []
+    assert (project.head(), project.raw_files()) == (after, files_after)
+    assert before == 0
+    assert files != files_after

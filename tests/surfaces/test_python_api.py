@@ -1,0 +1,540 @@
+"""The Python API: the same verbs as everywhere, typed, in this process."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import moot
+from moot import MootError, Workspace
+from moot.api import catalogue
+from moot.api.catalogue import Param, Verb
+from moot.core.errors import AwaitedFailed, Held, Refused, TimedOut, Unknown, Usage
+from moot.surfaces.python.verbs import Board, Mail, Verbs
+from tests.surfaces.command import Command
+
+# Verbs that need no open workspace are made by hand; streams are methods of their own.
+APART = {"init", "doctor"}
+STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "watch"}
+OWN = {"close", "follow", "watch", "init", "doctor"}
+
+
+def method_of(verb: str) -> str:
+    return verb.replace(" ", "_").replace("-", "_")
+
+
+def default_of(param: Param) -> Any:
+    if param.required:
+        return inspect.Parameter.empty
+    return () if param.many else False if param.type == "flag" else param.default
+
+
+@pytest.mark.parametrize("name", [name for name in catalogue.names() if name not in APART])
+def test_a_method_takes_what_its_verb_takes(name: str) -> None:
+    verb: Verb = catalogue.find(name)
+    found = inspect.signature(getattr(Workspace, method_of(name))).parameters
+    wanted = {p.name: default_of(p) for p in verb.params if (name, p.name) not in STREAMS}
+    assert {n: p.default for n, p in found.items() if n != "self"} == wanted
+    by_position = [n for n, p in found.items() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
+    assert by_position == ["self", *(p.name for p in verb.params if p.positional)]
+
+
+def test_every_public_method_is_a_verb_or_listed_here() -> None:
+    found = {n for n, v in inspect.getmembers(Workspace) if not n.startswith("_") and callable(v)}
+    verbs = {method_of(name) for name in catalogue.names() if name not in APART}
+    assert found == verbs | OWN
+    assert set(STREAMS.values()) <= OWN
+    assert {n for n in vars(Verbs) if not n.startswith("_")} == verbs
+
+
+def test_the_public_face_has_what_a_program_needs() -> None:
+    assert moot.Workspace is Workspace
+    assert issubclass(Refused, MootError)
+
+
+# Opening
+
+
+def test_init_makes_and_opens_a_workspace_and_may_be_repeated(bare: Command) -> None:
+    with Workspace.init(bare.repo) as ws:
+        assert ws.root == str(bare.repo)
+        assert ws.agent is None
+        ws.task_add("One")
+    with Workspace.init(bare.repo) as again:
+        assert [task.id for task in again.board().tasks] == ["task-001"]
+    assert {item.name for item in bare.repo.iterdir()} == {".git"}
+
+
+def test_init_turns_a_pack_on(bare: Command) -> None:
+    with Workspace.init(bare.repo, packs="orchestrator") as ws:
+        assert ws.mailbox("@developer").messages == ()
+        assert len(ws.mirror()) == 2
+    assert "orchestrator" in (bare.repo / "moot.toml").read_text()
+
+
+def test_init_refuses_an_unknown_pack(bare: Command) -> None:
+    with pytest.raises(Usage) as caught:
+        Workspace.init(bare.repo, packs=["nothing"])
+    assert caught.value.code == "unknown_pack"
+
+
+def test_a_directory_outside_any_workspace_is_refused_with_a_remedy(tmp_path: Path) -> None:
+    with pytest.raises(MootError) as caught:
+        Workspace(tmp_path)
+    assert caught.value.code == "no_workspace"
+    assert "moot init" in caught.value.remedy
+
+
+def test_both_worktrees_are_one_workspace(ada: Workspace, bob: Workspace) -> None:
+    ada.task_add("One")
+    assert [task.id for task in bob.ready()] == ["task-001"]
+    assert ada.root != bob.root
+
+
+def test_the_environment_says_who_calls(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOOT_AGENT", "Ada")
+    monkeypatch.setenv("MOOT_INCARNATION", "1")
+    with Workspace(run.repo) as ws:
+        assert (ws.agent, ws.incarnation) == ("Ada", 1)
+    with Workspace(run.repo, agent="Bob") as ws:
+        assert (ws.agent, ws.incarnation) == ("Bob", None)
+
+
+@pytest.mark.parametrize("name", ["", "Bob Smith", "\udcff", "all", "x" * 100])
+def test_an_agent_must_have_a_sound_name(run: Command, name: str) -> None:
+    with pytest.raises(Usage) as caught:
+        Workspace(run.repo, agent=name)
+    assert caught.value.code == "bad_name"
+
+
+def test_an_incarnation_belongs_to_an_agent(run: Command) -> None:
+    with pytest.raises(Usage):
+        Workspace(run.repo, incarnation=1)
+
+
+def test_a_closed_workspace_says_so(run: Command) -> None:
+    ws = Workspace(run.repo)
+    ws.close()
+    ws.close()
+    assert repr(ws) == "Workspace(closed)"
+    for call in (ws.agents, ws.follow, lambda: ws.agent):
+        with pytest.raises(Usage) as caught:
+            call()
+        assert caught.value.code == "workspace_closed"
+
+
+def test_each_thread_opens_its_own(run: Command) -> None:
+    failed: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            with Workspace(run.repo) as ws:
+                ws.join(f"Worker-{number}")
+                for turn in range(5):
+                    ws.task_add(f"{number} {turn}")
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failed == []
+    with Workspace(run.repo) as ws:
+        assert ws.board().counts == {"open": 20}
+        assert ws.verify().sound
+
+
+# Who one is
+
+
+def test_join_makes_the_workspace_act_as_that_agent(run: Command) -> None:
+    with Workspace(run.repo) as ws:
+        member = ws.join("Yeats", role="poet", client="pytest")
+        assert (member.name, member.incarnation, member.roles, member.here) == ("Yeats", 1, ("poet",), True)
+        assert (ws.agent, ws.incarnation) == ("Yeats", 1)
+        assert ws.task_add("One").creator == "Yeats#1"
+        assert "Yeats" in [m.name for m in ws.agents()]
+        assert ws.leave().here is False
+        with pytest.raises(Refused) as caught:
+            ws.task_add("Two")
+        assert caught.value.code == "not_joined"
+
+
+def test_a_refused_join_leaves_one_who_one_was(ada: Workspace) -> None:
+    with pytest.raises(Held) as caught:
+        ada.join("Bob")
+    assert caught.value.code == "name_in_use"
+    assert ada.agent == "Ada"
+    assert ada.task_add("One").creator == "Ada#1"
+
+
+def test_nobody_becomes_another_by_having_the_same_number(run: Command) -> None:
+    with Workspace(run.repo, agent="Ada", incarnation=1) as ws:
+        with pytest.raises(Held):
+            ws.join("Bob")
+        assert ws.join("Carl").incarnation == 1
+
+
+@pytest.mark.promise(7)
+def test_a_replaced_incarnation_is_refused_with_the_holder_of_its_name(run: Command) -> None:
+    with Workspace(run.repo, agent="Bob", incarnation=1) as old, Workspace(run.repo) as new:
+        assert new.join("Bob", take_over=True).incarnation == 2
+        with pytest.raises(Held) as caught:
+            old.send("Ada", "hello")
+        assert caught.value.code == "stale_incarnation"
+        assert caught.value.details["holder"] == "Bob#2"
+
+
+# Messages
+
+
+def test_a_message_is_sent_shown_and_answered(ada: Workspace, bob: Workspace) -> None:
+    receipt = ada.send("Bob", "Please look.", type="request", within="30m", data={"branch": "main"})
+    assert (receipt.to, receipt.repeated) == (("Bob",), False)
+    letter = bob.inbox().new[0]
+    assert (letter.id, letter.sender, letter.text, letter.data) == (
+        receipt.id,
+        "Ada",
+        "Please look.",
+        {"branch": "main"},
+    )
+    answer = bob.reply(receipt.id, "Looked.")
+    assert answer.to == ("Ada",)
+    assert [(l.text, dict(l.stages)) for l in ada.thread(receipt.id)] == [
+        ("Please look.", {"bob": "answered"}),
+        ("Looked.", {"ada": "stored"}),
+    ]
+    assert ada.inbox().new[0].reply_to == receipt.id
+
+
+@pytest.mark.promise(5)
+def test_what_inbox_returns_counts_as_shown_unless_one_peeks(ada: Workspace, bob: Workspace) -> None:
+    sent = ada.send("Bob", "hello")
+    assert [l.id for l in bob.inbox(peek=True).new] == [sent.id]
+    assert ada.thread(sent.id)[0].stages[0][1] == "stored"
+    assert [l.id for l in bob.inbox().new] == [sent.id]
+    assert ada.thread(sent.id)[0].stages[0][1] == "offered"
+    assert bob.inbox().new == ()
+
+
+def test_ack_says_what_it_confirmed(ada: Workspace, bob: Workspace) -> None:
+    ids = [ada.send("Bob", text, type="request").id for text in ("one", "two")]
+    assert bob.ack(ids) == ids
+    assert bob.ack(ids[0]) == ids[:1]
+    assert ada.overdue(all=True) == []
+
+
+def test_several_recipients_are_a_sequence(ada: Workspace, run: Command) -> None:
+    with Workspace(run.repo) as ws:
+        ws.join("Carl")
+    assert ada.send(["Bob", "Carl"], "hello").to == ("Bob", "Carl")
+    assert ada.send("@all", "hello").to == ("Bob", "Carl")
+
+
+def test_a_dry_run_says_what_would_happen_and_writes_nothing(ada: Workspace, run: Command) -> None:
+    before = run.head()
+    assert ada.send("Bob", "hello", dry_run=True) == {"would": ["message:sent"]}
+    assert run.head() == before
+
+
+@pytest.mark.promise(6)
+def test_a_key_does_a_thing_once(ada: Workspace, bob: Workspace) -> None:
+    first = ada.send("Bob", "hello", key="k")
+    again = ada.send("Bob", "hello", key="k")
+    assert again == first.replace(repeated=True)
+    with pytest.raises(Refused) as caught:
+        ada.send("Bob", "something else", key="k")
+    assert caught.value.code == "key_reused"
+    assert bob.send("Ada", "hello", key="k").repeated is False
+
+
+# Tasks and files
+
+
+def test_a_task_goes_its_way_in_typed_steps(ada: Workspace, bob: Workspace) -> None:
+    first = ada.task_add("Write it", body="All of it.", priority="high")
+    second = ada.task_add("Test it", needs=first.id)
+    assert (first.id, first.state, second.waits) == ("task-001", "open", ("task-001",))
+    assert [task.id for task in bob.ready()] == [first.id]
+    taken = bob.task_claim()
+    assert (taken.id, taken.holder) == (first.id, "Bob#1")
+    assert bob.task_submit(taken.id, token=taken.token).state == "review"
+    assert ada.task_reject(first.id, reason="No test.").attempt == 2
+    assert bob.task_claim(first.id).setbacks[0].reason == "No test."
+    bob.task_submit(first.id)
+    assert ada.task_approve(first.id).state == "done"
+    assert [task.id for task in bob.ready()] == [second.id]
+    assert bob.task_show(second.id).task.waits == ()
+    board = bob.board(all=True)
+    assert isinstance(board, Board)
+    assert board.counts == {"done": 1, "open": 1}
+    assert [event.type for event in bob.explain(first.id)][0] == "task:added"
+
+
+def test_tasks_are_failed_cancelled_released_reopened_moved_and_linked(ada: Workspace, bob: Workspace) -> None:
+    for title in ("a", "b", "c", "d"):
+        ada.task_add(title, no_review=True)
+    bob.task_claim("task-001")
+    assert bob.task_fail("task-001", reason="Impossible.").state == "failed"
+    assert ada.task_reopen("task-001", reason="Possible after all.").state == "open"
+    bob.task_claim("task-002")
+    assert bob.task_release("task-002").holder is None
+    bob.task_claim("task-002")
+    assert bob.task_complete("task-002").state == "done"
+    assert ada.task_cancel("task-003", reason="Not needed.").state == "cancelled"
+    assert ada.task_link("task-004", needs="task-001").waits == ("task-001",)
+    assert bob.task_move("task-001", "working").holder == "Bob#1"
+
+
+def test_files_are_held_listed_and_released(ada: Workspace, bob: Workspace) -> None:
+    held = ada.claim(["src/a.py", "docs/"], reason="new grammar", ttl="1h")
+    assert (held.holder, held.paths, held.mode, held.ttl) == ("Ada#1", ("src/a.py", "docs/**"), "exclusive", 3600.0)
+    assert [h.id for h in bob.who_holds("src/a.py")] == [h.id for h in bob.claims()] == [held.id]
+    with pytest.raises(Held) as caught:
+        bob.claim("src/*.py")
+    assert caught.value.code == "file_held"
+    assert ada.release("src/a.py") == ["src/a.py"]
+    assert bob.claim("src/*.py", shared=True).mode == "shared"
+    assert ada.release(all=True) == ["docs/**"]
+    assert [h.holder for h in ada.claims(holder="Bob")] == ["Bob#1"]
+
+
+def test_paths_start_where_the_workspace_was_opened(run: Command) -> None:
+    (run.repo / "src").mkdir()
+    with Workspace(run.repo / "src", agent="Ada") as ws:
+        assert ws.claim("a.py").paths == ("src/a.py",)
+
+
+# A pack
+
+
+ASSIGNMENT = {
+    "platform": "web",
+    "title": "Build it",
+    "instructions": "As described.",
+    "filesToCreate": ["a.py"],
+    "architecture": "One file.",
+}
+
+
+@pytest.fixture
+def lead(bare: Command) -> Iterator[Workspace]:
+    with Workspace.init(bare.repo, packs="orchestrator") as ws:
+        ws.join("Lea", role="team-lead")
+        ws.task_add("Build it", id="task-001")
+        ws.task_claim("task-001")
+        yield ws
+
+
+@pytest.fixture
+def developer(lead: Workspace) -> Iterator[Workspace]:
+    with Workspace(lead.root) as ws:
+        ws.join("Dev", role="developer")
+        yield ws
+
+
+def test_a_packs_message_finds_its_mailbox_and_is_read_there(lead: Workspace, developer: Workspace) -> None:
+    receipt = lead.send(type="task_assignment", data={"taskId": "task-001", **ASSIGNMENT})
+    assert receipt.to == ("@developer",)
+    box = developer.mailbox()
+    assert (box.name, [l.id for l in box.messages]) == ("@developer", [receipt.id])
+    developer.ack(receipt.id)
+    told = developer.instructions("task-001")
+    assert (told.in_force, told.attempt) == (receipt.id, 1)
+    assert lead.mailbox_clear("@developer", force=True) == [receipt.id]
+    assert lead.mailbox("@developer").messages == ()
+    assert lead.mailbox_restore("@developer") == [receipt.id]
+
+
+def test_an_entry_of_a_file_that_cannot_be_taken_is_held_shown_and_dropped(lead: Workspace) -> None:
+    path = Path(lead.root, ".claude-orchestrator/tasks/messages/to-developer.json")
+    content = json.loads(path.read_text())
+    content["messages"].append({"type": "task_assignment", "taskId": "task-001"})
+    path.write_text(json.dumps(content))
+    entry = lead.held()[0]
+    assert lead.warnings
+    assert lead.held_show(entry.id).raw
+    fixed = {"type": "task_assignment", "taskId": "task-001", "timestamp": "2031-05-08T09:30:00Z", **ASSIGNMENT}
+    assert lead.held_resubmit(entry.id, data=fixed).to == ("@developer",)
+    with pytest.raises(Refused) as caught:
+        lead.held_drop(entry.id, reason="twice")
+    assert caught.value.code == "entry_closed"
+    assert lead.held() == []
+
+
+def test_watching_without_a_packs_files_is_refused(ada: Workspace) -> None:
+    with pytest.raises(Refused) as caught:
+        ada.watch()
+    assert caught.value.code == "no_mirrors"
+
+
+# Following and waiting
+
+
+def test_a_follower_has_what_comes_after_the_call_and_only_that(ada: Workspace, bob: Workspace) -> None:
+    ada.task_add("before")
+    events = bob.follow(timeout=0)
+    ada.task_add("after")
+    assert [event.data["title"] for event in events] == ["after"]
+
+
+def test_a_follower_is_woken_by_each_event_as_it_comes(run: Command) -> None:
+    """Two workspaces take turns: each answers an event of the other, so both wait each time."""
+    turns, failed = 10, []
+
+    def answer() -> None:
+        try:
+            with Workspace(run.repo, agent="Ada") as ada:
+                ready.set()
+                for event in ada.follow(types="message:sent", after=start, timeout=60):
+                    if event.by == "Bob#1":
+                        ada.send("Bob", event.data["text"])
+                        if event.data["text"] == str(turns - 1):
+                            return
+        except BaseException as error:
+            failed.append(error)
+
+    start, ready = run.head(), threading.Event()
+    other = threading.Thread(target=answer)
+    other.start()
+    try:
+        assert ready.wait(60)
+        with Workspace(run.linked, agent="Bob") as bob:
+            events = bob.follow(types="message:sent", timeout=60)
+            bob.send("Ada", "0")
+            for turn in range(turns):
+                came = next(event for event in events if event.by == "Ada#1")
+                assert came.data["text"] == str(turn)
+                if turn + 1 < turns:
+                    bob.send("Ada", str(turn + 1))
+    finally:
+        other.join(60)
+    assert failed == []
+
+
+def test_a_follower_chooses_types_streams_and_the_start(ada: Workspace) -> None:
+    start = ada.log(limit=1)[0].position
+    ada.task_add("one")
+    ada.send("Bob", "hello")
+    ada.task_add("two")
+    assert [e.type for e in ada.follow(types="message:*", after=start, timeout=0)] == ["message:sent"]
+    assert [e.stream for e in ada.follow(streams="task/*", after=start, timeout=0)] == ["task/task-001", "task/task-002"]
+    both = ada.follow(types=["task:added", "message:sent"], after=start, timeout=0)
+    assert [e.position for e in both] == [start + 1, start + 2, start + 3]
+    assert [e.type for e in ada.log(after=start, type="task:*", limit=1)] == ["task:added"]
+
+
+def test_a_follower_counts_as_present(ada: Workspace, run: Command) -> None:
+    with Workspace(run.repo) as person:
+        stamps = {p: p.read_bytes() for p in Path(run.repo, ".git/moot/presence").rglob("[Aa]da.*")}
+        assert stamps
+        assert list(ada.follow(timeout=0)) == []
+        assert all(path.read_bytes() != before for path, before in stamps.items())
+        assert person.agents()
+
+
+@pytest.mark.parametrize("wrong", [{"timeout": -1}, {"timeout": "soon"}, {"after": -1}, {"after": "x"}, {"types": 3}])
+def test_a_follower_with_a_bad_argument_is_refused_at_once(ada: Workspace, wrong: dict[str, Any]) -> None:
+    with pytest.raises((Usage, TypeError)):
+        ada.follow(**wrong)
+
+
+def test_waiting_answers_by_what_was_waited_for(ada: Workspace, bob: Workspace) -> None:
+    start = ada.log(limit=1)[0].position
+    sent = ada.send("Bob", "hello")
+    mail = bob.wait(mail=True, timeout=30)
+    assert mail == Mail(new=1, ids=(sent.id,))
+    awaited = bob.wait(type="message:*", after=start, timeout=30)
+    assert awaited.events[0].type == "message:sent"
+    ada.task_add("One", no_review=True)
+    bob.task_claim("task-001")
+    bob.task_complete("task-001")
+    assert [task.state for task in ada.wait(task="task-001", timeout=30)] == ["done"]
+    assert len(ada.wait(stream="task/task-001", after=start, count=3, timeout=30).events) == 3
+
+
+def test_waiting_in_vain_and_waiting_for_a_failure_are_errors(ada: Workspace, bob: Workspace) -> None:
+    with pytest.raises(TimedOut):
+        bob.wait(mail=True, timeout=0)
+    with pytest.raises(Unknown):
+        bob.wait(task="task-009", timeout=0)
+    start = ada.log(limit=1)[0].position
+    ada.task_add("One")
+    ada.task_cancel("task-001", reason="no")
+    with pytest.raises(AwaitedFailed):
+        bob.wait(task="task-001", timeout=30)
+    with pytest.raises(AwaitedFailed):
+        bob.wait(type="task:submitted", fail_on="task:cancelled", after=start, timeout=30)
+
+
+# What is wrong
+
+
+def nested(levels: int) -> dict[str, Any]:
+    inner: dict[str, Any] = {}
+    for _ in range(levels):
+        inner = {"x": inner}
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("call", "code"),
+    [
+        (lambda ws: ws.send("Bbo", "hello"), "unknown_agent"),
+        (lambda ws: ws.send(3, "hello"), "bad_arguments"),
+        (lambda ws: ws.send("Bob", 3), "bad_arguments"),
+        (lambda ws: ws.send("Bob", "a\x00b"), "bad_arguments"),
+        (lambda ws: ws.send("Bob", "\udcff"), "bad_arguments"),
+        (lambda ws: ws.send("Bob", data={"at": object()}), "bad_json"),
+        (lambda ws: ws.send("Bob", data={"x": float("nan")}), "bad_json"),
+        (lambda ws: ws.send("Bob", data=["x"]), "bad_json"),
+        (lambda ws: ws.send("Bob", data={"x": "\ud800"}), "bad_json"),
+        (lambda ws: ws.send("Bob", data=nested(900)), "bad_json"),
+        (lambda ws: ws.send("Bob", "x" * (1 << 20) + "y"), "message_too_large"),
+        (lambda ws: ws.send("Bob", "hello", within="soon"), "bad_arguments"),
+        (lambda ws: ws.task_show("task-009"), "unknown_task"),
+        (lambda ws: ws.task_add("One", priority="extreme"), "bad_arguments"),
+        (lambda ws: ws.ready(limit="many"), "bad_arguments"),
+        (lambda ws: ws.ready(limit=float("inf")), "bad_arguments"),
+        (lambda ws: ws.ready(limit=1 << 64), "bad_arguments"),
+        (lambda ws: ws.claim(()), "bad_arguments"),
+        (lambda ws: ws.claim("/etc/passwd"), "path_absolute"),
+        (lambda ws: ws.wait(), "bad_arguments"),
+        (lambda ws: ws.explain("nothing"), "unknown_thing"),
+    ],
+)
+def test_a_refusal_has_a_code_and_a_remedy_and_writes_nothing(ada: Workspace, run: Command, call: Any, code: str) -> None:
+    before = run.head()
+    with pytest.raises(MootError) as caught:
+        call(ada)
+    assert caught.value.code == code
+    assert caught.value.message
+    assert caught.value.remedy
+    assert run.head() == before
+
+
+def test_an_unknown_argument_is_a_type_error_as_everywhere_in_python(ada: Workspace) -> None:
+    with pytest.raises(TypeError):
+        ada.send("Bob", "hello", colour="red")
+
+
+def test_doctor_and_verify_say_what_they_found(run: Command) -> None:
+    assert all(finding.good for finding in Workspace.doctor(run.repo))
+    with Workspace(run.repo) as ws:
+        report = ws.verify()
+    assert report.sound
+    assert report.events == run.head()
+
+
+def test_a_workspace_says_who_and_where_it_is(ada: Workspace) -> None:
+    assert repr(ada) == f"Workspace({ada.root!r}, agent='Ada', incarnation=None)"
+    assert os.path.isdir(ada.root)

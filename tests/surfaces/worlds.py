@@ -1,0 +1,64 @@
+"""Workspaces with some life in them, for tests that need one: who is here, what was said, who holds what."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from moot import Workspace
+from tests.surfaces.command import Command
+
+ASSIGNMENT = {
+    "type": "task_assignment",
+    "taskId": "task-001",
+    "platform": "web",
+    "title": "Build it",
+    "instructions": "As described.",
+    "filesToCreate": ["a.py"],
+    "architecture": "One file.",
+    "timestamp": "2031-05-08T09:30:00Z",
+}
+TO_DEVELOPER = ".claude-orchestrator/tasks/messages/to-developer.json"
+
+
+def inhabit(command: Command) -> None:
+    """Two agents: Ada, who reviews, and Bob."""
+    Workspace.init(command.repo).close()
+    for name, role in (("Ada", ("reviewer",)), ("Bob", ())):
+        with Workspace(command.repo) as ws:
+            ws.join(name, role=role)
+
+
+def enliven(command: Command) -> dict[str, str]:
+    """Ada and Bob at work: open, waiting, held, submitted, done and failed tasks, mail, a claim. Returns ids."""
+    inhabit(command)
+    with Workspace(command.repo, agent="Ada") as ada, Workspace(command.repo, agent="Bob") as bob:
+        ada.task_add("Write it", priority="high")
+        ada.task_add("Test it", needs="task-001")
+        for title in ("Hold it", "Hand it in", "Finish it", "Complete it", "Fail it"):
+            ada.task_add(title, no_review=title in ("Finish it", "Complete it"))
+        for task in ("task-003", "task-004", "task-005", "task-006", "task-007"):
+            bob.task_claim(task)
+        bob.task_submit("task-004")
+        bob.task_complete("task-005")
+        bob.task_fail("task-007", reason="Impossible.")
+        request = ada.send("Bob", "Please look.", type="request", within=0)
+        held = bob.claim("src/b.py", reason="new grammar")
+    return {"request": request.id, "claim": held.id}
+
+
+def orchestrate(command: Command) -> dict[str, str]:
+    """A team lead and a developer of the orchestrator pack: a task in hand, an assignment, and one that is held."""
+    with Workspace.init(command.repo, packs="orchestrator") as lead, Workspace(command.repo) as developer:
+        lead.join("Ada", role="team-lead")
+        developer.join("Bob", role="developer")
+        lead.task_add("Build it", id="task-001")
+        lead.task_claim("task-001")
+        sent = lead.send(type="task_assignment", data={**ASSIGNMENT, "timestamp": "2031-05-08T09:00:00Z"})
+        path = Path(command.repo, TO_DEVELOPER)
+        content = json.loads(path.read_text())
+        content["messages"].append({"type": "task_assignment", "taskId": "task-001"})
+        path.write_text(json.dumps(content))
+        (entry,) = lead.held()
+    (command.repo / "fixed.json").write_text(json.dumps(ASSIGNMENT))
+    return {"sent": sent.id, "entry": entry.id}

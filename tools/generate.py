@@ -1,0 +1,145 @@
+"""Writes the files that are made from others: the reference of verbs, errors and lifecycles.
+
+    tools/generate.py            write them
+    tools/generate.py --check    say which ones are out of date, and fail
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "moot"
+REFERENCE = ROOT / "docs" / "reference"
+sys.path.insert(0, str(ROOT / "src"))
+
+from moot.api import catalogue  # noqa: E402
+from moot.api.pack import pack_of  # noqa: E402
+from moot.core.lifecycle import CORE  # noqa: E402
+from moot.surfaces.python import Workspace  # noqa: E402
+from moot.views.project import EVENTS  # noqa: E402
+from moot.surfaces.cli.help import HEADINGS, manual_lines  # noqa: E402
+
+NOTE = "<!-- Made by tools/generate.py. Change what it is made from, then run `make generate`. -->\n"
+KINDS = {
+    "Refused": "1, refused",
+    "Usage": "2, usage",
+    "Held": "3, held by another or lost race",
+    "Unknown": "4, unknown",
+    "TimedOut": "5, timeout",
+    "AwaitedFailed": "6, the awaited thing failed",
+    "Unavailable": "7, unavailable",
+}
+
+
+def verbs() -> str:
+    parts = [NOTE, "# The command line\n"]
+    parts.append(
+        "Every verb takes `--json` (the answer or the error as one JSON object), `-C DIR` (as if called from DIR) and\n"
+        "`--agent NAME` (act as this agent; otherwise `MOOT_AGENT`; without it, as a person).\n"
+    )
+    for module, names in catalogue.MODULES.items():
+        parts.append(f"## {HEADINGS[module]}\n")
+        for name in names:
+            verb = catalogue.find(name)
+            parts.append(f"### moot {name}\n\n```text\n" + "\n".join(manual_lines(verb)) + "\n```\n")
+    return "\n".join(parts)
+
+
+def errors() -> str:
+    """Every code that the source raises, with its exit code and where it comes from."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS and node.args:
+                first = node.args[0]
+                if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                    where = path.relative_to(SOURCE).as_posix()
+                    found.setdefault(first.value, set()).add((KINDS[node.func.id], where))
+    rows = [
+        f"| `{code}` | {'; '.join(sorted({exit_code for exit_code, _ in places}))} "
+        f"| {', '.join(sorted({f'`{where}`' for _, where in places}))} |"
+        for code, places in sorted(found.items())
+    ]
+    head = "# Error codes\n\nA code never changes its meaning. Each error also says what is wrong and what to do instead.\n"
+    return "\n".join([NOTE, head, "| code | exit code | raised in |", "|---|---|---|", *rows]) + "\n"
+
+
+def lifecycles() -> str:
+    with (SOURCE / "packs" / "orchestrator" / "pack.toml").open("rb") as file:
+        data = tomllib.load(file)
+    data.pop("limits", None)
+    pack = pack_of(data, {m["schema"]: {} for m in data["messages"].values()}, int)
+    parts = [NOTE, "# Lifecycles of tasks\n"]
+    for life in (CORE, pack.lifecycle):
+        assert life is not None
+        parts.append(f"## {life.name}\n")
+        parts.append("```mermaid\nstateDiagram-v2\n    [*] --> " + life.initial)
+        parts += [f"    {e.source} --> {e.target}: {e.verb}" for e in life.edges]
+        parts.append("```\n")
+        parts.append("| from | verb | to | who | needs | attempt |\n|---|---|---|---|---|---|")
+        parts += [
+            f"| {e.source} | {e.verb} | {e.target} | {', '.join(e.who)} | {', '.join(e.needs)} | "
+            f"{f'+{e.attempt}' if e.attempt else ''} |"
+            for e in life.edges
+        ]
+        end = f"the task goes to `{life.exhausted}`" if life.exhausted else "going back is refused unless a person overrides"
+        parts.append(f"\nA silent holder: `{life.silence}`. Attempts: {life.attempts}; after them {end}.\n")
+    return "\n".join(parts)
+
+
+def events() -> str:
+    parts = [
+        NOTE,
+        "# Events\n\nWhat the log holds. `moot log --json` shows each with its envelope: `position` (gap-free, per workspace), `type`,\n"
+        "`v`, `stream`, `prev` (the stream's event before), `at` (for people; never used to decide), `by`, `data`, `thread`,\n"
+        "`pack`, `commit` and `n` (the event's id is `<commit>.<n>`). A field at its default is left out of `data`. Fields\n"
+        "are only ever added; a change of meaning raises `v`.\n",
+    ]
+    for kind, known in EVENTS.items():
+        parts.append(f"## Streams of kind `{kind}`\n\n| type | fields of `data` |\n|---|---|")
+        parts += [f"| `{name}` | {', '.join(f'`{field}`' for field in cls._names)} |" for name, cls in known.items()]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def python() -> str:
+    parts = [
+        NOTE,
+        "# Python\n\n```python\nfrom moot import Workspace\n```\n\n"
+        "A `Workspace` has the verbs of the command line as methods, with the same names and defaults. What they return are\n"
+        "frozen records; what goes wrong is raised as one of the errors in `moot.core.errors`. One workspace is for one\n"
+        "thread; open another one in another thread.\n",
+    ]
+    for name, member in inspect.getmembers(Workspace):
+        if name.startswith("_") or not callable(member):
+            continue
+        signature = str(inspect.signature(member)).replace("self, ", "").replace("(self)", "()").replace("'", "")
+        said = (inspect.getdoc(member) or "").partition("\n\n")[0].replace("\n", " ")
+        parts.append(f"**`{name}{signature}`**  \n{said}\n")
+    return "\n".join(parts)
+
+
+FILES = {"cli.md": verbs, "errors.md": errors, "events.md": events, "lifecycles.md": lifecycles, "python.md": python}
+
+
+def main() -> int:
+    stale = []
+    for name, make in FILES.items():
+        path, content = REFERENCE / name, make()
+        if path.exists() and path.read_text(encoding="utf-8") == content:
+            continue
+        stale.append(f"docs/reference/{name}")
+        if "--check" not in sys.argv:
+            path.write_text(content, encoding="utf-8")
+    for name in stale:
+        sys.stdout.write(f"{name} {'is out of date: run make generate' if '--check' in sys.argv else 'written'}\n")
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
