@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-AGENTS = Path(__file__).resolve().parent / "agents"
+HERE = Path(__file__).resolve().parent
 
 SETTINGS = """\
 packs = ["orchestrator"]     # the protocol of the two file-only agents
@@ -46,6 +46,9 @@ class Stage:
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m moot "$@"\n', encoding="utf-8")
         command.chmod(0o755)
+        (self.root / "run").mkdir(0o700)
+        (self.root / "lib").mkdir()
+        (self.root / "lib" / "craft.py").symlink_to(HERE / "craft.py")
         self.desk.mkdir()
         self.git("init", "--quiet")
         self.git("symbolic-ref", "HEAD", "refs/heads/main")
@@ -83,11 +86,11 @@ class Stage:
             )
 
     def start_script(self, name: str, folder: Path, script: str) -> None:
-        self.start(name, folder, sys.executable, str(AGENTS / script))
+        self.start(name, folder, sys.executable, str(HERE / "agents" / script))
 
     def start_agent(self, name: str, folder: Path, script: str, *options: str) -> None:
         """Start an agent script under a name of its own: `moot as NAME -- python SCRIPT`."""
-        self.start(name, folder, "moot", "as", name, *options, "--", sys.executable, str(AGENTS / script))
+        self.start(name, folder, "moot", "as", name, *options, "--", sys.executable, str(HERE / "agents" / script))
 
     def said(self, name: str) -> Path:
         return self.root / f"{name}.txt"
@@ -104,9 +107,9 @@ class Stage:
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(timeout=20)
 
-    def wait_for(self, name: str, timeout: float = 20) -> int:
-        """The exit code of a process that ends by itself."""
-        return self.started.pop(name).wait(timeout=timeout)
+    def ended_well(self, name: str) -> bool:
+        """Whether a process has come to its end by itself."""
+        return name in self.started and self.started[name].poll() == 0
 
     def failed(self) -> list[str]:
         """Those that ended, and not well."""
@@ -124,7 +127,10 @@ class Stage:
         return {
             **kept,
             "PATH": f"{self.root / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}",
+            # Only the hands: beside them lies the finished program, which nobody must import by accident.
+            "PYTHONPATH": os.pathsep.join([str(self.root / "lib"), *filter(None, [kept.get("PYTHONPATH")])]),
             "USER": self.person,
+            "XDG_RUNTIME_DIR": str(self.root / "run"),
             "DEMO_SPEED": str(speed),
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",

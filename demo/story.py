@@ -15,14 +15,10 @@ if TYPE_CHECKING:
 
 @dataclass
 class Line:
-    """One thing worth telling. `mark` is a word for the kind of moment; the turning points are those to remember."""
+    """One thing worth telling; a turning point of the story has a mark that says which."""
 
     text: str
     mark: str = ""
-
-    @property
-    def turning_point(self) -> bool:
-        return bool(self.mark)
 
 
 def told(event: Event) -> Iterator[Line]:
@@ -131,11 +127,12 @@ class Numbers:
     answered: int = 0
     lapses: int = 0
     claims: int = 0
-    incarnations: int = 0
+    replaced: int = 0
     own_approvals: int = 0
     through_files: int = 0
     seconds: float = 0.0
-    by: Counter[str] = field(default_factory=Counter)
+    built: Counter[str] = field(default_factory=Counter)
+    approved: Counter[str] = field(default_factory=Counter)
 
 
 def counted(events: Iterable[Event]) -> Numbers:
@@ -143,6 +140,7 @@ def counted(events: Iterable[Event]) -> Numbers:
     events = list(events)
     types = Counter(event.type for event in events)
     deliveries = _deliveries(events)
+    verdicts = _verdicts(events)
     sent = [event for event in events if event.type == "message:sent"]
     return Numbers(
         events=len(events),
@@ -155,11 +153,12 @@ def counted(events: Iterable[Event]) -> Numbers:
         answered=types["message:answered"],
         lapses=types["task:lapsed"],
         claims=types["file:claimed"],
-        incarnations=types["agent:joined"],
-        own_approvals=_own_approvals(events),
+        replaced=sum(event.data.get("replaces") is not None for event in events),
+        own_approvals=sum(author == judge for author, judge in verdicts),
         through_files=sum(event.by.startswith("role:") for event in sent),
         seconds=seconds(events[-1]) - seconds(events[0]) if events else 0.0,
-        by=Counter(who(event.by) for event in events if event.type in {"task:submitted", "task:approved"}),
+        built=Counter(author for author, _ in verdicts),
+        approved=Counter(judge for _, judge in verdicts),
     )
 
 
@@ -188,7 +187,7 @@ def _ids(kind: str, data: dict[str, Any]) -> list[str]:
     return list(data["ids"]) if kind in {"message:offered", "message:acked"} else []
 
 
-def _own_approvals(events: list[Event]) -> int:
-    """Approvals by the one who had submitted the same task."""
+def _verdicts(events: list[Event]) -> list[tuple[str, str]]:
+    """For each approval: who had submitted the work, and who approved it."""
     authors = {event.stream: who(event.by) for event in events if event.type == "task:submitted"}
-    return sum(authors.get(event.stream) == who(event.by) for event in events if event.type == "task:approved")
+    return [(authors[event.stream], who(event.by)) for event in events if event.type == "task:approved"]

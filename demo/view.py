@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+import os
+import textwrap
+import time
+from typing import TYPE_CHECKING
 
 from story import Line, seconds, told, who
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.panel import Panel
+    from rich.table import Table
     from rich.text import Text
 
     from moot import Workspace
+    from moot.api.verbs.agents import Member
     from moot.core.event import Event
+    from moot.core.task import Task
 
-PHASES = {"open": "ready", "working": "working", "review": "in review", "done": "done", "stopped": "stopped"}
-STYLES = {"ready": "", "waits": "dim", "working": "cyan", "in review": "yellow", "done": "green", "stopped": "red"}
-MARKS = {"refused": "bold red", "killed": "bold red", "lapsed": "bold red"}
-MARKED = "bold yellow"
+MARKED = {"refused": "bold red", "killed": "bold red", "lapsed": "bold red"}  # the other turning points:
+TURNING = "bold yellow"
+STATES = {"waits for": "dim", "ready": "", "working": "cyan", "in review": "yellow", "done": "green", "stopped": "red"}
+PHASES = {"open": "ready", "review": "in review"}
+QUIET = 2.0  # seconds; agents that are well are heard of every second
 
 
 class Plain:
@@ -27,11 +34,11 @@ class Plain:
         self.began: float | None = None
         self.lines: list[tuple[float, Line]] = []
 
-    def __enter__(self) -> Plain:
-        return self
+    def begin(self) -> None:
+        """The lines need no stage."""
 
-    def __exit__(self, *_: object) -> None:
-        pass
+    def end(self) -> None:
+        """Nor a curtain."""
 
     def happened(self, event: Event) -> None:
         """Tell what is to be told about an event."""
@@ -41,61 +48,163 @@ class Plain:
             self.tell(line, now - self.began)
 
     def tell(self, line: Line, at: float | None = None) -> None:
-        """Add a line; what is no event happens when the last event did."""
+        """Add a line. What is no event happens when the last event did."""
         if at is None:
             at = self.lines[-1][0] if self.lines else 0.0
         self.lines.append((at, line))
-        self.shown(at, line)
+        self.show(at, line)
 
-    def shown(self, at: float, line: Line) -> None:
-        print(f"{at:6.1f} s  {line.text}", flush=True)
+    def show(self, at: float, line: Line) -> None:
+        self.say(_timed(at, line))
 
     def tick(self) -> None:
         """Nothing moves between the lines."""
 
+    def say(self, text: str = "", style: str = "") -> None:  # noqa: ARG002 (a plain line has none)
+        print(text, flush=True)
+
+    def look_back(self) -> None:
+        """The lines are all still there."""
+
 
 class Screen(Plain):
-    """Who is here, the board, what is held, and the last lines; drawn anew whenever something happens."""
+    """The board, who is here, what is held, and the last lines; drawn anew whenever something happens."""
 
-    def __init__(self, workspace: Workspace, names: list[str]) -> None:
+    def __init__(self, workspace: Workspace, plan: list[str], by_files: dict[str, str]) -> None:
+        """`plan` are the tasks, `by_files` those who only write files, each with its worktree."""
         super().__init__()
         from rich.console import Console
         from rich.live import Live
 
-        self.workspace, self.names = workspace, names
+        self.ws, self.plan, self.by_files = workspace, plan, by_files
         self.console = Console(highlight=False)
         self.live = Live(console=self.console, screen=True, auto_refresh=False)
-        self.heard: dict[str, float] = {}
-        self.dead: set[str] = set()
 
-    def __enter__(self) -> Screen:
+    def begin(self) -> None:
         self.live.start()
-        return self
 
-    def __exit__(self, *_: object) -> None:
+    def end(self) -> None:
         self.live.stop()
 
-    def happened(self, event: Event) -> None:
-        if event.by.startswith("role:"):
-            self.heard[who(event.by)] = seconds(event)
-        super().happened(event)
-
-    def shown(self, at: float, line: Line) -> None:
-        pass  # with the next picture
+    def show(self, at: float, line: Line) -> None:
+        """It is in the next picture."""
 
     def tick(self) -> None:
         self.live.update(self._picture(), refresh=True)
 
+    def say(self, text: str = "", style: str = "") -> None:
+        self.console.print(text, style=style or None, markup=False)
+
+    def look_back(self) -> None:
+        """Say again what turned the story: the picture is gone."""
+        for at, line in self.lines:
+            if line.mark:
+                self.say("\n".join(_folded(at, line, self.console.width)), _style(line))
+
     def _picture(self) -> RenderableType:
         from rich.layout import Layout
 
-        height = self.console.height
-        board, agents = self._board(), self._agents()
-        middle = Layout(size=min(10, height - 8))
-        middle.split_row(Layout(board, ratio=5), Layout(agents, ratio=6))
-        claims = self._claims()
+        tasks = sorted(self.ws.board(all=True).tasks, key=lambda task: self.plan.index(task.id))
+        right = Layout()
+        people = len(self.by_files) + 2
+        right.split_column(Layout(self._agents(tasks), size=people + 2), Layout(self._claims()))
+        middle = Layout(size=len(self.plan) + 2)
+        middle.split_row(Layout(self._board(tasks)), right)
         picture = Layout()
-        picture.split_column(
-            Layout(self._head(), size=1), middle, Layout(claims, size=min(5, height // 5)), Layout(self._last(height))
-        )
+        picture.split_column(Layout(self._head(tasks), size=1), middle, Layout(self._last(len(self.plan) + 5)))
         return picture
+
+    def _head(self, tasks: list[Task]) -> Text:
+        from rich.text import Text
+
+        done = sum(task.phase == "done" for task in tasks)
+        passed = 0.0 if self.began is None else time.time() - self.began
+        bar = ("━" * 3 * done, "green"), ("━" * 3 * (len(self.plan) - done), "dim")
+        said = f"  {done} of {len(self.plan)} done   {passed:.0f} s"
+        return Text.assemble((" moot ", "bold reverse"), "  ", *bar, said)
+
+    def _board(self, tasks: list[Task]) -> Panel:
+        table = _grid()
+        for task in tasks:
+            waits = task.phase == "open" and task.waits
+            state = "waits for" if waits else PHASES.get(task.phase, task.phase)
+            whose = ", ".join(task.waits) if waits else _worker(task)
+            again = f" (attempt {task.attempt})" if task.attempt > 1 else ""
+            style = STATES[state]
+            table.add_row(_text(task.id, style), _text(f"{state:<9}", style), _text(whose + again, style))
+        return _panel(table, "board")
+
+    def _agents(self, tasks: list[Task]) -> Panel:
+        table = _grid()
+        for member in self.ws.agents(all=True):
+            doing, style = _doing(member)
+            table.add_row(f"{member.name}#{member.incarnation}", _folder(member), _text(doing, style))
+        for name, folder in self.by_files.items():
+            mine = [task.id for task in tasks if task.phase == "working" and _worker(task) == name]
+            table.add_row(name, folder, _text(f"works on {mine[0]}" if mine else "only files", "" if mine else "dim"))
+        return _panel(table, "agents")
+
+    def _claims(self) -> Panel:
+        table = _grid()
+        for held in self.ws.claims():
+            table.add_row(", ".join(held.paths), _text(who(held.holder), "dim"))
+        return _panel(table, "files held")
+
+    def _last(self, above: int) -> Panel:
+        """As many of the last lines as there is room for, long ones folded."""
+        from rich.text import Text
+
+        rows = max(1, self.console.height - above)
+        folded: list[tuple[str, str]] = []
+        for at, line in self.lines[-rows:]:
+            folded += [(part, _style(line)) for part in _folded(at, line, self.console.width - 4)]
+        return _panel(Text("\n").join(Text(part, style) for part, style in folded[-rows:]), "the last events")
+
+
+def _timed(at: float, line: Line) -> str:
+    return f"{at:6.1f} s  {line.text}"
+
+
+def _folded(at: float, line: Line, width: int) -> list[str]:
+    return textwrap.wrap(_timed(at, line), width, subsequent_indent=" " * 10)
+
+
+def _style(line: Line) -> str:
+    return MARKED.get(line.mark, TURNING) if line.mark else ""
+
+
+def _worker(task: Task) -> str:
+    """Who works on it, or did. What a lead assigns through a file is the developer's."""
+    name = who(task.holder or task.author or "")
+    return "developer" if name == "team-lead" else name
+
+
+def _doing(member: Member) -> tuple[str, str]:
+    if not member.here:
+        return "has left", "dim"
+    silent = member.silent_for or 0.0
+    if silent > QUIET:
+        return f"silent for {silent:.0f} s", "bold red"
+    return (f"works on {member.holds[0]}", "cyan") if member.holds else ("is here", "green")
+
+
+def _folder(member: Member) -> str:
+    return "desk" if member.worktree in (None, ".") else os.path.basename(str(member.worktree))
+
+
+def _grid() -> Table:
+    from rich.table import Table
+
+    return Table.grid(padding=(0, 1), expand=False)
+
+
+def _text(text: str, style: str) -> Text:
+    from rich.text import Text
+
+    return Text(text, style, no_wrap=True, overflow="ellipsis")
+
+
+def _panel(content: RenderableType, title: str) -> Panel:
+    from rich.panel import Panel
+
+    return Panel(content, title=title, title_align="left", border_style="dim", padding=(0, 1))

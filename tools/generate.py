@@ -119,7 +119,9 @@ def python() -> str:
         if name.startswith("_") or not callable(member):
             continue
         signature = str(inspect.signature(member)).replace("self, ", "").replace("(self)", "()").replace("'", "")
-        said = (inspect.getdoc(member) or "").partition("\n\n")[0].replace("\n", " ")
+        verb = next((v for v in catalogue.names() if v.replace(" ", "_").replace("-", "_") == name), None)
+        said = (inspect.getdoc(member) or (catalogue.find(verb).summary if verb else "")).partition("\n\n")[0]
+        said = said.replace("\n", " ")
         parts.append(f"**`{name}{signature}`**  \n{said}\n")
     return "\n".join(parts)
 

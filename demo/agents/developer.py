@@ -40,12 +40,12 @@ def build(assignment: dict[str, Any]) -> dict[str, Any]:
         craft.think(1.2)
         craft.write(path)
         craft.think(0.8)
-    compiled = craft.python("-m", "py_compile", *paths)
     craft.commit(assignment["taskId"], *paths)
-    result = {"command": f"python -m py_compile {' '.join(paths)}"}
-    if compiled.returncode == 0:
-        return {"status": "success", **result, "errors": 0}
-    return {"status": "failed", **result, "errors": 1, "output": compiled.stderr}
+    errors = craft.python("-m", "py_compile", *paths)
+    command = f"python -m py_compile {' '.join(paths)}"
+    if errors:
+        return {"status": "failed", "command": command, "errors": 1, "output": errors}
+    return {"status": "success", "command": command, "errors": 0}
 
 
 def report(assignment: dict[str, Any], result: dict[str, Any]) -> None:

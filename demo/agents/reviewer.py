@@ -18,7 +18,7 @@ from moot.core.errors import Held
 if TYPE_CHECKING:
     from moot.core.task import Task
 
-OWN = {"exports": "till/__init__.py", "tests": "tests/test_till.py"}
+OWN = {"exports": "till/__init__.py", "tests": "till/test_till.py"}
 
 
 def main() -> None:
@@ -42,9 +42,8 @@ def write(ws: Workspace, task: str) -> None:
     hold(ws, path, task)
     craft.think(1.0)
     craft.write(path)
-    checked = craft.python("-m", "unittest", path) if path.startswith("tests/") else craft.python("-c", "import till")
-    if checked.returncode != 0:
-        raise RuntimeError(checked.stderr)
+    if errors := craft.python("-m", "unittest", path):
+        raise RuntimeError(errors)
     craft.commit(task, path)
     ws.task_submit(task)
     ws.release(path)

@@ -95,7 +95,7 @@ PARAMS = (
     Param("data", ".", type="json"),
     Param("choice", ".", default="a", choices=("a", "b")),
 )
-TRIED = Verb("try", "Try.", lambda session: None, params=PARAMS)
+TRIED = Verb("try", "Try.", len, params=PARAMS)
 
 
 def test_what_is_not_given_has_its_default() -> None:
@@ -178,7 +178,7 @@ def test_a_wrong_argument_is_named_in_the_refusal(name: str, given: Any) -> None
         {"a": object()},
         {"a": float("inf")},
     ],
-    ids=str,
+    ids=lambda given: str(given)[:20],
 )
 def test_what_is_no_json_is_refused_as_that(given: Any) -> None:
     with pytest.raises(Usage) as caught:

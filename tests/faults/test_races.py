@@ -266,3 +266,10 @@ def test_the_first_of_fifty_to_confirm_a_roles_message_takes_it(make_repo: Calla
         assert (refusal.error, refusal.exit) == ("message_taken", 3)
         assert acked.data["who"].partition("#")[0] in refusal.text
     repo.verify()
+
+
+@pytest.mark.promise(6)
+def test_a_join_without_a_name_that_is_repeated_by_its_key_is_the_same_agent(repo: Repo) -> None:
+    first, second = (repo.session().run("join", {"key": "k"}).result for _ in range(2))
+    assert (first.name, first.incarnation) == (second.name, second.incarnation)
+    assert len(repo.events("agent:joined")) == 1

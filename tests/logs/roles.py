@@ -199,6 +199,19 @@ def fork(engine: Engine, children: int) -> None:
     say(codes)
 
 
+def fork_and_stay(engine: Engine) -> None:
+    """Fork inside `exclusive()`; the child leaves the block and lives on, the parent stays inside."""
+    log = engine.open()
+    come, gone = os.pipe()
+    with log.exclusive():
+        if os.fork():
+            os.read(come, 1)
+            say(os.getpid())
+            signal.pause()
+    os.write(gone, b"!")
+    wait_for_word()
+
+
 def _holds_real_locks(directory: str) -> bool:
     """Whether the system knows of a lock of this process on the file, where it tells."""
     if not os.path.exists("/proc/locks"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import socket
 import subprocess
@@ -146,6 +147,24 @@ def test_an_append_wakes_a_follower_and_the_bell_is_left_clean(tmp_path, place):
         following = reader.follow(2, timeout=0.01)
         assert list(following) == []
     assert not os.path.exists(place)
+
+
+def test_it_is_rung_when_the_next_writer_may_come_in(tmp_path, monkeypatch):
+    SqliteLog.create(str(tmp_path))
+    free = []
+
+    def look(directory: str) -> None:
+        with open(tmp_path / "lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            free.append(directory)
+
+    monkeypatch.setattr(bell, "ring", look)
+    with closing(SqliteLog(str(tmp_path))) as log:
+        log.append(commit("one"), {}, [draft("a")])
+        with log.exclusive():
+            log.append(commit("two"), {}, [draft("a")])
+            log.append(commit("three"), {}, [draft("a")])
+    assert free == [bell.directory_for(str(tmp_path))] * 2
 
 
 def test_without_a_bell_a_follower_still_gets_everything(tmp_path):

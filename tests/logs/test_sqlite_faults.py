@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import random
 import shutil
@@ -147,8 +148,23 @@ def test_a_stopped_holder_keeps_others_waiting_no_longer_than_they_want(engine):
             assert patient.append(commit("mine"), {}, [draft("a")]) == Appended(2, 2)
 
 
+def test_the_lock_of_a_forked_process_stays_with_the_parent_and_dies_with_it(engine):
+    impatient = SqliteEngine(engine.directory, lock_timeout=0.2)
+    with Worker(engine, "fork_and_stay") as worker, closing(impatient.open()) as log:
+        parent = worker.hear()
+        with pytest.raises(Unavailable) as refusal:
+            log.append(commit("mine"), {}, [draft("a")])
+        assert (refusal.value.code, refusal.value.details["pid"]) == ("locked", parent)
+        os.kill(parent, signal.SIGKILL)
+        worker.process.wait(PATIENCE)
+        with closing(engine.open()) as patient:
+            assert patient.append(commit("mine"), {}, [draft("a")]) == Appended(1, 1)
+        worker.tell()  # the child
+
+
 def test_whoever_left_the_queue_does_not_block_it(engine):
     """Those who gave up are still in the kernel's queue, and let go when their turn comes."""
+    threads = _thread._count()
     impatient = SqliteEngine(engine.directory, lock_timeout=0.05)
     with Worker(engine, "hold") as holder, closing(impatient.open()) as log, closing(engine.open()) as patient:
         holder.hear()
@@ -157,6 +173,7 @@ def test_whoever_left_the_queue_does_not_block_it(engine):
                 log.append(commit("mine"), {}, [draft("a")])
         holder.tell()
         assert holder.hear() == "out"
+        _wait_until(lambda: _thread._count() <= threads + 1)  # the one that reads what the holder says
         assert patient.append(commit("one"), {}, [draft("a")]) == Appended(2, 2)
 
 
@@ -298,24 +315,31 @@ def test_a_full_disk_takes_nothing_that_was_acknowledged(engine):
         assert log.append(commit("after"), {}, [draft("a")]) == Appended(head + 1, head + 1)
 
 
-@pytest.mark.parametrize("before", ["fresh", "used", "open elsewhere"])
+@pytest.mark.parametrize("before", ["fresh", "used", "open elsewhere", "copied"])
 def test_who_may_not_write_can_still_read(before):
-    """Not in `tmp_path`, which other users cannot enter."""
+    """Not in `tmp_path`, which other users cannot enter.
+
+    Only a copy of the file alone cannot be read: SQLite needs the two files beside it, and may not make them.
+    """
     with tempfile.TemporaryDirectory() as place, ExitStack() as stack:
         engine = SqliteEngine(os.path.join(place, "log"))
         engine.create()
         if before != "fresh":
             log = stack.enter_context(closing(engine.open()))
             log.append(commit("one"), {}, [draft("a")])
-            if before == "used":
+            if before != "open elsewhere":
                 log.close()
+        if before == "copied":
+            os.unlink(os.path.join(engine.directory, "log.db-wal"))
+            os.unlink(os.path.join(engine.directory, "log.db-shm"))
         os.chmod(place, 0o755)
         for name in os.listdir(engine.directory):
             os.chmod(os.path.join(engine.directory, name), 0o444)
         os.chmod(engine.directory, 0o555)
         stack.callback(os.chmod, engine.directory, 0o755)
         with Worker(engine, "read_as_nobody") as worker:
-            assert worker.hear() == [0 if before == "fresh" else 1, {"first": 0, "last": 0}, "read_only"]
+            readable = [0 if before == "fresh" else 1, {"first": 0, "last": 0}, "read_only"]
+            assert worker.hear() == (readable if before != "copied" else ["read_only"] * 3)
 
 
 def test_a_place_that_cannot_be_written_is_no_place_for_a_log(tmp_path):

@@ -239,8 +239,9 @@ def one_case(exists: bool, action: str, at: int, dies: int | None, dies_too: int
 
 
 def freshly_rendered(path: str) -> bool:
-    with open(path, "rb") as file:
+    with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
         return file.read() == RENDER and abs(os.fstat(file.fileno()).st_mtime - time.time()) < 3600
+    return False
 
 
 def aftermath(world: World, agent: Agent) -> list[str]:

@@ -10,14 +10,13 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from moot.core.errors import Unavailable, Usage
-from moot.mirrors import exchange, files
+from moot.mirrors import exchange, files, lock
 from moot.mirrors.exchange import Kept
 from moot.mirrors.files import (
     Changed,
@@ -584,24 +583,17 @@ def test_a_lock_that_cannot_be_made_is_unavailable(tmp_path):
     assert error.value.code == "mirror_lock_unusable"
 
 
-def test_somebody_who_takes_turn_after_turn_leaves_the_others_theirs(tmp_path):
-    path, stop, turns = str(tmp_path / "lock"), threading.Event(), []
-
-    def greedy():
-        while not stop.is_set():
-            with turn(path, 10, never) as got:
-                turns.append(got)
-
-    thread = threading.Thread(target=greedy)
-    thread.start()
-    try:
-        for _ in range(20):
-            with turn(path, 10, never) as got:
-                assert got == "ours"
-    finally:
-        stop.set()
-        thread.join(20)
-    assert set(turns) == {"ours"}
+def test_who_comes_later_stands_behind_who_waits_at_the_gate_even_if_the_turn_is_free(tmp_path):
+    path = str(tmp_path / "lock")
+    waiter = lock._Flock(path + ".gate")
+    assert waiter.take()
+    with turn(path, 0.01, never) as got:
+        assert got == "timeout"
+    waiter.leave()
+    with turn(path, 0, never) as got:
+        assert got == "ours"
+        assert waiter.take()  # whoever has the turn has left the gate to the next
+        waiter.leave()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="leases are Linux'")

@@ -9,6 +9,8 @@ import re
 import select
 import shlex
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,8 +20,9 @@ import pytest
 from moot import Workspace
 from moot.api import catalogue
 from moot.surfaces.cli import parse
-from tests.surfaces.command import PATIENCE, SOURCES, Command, Ran, new_command
-from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, enliven, orchestrate
+from moot.surfaces.cli.main import main
+from tests.surfaces.command import PATIENCE, Command, Ran, new_command
+from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, enliven, inhabit, orchestrate
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # the only kind that a drawn table may use
 
@@ -55,8 +58,8 @@ CASES = {
     "mailbox clear": Case(
         "Ada",
         "mailbox clear @developer --force",
-        "@developer: 1 messages cleared.",
-        lambda r: len(r["cleared"]) == 1,
+        "messages cleared.",
+        lambda r: len(r["cleared"]) > 0,
         world=orchestrate,
     ),
     "mailbox restore": Case(
@@ -69,7 +72,9 @@ CASES = {
     "instructions": Case(
         "Bob", "instructions task-001", "task-001 in_progress", lambda r: r["attempt"] == 1, world=orchestrate
     ),
-    "task add": Case("Ada", "task add New --needs task-001", "task-008 added: New", lambda r: r["waits"] == ["task-001"]),
+    "task add": Case(
+        "Ada", "task add New --needs task-001", "task-008 added: New", lambda r: r["waits"] == ["task-001"]
+    ),
     "task link": Case(
         "Ada", "task link task-001 --needs task-003", "task-001 needs task-003", lambda r: r["waits"] == ["task-003"]
     ),
@@ -87,7 +92,9 @@ CASES = {
     "task move": Case("Bob", "task move task-003 review", "task-003 is review", moves("task-003", "review")),
     "task show": Case(None, "task show task-003", "held by: Bob#1", lambda r: r["task"]["holder"] == "Bob#1"),
     "board": Case(None, "board", "task-002 waits", lambda r: r["counts"]["done"] == 1, drawn="Board"),
-    "ready": Case(None, "ready", "task-001 high Write it", lambda r: [t["id"] for t in r] == ["task-001"], drawn="Ready"),
+    "ready": Case(
+        None, "ready", "task-001 high Write it", lambda r: [t["id"] for t in r] == ["task-001"], drawn="Ready"
+    ),
     "claim": Case("Ada", "claim src/a.py 'docs/**'", "exclusive: src/a.py, docs/**", lambda r: len(r["paths"]) == 2),
     "release": Case("Bob", "release src/b.py", "released src/b.py", lambda r: r["released"] == ["src/b.py"]),
     "claims": Case(
@@ -111,7 +118,7 @@ CASES = {
     "explain": Case(None, "explain task-007", "Impossible.", lambda r: r[-1]["type"] == "task:failed"),
     "init": Case(None, "init", "Found the workspace", lambda r: r["new"] is False),
     "verify": Case(None, "verify", "sound:", lambda r: r["problems"] == []),
-    "doctor": Case(None, "doctor", "ok workspace", lambda r: all(f["good"] for f in r), drawn="Doctor"),
+    "doctor": Case(None, "doctor", "ok workspace", lambda r: all(f["good"] for f in r), drawn="Doctor", world=inhabit),
     "mirror": Case(None, "mirror", "in step", lambda r: TO_DEVELOPER in r["files"], world=orchestrate),
 }
 
@@ -148,26 +155,24 @@ class TestEveryVerb:
         else:
             assert case.says in plain
 
-    def test_teaches_itself_with_an_example(self, bare: Command, name: str) -> None:
+    def test_teaches_itself_with_an_example(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
         verb = catalogue.find(name)
-        ran = bare(*name.split(), "--help")
-        assert ran.code == 0
-        assert ran.out.startswith(f"moot {name}")
-        assert "Example" in ran.out
-        assert all(example in ran.out for example in verb.examples)
+        assert main([*name.split(), "--help"]) == 0
+        said = capsys.readouterr().out
+        assert said.startswith(f"moot {name}")
+        assert "Example" in said
+        assert all(example in said for example in verb.examples)
         for param in verb.params:
             shown = param.name.upper() if param.positional else f"--{param.name.replace('_', '-')}"
-            assert shown in ran.out
-        assert all(len(line) <= 100 for line in ran.out.splitlines())
+            assert shown in said
+        assert all(len(line) <= 100 for line in said.splitlines())
 
 
 EXAMPLES = [(name, example) for name in catalogue.names() for example in catalogue.find(name).examples]
 
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[example for _, example in EXAMPLES])
-def test_an_example_is_understood(
-    name: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_example_is_understood(name: str, example: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for file in ("fixed.json", "message.json"):
         (tmp_path / file).write_text("{}")
@@ -179,8 +184,16 @@ def test_an_example_is_understood(
 
 @pytest.fixture(scope="module")
 def village(tmp_path_factory: pytest.TempPathFactory) -> Command:
-    """One lively workspace for tests that bear each other's traces."""
+    """One lively workspace for tests that write nothing."""
     command = new_command(tmp_path_factory.mktemp("village"))
+    enliven(command)
+    return command
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    """One lively workspace for tests that bear each other's traces."""
+    command = new_command(tmp_path_factory.mktemp("stage"))
     enliven(command)
     with Workspace(command.repo) as ws:
         ws.join("Yeats", role=["reviewer", "developer"])
@@ -192,12 +205,12 @@ ENDLESS = ("--follow", "--watch", "wait --task")
 
 
 @pytest.mark.parametrize("example", [e for _, e in EXAMPLES if not any(word in e for word in ENDLESS)])
-def test_an_example_can_be_run(village: Command, example: str) -> None:
+def test_an_example_can_be_run(stage: Command, example: str) -> None:
     """It is done, or refused for a reason of this workspace; it is never malformed, and nothing breaks."""
     words = shlex.split(example)[1:]
     if "--timeout" in words:
         words[words.index("--timeout") + 1] = "1s"
-    assert village(*words, agent="Ada").code in {0, 1, 3, 4, 5}
+    assert stage(*words, agent="Ada").code in {0, 1, 3, 4, 5}
 
 
 # Help
@@ -351,7 +364,6 @@ REPEATED = {
     "reply": ["reply", "{request}", "Looked."],
     "task submit": ["task", "submit", "task-001"],
     "release": ["release", "old.py"],
-    "join": ["join", "Cleo"],
 }
 OTHER = {
     "send": ["send", "Bob", "Goodbye."],
@@ -362,7 +374,6 @@ OTHER = {
     "reply": ["reply", "{request}", "Not yet."],
     "task submit": ["task", "submit", "task-002"],
     "release": ["release", "other.py"],
-    "join": ["join", "Cleo", "--role", "poet"],
 }
 PASSING = {"repeated", "silent_for"}  # what may differ: that it is the second time, and how time went by
 
@@ -405,8 +416,6 @@ def test_the_same_key_gives_the_same_result_whatever_happened_since(
             if task.state == "review":
                 person.task_reject(task.id, reason="No.")
             bob.task_claim(task.id)
-        if name == "join":
-            person.leave("Cleo")
     head = run.head()
     assert lasting(run(*words, "--key", "k", "--json", agent="Ada")) == lasting(first)
     assert run.head() == head
@@ -449,7 +458,7 @@ def test_mail_is_not_shown_when_the_reader_of_the_output_is_gone(run: Command) -
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
 def test_mail_is_not_shown_when_the_output_cannot_be_written(run: Command) -> None:
     sent = run("send", "Bob", "Hello.", "--json", agent="Ada").result["id"]
-    words = f"{shlex.quote(os.sys.executable)} -m moot inbox > /dev/full"
+    words = f"{shlex.quote(sys.executable)} -m moot inbox > /dev/full"
     code = run_in_shell(run, words, "Bob")
     assert code == 7
     assert run("thread", sent, "--json").result[0]["stages"][0][1] == "stored"
@@ -458,13 +467,11 @@ def test_mail_is_not_shown_when_the_output_cannot_be_written(run: Command) -> No
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", ">&- 2>&-"])
 @pytest.mark.parametrize("words", ["inbox", "inbox --json", "nonsense", "send Ada -"])
 def test_a_closed_stream_is_no_reason_to_break(village: Command, closed: str, words: str) -> None:
-    call = f"{shlex.quote(os.sys.executable)} -m moot {words} </dev/null {closed}"
+    call = f"{shlex.quote(sys.executable)} -m moot {words} </dev/null {closed}"
     assert run_in_shell(village, call, "Bob") in range(8)
 
 
 def run_in_shell(command: Command, line: str, agent: str) -> int:
-    import subprocess
-
     env = {**command.environment, "MOOT_AGENT": agent}
     done = subprocess.run(
         ["sh", "-c", line], cwd=command.repo, env=env, capture_output=True, text=True, timeout=PATIENCE, check=False
@@ -511,8 +518,10 @@ def test_a_waiter_is_woken_by_mail(run: Command) -> None:
 
 
 def test_as_joins_runs_the_command_and_leaves(run: Command) -> None:
-    script = "moot() { %s -m moot \"$@\"; }; moot task add New; moot claim a.py; echo $MOOT_AGENT $MOOT_INCARNATION; exit 9"
-    ran = run("as", "Cleo", "--role", "poet", "--", "sh", "-c", script % shlex.quote(os.sys.executable))
+    script = (
+        'moot() { %s -m moot "$@"; }; moot task add New; moot claim a.py; echo $MOOT_AGENT $MOOT_INCARNATION; exit 9'
+    )
+    ran = run("as", "Cleo", "--role", "poet", "--", "sh", "-c", script % shlex.quote(sys.executable))
     assert ran.code == 9
     assert ran.out.splitlines()[-1] == "Cleo 1"
     assert run("claims", "--json").result == []
@@ -548,7 +557,3 @@ def test_as_refuses_what_it_cannot_do(run: Command, words: list[str], code: int)
 
 def test_as_teaches_itself_too(bare: Command) -> None:
     assert "moot as Yeats --role reviewer -- " in bare("as", "--help").out
-
-
-def test_the_sources_under_test_are_the_ones_in_this_tree(bare: Command) -> None:
-    assert (SOURCES / "moot" / "surfaces" / "cli" / "main.py").exists()

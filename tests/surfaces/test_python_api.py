@@ -8,17 +8,19 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import moot
 from moot import MootError, Workspace
 from moot.api import catalogue
-from moot.api.catalogue import Param, Verb
 from moot.core.errors import AwaitedFailed, Held, Refused, TimedOut, Unknown, Usage
 from moot.surfaces.python.verbs import Board, Mail, Verbs
-from tests.surfaces.command import Command
+
+if TYPE_CHECKING:
+    from moot.api.catalogue import Param, Verb
+    from tests.surfaces.command import Command
 
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
 APART = {"init", "doctor"}
@@ -209,7 +211,7 @@ def test_a_message_is_sent_shown_and_answered(ada: Workspace, bob: Workspace) ->
     )
     answer = bob.reply(receipt.id, "Looked.")
     assert answer.to == ("Ada",)
-    assert [(l.text, dict(l.stages)) for l in ada.thread(receipt.id)] == [
+    assert [(letter.text, dict(letter.stages)) for letter in ada.thread(receipt.id)] == [
         ("Please look.", {"bob": "answered"}),
         ("Looked.", {"ada": "stored"}),
     ]
@@ -219,9 +221,9 @@ def test_a_message_is_sent_shown_and_answered(ada: Workspace, bob: Workspace) ->
 @pytest.mark.promise(5)
 def test_what_inbox_returns_counts_as_shown_unless_one_peeks(ada: Workspace, bob: Workspace) -> None:
     sent = ada.send("Bob", "hello")
-    assert [l.id for l in bob.inbox(peek=True).new] == [sent.id]
+    assert [letter.id for letter in bob.inbox(peek=True).new] == [sent.id]
     assert ada.thread(sent.id)[0].stages[0][1] == "stored"
-    assert [l.id for l in bob.inbox().new] == [sent.id]
+    assert [letter.id for letter in bob.inbox().new] == [sent.id]
     assert ada.thread(sent.id)[0].stages[0][1] == "offered"
     assert bob.inbox().new == ()
 
@@ -277,7 +279,7 @@ def test_a_task_goes_its_way_in_typed_steps(ada: Workspace, bob: Workspace) -> N
     board = bob.board(all=True)
     assert isinstance(board, Board)
     assert board.counts == {"done": 1, "open": 1}
-    assert [event.type for event in bob.explain(first.id)][0] == "task:added"
+    assert bob.explain(first.id)[0].type == "task:added"
 
 
 def test_tasks_are_failed_cancelled_released_reopened_moved_and_linked(ada: Workspace, bob: Workspace) -> None:
@@ -346,7 +348,7 @@ def test_a_packs_message_finds_its_mailbox_and_is_read_there(lead: Workspace, de
     receipt = lead.send(type="task_assignment", data={"taskId": "task-001", **ASSIGNMENT})
     assert receipt.to == ("@developer",)
     box = developer.mailbox()
-    assert (box.name, [l.id for l in box.messages]) == ("@developer", [receipt.id])
+    assert (box.name, [letter.id for letter in box.messages]) == ("@developer", [receipt.id])
     developer.ack(receipt.id)
     told = developer.instructions("task-001")
     assert (told.in_force, told.attempt) == (receipt.id, 1)
@@ -427,7 +429,10 @@ def test_a_follower_chooses_types_streams_and_the_start(ada: Workspace) -> None:
     ada.send("Bob", "hello")
     ada.task_add("two")
     assert [e.type for e in ada.follow(types="message:*", after=start, timeout=0)] == ["message:sent"]
-    assert [e.stream for e in ada.follow(streams="task/*", after=start, timeout=0)] == ["task/task-001", "task/task-002"]
+    assert [e.stream for e in ada.follow(streams="task/*", after=start, timeout=0)] == [
+        "task/task-001",
+        "task/task-002",
+    ]
     both = ada.follow(types=["task:added", "message:sent"], after=start, timeout=0)
     assert [e.position for e in both] == [start + 1, start + 2, start + 3]
     assert [e.type for e in ada.log(after=start, type="task:*", limit=1)] == ["task:added"]
@@ -512,7 +517,9 @@ def nested(levels: int) -> dict[str, Any]:
         (lambda ws: ws.explain("nothing"), "unknown_thing"),
     ],
 )
-def test_a_refusal_has_a_code_and_a_remedy_and_writes_nothing(ada: Workspace, run: Command, call: Any, code: str) -> None:
+def test_a_refusal_has_a_code_and_a_remedy_and_writes_nothing(
+    ada: Workspace, run: Command, call: Any, code: str
+) -> None:
     before = run.head()
     with pytest.raises(MootError) as caught:
         call(ada)
@@ -524,7 +531,7 @@ def test_a_refusal_has_a_code_and_a_remedy_and_writes_nothing(ada: Workspace, ru
 
 def test_an_unknown_argument_is_a_type_error_as_everywhere_in_python(ada: Workspace) -> None:
     with pytest.raises(TypeError):
-        ada.send("Bob", "hello", colour="red")
+        ada.send("Bob", "hello", colour="red")  # type: ignore[call-overload]
 
 
 def test_doctor_and_verify_say_what_they_found(run: Command) -> None:

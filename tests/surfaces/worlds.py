@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from moot import Workspace
-from tests.surfaces.command import Command
+
+if TYPE_CHECKING:
+    from tests.surfaces.command import Command
 
 ASSIGNMENT = {
     "type": "task_assignment",
@@ -21,12 +24,13 @@ ASSIGNMENT = {
 TO_DEVELOPER = ".claude-orchestrator/tasks/messages/to-developer.json"
 
 
-def inhabit(command: Command) -> None:
+def inhabit(command: Command) -> dict[str, str]:
     """Two agents: Ada, who reviews, and Bob."""
     Workspace.init(command.repo).close()
     for name, role in (("Ada", ("reviewer",)), ("Bob", ())):
         with Workspace(command.repo) as ws:
             ws.join(name, role=role)
+    return {}
 
 
 def enliven(command: Command) -> dict[str, str]:

@@ -111,15 +111,29 @@ class Session:
         kinds = [draft.type for draft in work.drafts]
         return Answer(result={"would": kinds}, say=(f"would be accepted: {', '.join(kinds)}",))
 
-    def join(self, act: Callable[[Work], None]) -> Outcome:
-        """Commit before the caller is an agent: it acts under the name that it is about to have."""
+    def join(self, name: str | None, free: Callable[[Work], str], act: Callable[[Work, str], None]) -> Outcome:
+        """Commit before the caller is an agent: it acts under the name that it is about to have.
+
+        Without a name it gets a `free` one, found inside the commit. Who is refused a name stays who it was.
+        """
+        before, wanted = self.caller, ""
 
         def principal(work: Work) -> str:
-            state = work.agent(str(self.caller.agent))
+            nonlocal wanted
+            wanted = name or free(work)
+            if (before.agent or "").lower() != wanted.lower():  # the incarnation is the one of the name before
+                self.caller = before.replace(agent=wanted, incarnation=None)
+            state = work.agent(wanted)
             same = state.here and state.incarnation == self.caller.incarnation
             return principals.agent(state.name, state.incarnation if same else state.incarnation + 1)
 
-        return self.engine.commit(principal, act, self._key())
+        try:
+            # A key cannot be scoped by a name that is another one each time.
+            key = self._key(None if name else principals.person(before.login))
+            return self.engine.commit(principal, lambda work: act(work, wanted), key)
+        except BaseException:
+            self.caller = before
+            raise
 
     def sync(self) -> None:
         if self.mirrors is not None:
@@ -176,7 +190,7 @@ class Session:
         if me is not None and me.here:
             self.presence.stamp(me.name, me.incarnation)
 
-    def _key(self) -> Callable[[str], Key] | None:
+    def _key(self, scope: str | None = None) -> Callable[[str], Key] | None:
         verb, name, arguments = self._request
         if name is None:
             return None
@@ -187,6 +201,6 @@ class Session:
 
             request = json.dumps([verb, arguments], sort_keys=True, default=str)
             digest = hashlib.sha256(request.encode()).hexdigest()
-            return Key(scope=principals.name_of(principal), name=name, digest=digest)
+            return Key(scope=scope or principals.name_of(principal), name=name, digest=digest)
 
         return key

@@ -37,22 +37,17 @@ class Report(Record):
 
 def verify(engine: Engine, directory: str) -> Report:
     """Compare what is with what the log says. Other writers wait while the rows are compared, not before."""
-    engine.read()
     scratch = os.path.join(directory, f"verify-{os.getpid()}")
     os.makedirs(scratch, exist_ok=True)
     fresh = Store(scratch)
     chain = _Chain()
     try:
+        fresh.renew()  # whatever a verification that was killed has left there
         fresh.begin()
-        _fold(engine, fresh, chain)
+        _fold(engine, fresh, chain, engine.log.head())
         with engine.log.exclusive():
-            _fold(engine, fresh, chain)  # what came in the meantime
-            fresh.commit()
-            engine.store.begin()
-            try:
-                problems = [*chain.problems, *_differences(engine.store, fresh)]
-            finally:
-                engine.store.rollback()
+            # A log with a hole cannot be folded into anything worth comparing.
+            problems = chain.problems or _compared(engine, fresh, chain)
     finally:
         fresh.close()
         for item in os.scandir(scratch):
@@ -63,10 +58,28 @@ def verify(engine: Engine, directory: str) -> Report:
     )
 
 
-def _fold(engine: Engine, fresh: Store, chain: _Chain) -> None:
-    while events := engine.log.read(chain.position, _PAGE):
+def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
+    """Bring both to the same position, then look. On a shared log others may go on appending."""
+    live = engine.store
+    live.begin()
+    try:
+        while events := engine.log.read(live.cursor(), _PAGE):
+            project(live, events)
+        _fold(engine, fresh, chain, live.cursor())
+        fresh.commit()
+        problems = [*chain.problems, *_differences(live, fresh)]
+    except BaseException:
+        live.rollback()
+        raise
+    live.commit()
+    return problems
+
+
+def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
+    while chain.position < upto and (events := engine.log.read(chain.position, min(_PAGE, upto - chain.position))):
         chain.follow(events)
-        project(fresh, events)
+        if not chain.problems:
+            project(fresh, events)
 
 
 class _Chain:

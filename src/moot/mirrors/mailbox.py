@@ -15,8 +15,10 @@ from moot.core.deciders.entry import HoldEntry
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import MootError, Refused
+from moot.core.phrases import NOTHING, shown
 from moot.core.principal import Actor, role
 from moot.core.record import Record
+from moot.core.schema import Defect
 from moot.engine.clock import iso
 from moot.mirrors import strict_json
 from moot.views import load, look
@@ -48,8 +50,8 @@ def rendered(session: Session, spec: MirrorSpec) -> tuple[bytes, int]:
     store = session.engine.read()
     protocol = session.packs.protocol(spec.pack)
     types = {kind: session.packs.find(kind) for kind in spec.types}
-    shown = look.shown_in_file(store, spec.mailbox, spec.types)
-    messages = [protocol.render(types[d.message.kind], d.message.data or {}) for d in shown]  # type: ignore[arg-type]
+    visible = look.shown_in_file(store, spec.mailbox, spec.types)
+    messages = [protocol.render(types[d.message.kind], d.message.data or {}) for d in visible]  # type: ignore[arg-type]
     return strict_json.dump({"messages": messages, "lastRead": look.last_read(store, spec.mailbox)}), len(messages)
 
 
@@ -61,14 +63,14 @@ def absorb(session: Session, spec: MirrorSpec, path: str, data: bytes, roots: tu
     content = strict_json.load(data)
     if not isinstance(content, dict) or not isinstance(content.get("messages"), list):
         raise Malformed('a mailbox is an object with the array "messages" and "lastRead"')
-    return _Taking(session, spec, path, roots).take(content["messages"], content.get("lastRead"), had)
+    return _Taking(session, spec, path, roots, data).take(content["messages"], content.get("lastRead"), had)
 
 
 class _Taking:
     """One file's content on its way into the log."""
 
-    def __init__(self, session: Session, spec: MirrorSpec, path: str, roots: tuple[str, ...]) -> None:
-        self._session, self._spec, self._path, self._roots = session, spec, path, roots
+    def __init__(self, session: Session, spec: MirrorSpec, path: str, roots: tuple[str, ...], data: bytes) -> None:
+        self._session, self._spec, self._path, self._roots, self._data = session, spec, path, roots, data
         self._protocol = session.packs.protocol(spec.pack)
         sender = next(t.sender for kind in spec.types if (t := session.packs.find(kind)))
         self._writer = Actor(principal=role(sender), roles=(sender,))
@@ -76,19 +78,19 @@ class _Taking:
 
     def take(self, entries: list[Any], last_read: object, had: int) -> Absorbed:
         in_hand: list[str] = []
-        for entry, count in _counted(entries):
-            in_hand += self._entry(entry, count)
+        for place, count in _counted(entries):
+            in_hand += self._entry(entries[place], count, place)
         if not entries and had:
             self._emptied(last_read)
         elif last_read is not None:
             self._read(in_hand, last_read)
         return Absorbed(warnings=tuple(self._warnings))
 
-    def _entry(self, entry: Any, count: int) -> list[str]:
+    def _entry(self, entry: Any, count: int, place: int) -> list[str]:
         """The ids of the messages that these equal entries are, after taking in what is new."""
         spec = self._type(entry)
         if isinstance(spec, MootError):
-            self._hold(entry, spec)
+            self._hold(entry, place, spec)
             return []
         known = self._known(spec, entry)
         current = [d for d in known if d.message.attempt == self._attempt(entry)]
@@ -97,7 +99,7 @@ class _Taking:
         self._put_back(current, count)
         ids = [d.entry.id for d in current][:count]
         for _ in range(count - len(current)):
-            taken = self._accept(spec, entry)
+            taken = self._accept(spec, entry, place)
             ids += [taken] if taken else []
         return ids
 
@@ -106,11 +108,14 @@ class _Taking:
         spec = self._session.packs.find(kind) if isinstance(kind, str) else None
         if spec is None or spec.pack != self._spec.pack:
             types = [t.name for p in self._session.packs.packs if p.name == self._spec.pack for t in p.messages]
+            found = (shown(entry["type"]) if "type" in entry else NOTHING) if isinstance(entry, dict) else shown(entry)
+            wrong = Defect("type", " or ".join(types), found)
             return Refused(
                 "unknown_type",
-                f"{kind!r} is no message type of this protocol.",
+                f"An entry is no message of this protocol: {wrong.sentence}.",
                 f"The types are {' and '.join(types)}.",
                 known=types,
+                defects=[wrong.full()],
             )
         if spec.name not in self._spec.types:
             home = next((m.path for m in self._session.packs.mirrors if spec.name in m.types), spec.mailbox)
@@ -143,7 +148,7 @@ class _Taking:
         if hidden:
             self._commit(lambda work: work.do_mailbox(self._spec.mailbox, Restore(ids=tuple(hidden))))
 
-    def _accept(self, spec: MessageType, entry: dict[str, Any]) -> str | None:
+    def _accept(self, spec: MessageType, entry: dict[str, Any], place: int) -> str | None:
         session = self._session
         submission = Submission(
             spec=spec,
@@ -160,16 +165,16 @@ class _Taking:
         except MootError as error:
             if error.kind == "unavailable":
                 raise
-            self._hold(entry, error)
+            self._hold(entry, place, error)
             return None
         return submission.id
 
-    def _hold(self, entry: Any, error: MootError) -> None:
+    def _hold(self, entry: Any, place: int, error: MootError) -> None:
         """Keep what could not be taken, tell its recipient, and take it out of the file."""
-        raw = json.dumps(entry, ensure_ascii=False, indent=2)
         held = look.held_entries(self._session.engine.read())
-        if any(item.raw == raw and item.mirror == self._spec.name for item in held):
+        if any(item.raw and item.mirror == self._spec.name and _same(json.loads(item.raw), entry) for item in held):
             return  # the same entry again, out of a copy from before it was taken out
+        raw = _as_written(self._data)[place]
         identity = f"h-{self._session.clock.token(7)}"
         task = entry.get("taskId") if isinstance(entry, dict) else None
         said = f"{error.message} {error.remedy}"
@@ -204,13 +209,17 @@ class _Taking:
     def _emptied(self, last_read: object) -> None:
         """An emptied array is a clear. It may be an accident, so what is unread stays unread, and is named."""
         store = self._session.engine.read()
-        shown = look.shown_in_file(store, self._spec.mailbox, self._spec.types)
-        if not shown:
+        there = look.shown_in_file(store, self._spec.mailbox, self._spec.types)
+        if not there:
             return
-        ids = tuple(d.entry.id for d in shown)
-        at = self._time_of(last_read)
-        self._commit(lambda work: work.do_mailbox(self._spec.mailbox, Clear(ids=ids, reason="emptied", at=at)))
-        unread = [d for d in shown if not d.entry.settled]
+        ids = tuple(d.entry.id for d in there)
+
+        def act(work: Work) -> None:
+            at = _time(last_read, work.mailbox(self._spec.mailbox, ids).last_read, work.at)
+            work.do_mailbox(self._spec.mailbox, Clear(ids=ids, reason="emptied", at=at))
+
+        self._commit(act)
+        unread = [d for d in there if not d.entry.settled]
         if unread:
             listed = ", ".join(f"{d.entry.id} ({d.message.task})" for d in unread)
             said = f"{self._path} was emptied. Unread and hidden now: {listed}."
@@ -222,8 +231,7 @@ class _Taking:
         store = self._session.engine.read()
         if isinstance(last_read, str) and look.was_last_read(store, self._spec.mailbox, last_read):
             return  # it stood there before
-        at = self._time_of(last_read)
-        if at is None:
+        if _seconds(last_read) is None:
             self._warnings.append(
                 Notice("bad_last_read", f"{self._path}: lastRead is no date and time; left as it was.")
             )
@@ -234,28 +242,60 @@ class _Taking:
             box = work.mailbox(self._spec.mailbox, ids)
             unread = tuple(i for i in dict.fromkeys(ids) if i in box.entries and not box.entries[i].settled)
             if unread:
+                at = _time(last_read, box.last_read, work.at) or work.at
                 work.do_mailbox(self._spec.mailbox, Ack(ids=unread, who=role(readers), at=at))
 
         self._session.engine.commit(role(readers), act)
-
-    def _time_of(self, last_read: object) -> str | None:
-        """The time that was written; the present one if it lies in the future or before the last read."""
-        seconds = timestamps.parse(last_read) if isinstance(last_read, str) else None
-        if seconds is None:
-            return None
-        now = self._session.clock.wall()
-        given = iso(seconds)
-        before = look.last_read(self._session.engine.store, self._spec.mailbox) or ""
-        return given if before <= given <= now else now
 
     def _commit(self, act: Any) -> None:
         self._session.engine.commit(self._writer.principal, act)
 
 
-def _counted(entries: list[Any]) -> list[tuple[Any, int]]:
-    """Equal entries together, in the order of their first appearance."""
-    found: dict[str, tuple[Any, int]] = {}
-    for entry in entries:
-        text = json.dumps(entry, sort_keys=True)
-        found[text] = (entry, found[text][1] + 1 if text in found else 1)
+def _seconds(last_read: object) -> float | None:
+    return timestamps.parse(last_read) if isinstance(last_read, str) else None
+
+
+def _time(last_read: object, before: str | None, now: str) -> str | None:
+    """The time that was written; the present one if it lies in the future or before the last read."""
+    seconds = _seconds(last_read)
+    if seconds is None:
+        return None
+    given = iso(seconds)
+    return given if (before or "") <= given <= now else now
+
+
+def _canonical(entry: Any) -> str:
+    return json.dumps(entry, sort_keys=True)
+
+
+def _same(one: Any, other: Any) -> bool:
+    return _canonical(one) == _canonical(other)
+
+
+def _counted(entries: list[Any]) -> list[tuple[int, int]]:
+    """Where each entry stands first, and how often an equal one is there."""
+    found: dict[str, tuple[int, int]] = {}
+    for place, entry in enumerate(entries):
+        first, count = found.get(_canonical(entry), (place, 0))
+        found[_canonical(entry)] = (first, count + 1)
     return list(found.values())
+
+
+def _as_written(data: bytes) -> list[str]:
+    """The entries of a mailbox, known to be valid, as their writer put them."""
+    text, value = data.decode("utf-8-sig"), json.JSONDecoder().raw_decode
+
+    def past(at: int) -> int:
+        while text[at] in " \t\r\n,:":
+            at += 1
+        return at
+
+    key, at = value(text, past(text.index("{") + 1))
+    while key != "messages":
+        key, at = value(text, past(value(text, past(at))[1]))
+    at, found = past(past(at) + 1), []
+    while text[at] != "]":
+        end = value(text, at)[1]
+        found.append(text[at:end])
+        at = past(end)
+    return found

@@ -53,7 +53,9 @@ def waiting(store: Store) -> list[Delivery]:
 
 def mailbox(store: Store, name: str, task: str | None = None, limit: int = 1000) -> list[Delivery]:
     """What was ever put into a mailbox, oldest first, cleared or not."""
-    return _deliveries(store.rows("mailbox_history", name.lower(), task, limit))[::-1]
+    if task is not None:
+        return _deliveries(store.rows("mailbox_of_task", name.lower(), task))
+    return _deliveries(store.rows("mailbox_history", name.lower(), limit))[::-1]
 
 
 def shown_in_file(store: Store, name: str, kinds: Iterable[str]) -> list[Delivery]:

@@ -87,7 +87,8 @@ def _message(store: Store, event: Event, key: str, payload: Payload) -> None:
     said = message.evolve(message.Message(id=key), payload, position=event.position, at=event.at, thread=event.thread)
     row = (event.position, key, said.thread, said.kind, said.sender, said.task, said.attempt, dumps(said.plain()))
     store.run("put_message", *row)
-    store.run_many("put_delivery", [(name.lower(), event.position, key, said.wants) for name in said.to])
+    typed = int(event.pack is not None)
+    store.run_many("put_delivery", [(name.lower(), event.position, key, said.wants, typed) for name in said.to])
 
 
 def _mailbox(store: Store, event: Event, key: str, payload: Payload) -> None:

@@ -47,7 +47,7 @@ SELECT id FROM task WHERE state = ? ORDER BY created
 SELECT id FROM task WHERE holder = ? ORDER BY id
 
 -- name: held_tasks
-SELECT id FROM task WHERE holder IS NOT NULL ORDER BY id
+SELECT id FROM task INDEXED BY task_holder WHERE holder IS NOT NULL ORDER BY id
 
 -- name: graph_version
 SELECT version FROM entity WHERE stream = 'graph'
@@ -56,8 +56,8 @@ SELECT version FROM entity WHERE stream = 'graph'
 INSERT OR IGNORE INTO edge (task, needs) VALUES (?, ?)
 
 -- name: reachable_edges
-WITH RECURSIVE reach (id) AS (SELECT value FROM json_each(?) UNION SELECT e.needs FROM edge e JOIN reach r ON e.task = r.id)
-SELECT e.task, e.needs FROM edge e JOIN reach r ON e.task = r.id
+WITH RECURSIVE reach (id) AS (SELECT value FROM json_each(?) UNION SELECT e.needs FROM reach r CROSS JOIN edge e ON e.task = r.id)
+SELECT e.task, e.needs FROM reach r CROSS JOIN edge e ON e.task = r.id
 
 -- name: dependents
 SELECT task FROM edge WHERE needs = ? ORDER BY task
@@ -75,7 +75,7 @@ SELECT body FROM message WHERE thread = ? ORDER BY position LIMIT ?
 SELECT body FROM message WHERE task = ? AND (?2 IS NULL OR attempt = ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY position
 
 -- name: put_delivery
-INSERT INTO delivery (mailbox, position, message, wants, open) VALUES (?, ?, ?, ?, 1)
+INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?, ?, ?, ?, ?, 1)
 
 -- name: deliveries
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, d.offered_at, d.ended_at
@@ -83,7 +83,7 @@ FROM delivery d WHERE d.message = ? ORDER BY d.mailbox
 
 -- name: entries
 SELECT d.position, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden
-FROM json_each(?2) j JOIN delivery d ON d.message = j.value WHERE d.mailbox = ?1
+FROM json_each(?2) j CROSS JOIN delivery d INDEXED BY delivery_message ON d.message = j.value WHERE d.mailbox = ?1
 
 -- name: put_entry
 UPDATE delivery SET open = ?, seen = ?, taker = ?, reply = ?, ended = ?, hidden = ?,
@@ -91,11 +91,11 @@ UPDATE delivery SET open = ?, seen = ?, taker = ?, reply = ?, ended = ?, hidden 
 
 -- name: open_deliveries
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
-FROM delivery d JOIN message m ON m.position = d.position
+FROM delivery d INDEXED BY delivery_open CROSS JOIN message m ON m.position = d.position
 WHERE d.mailbox = ? AND d.open = 1 ORDER BY d.position LIMIT ?
 
 -- name: count_open
-SELECT count(*) FROM delivery WHERE mailbox = ? AND open = 1
+SELECT count(*) FROM delivery INDEXED BY delivery_open WHERE mailbox = ? AND open = 1
 
 -- name: open_everywhere
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
@@ -103,13 +103,19 @@ FROM delivery d JOIN message m ON m.position = d.position WHERE d.open = 1 AND d
 
 -- name: mailbox_history
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
-FROM delivery d JOIN message m ON m.position = d.position
-WHERE d.mailbox = ?1 AND (?2 IS NULL OR m.task = ?2) ORDER BY d.position DESC LIMIT ?3
+FROM delivery d CROSS JOIN message m ON m.position = d.position
+WHERE d.mailbox = ?1 ORDER BY d.position DESC LIMIT ?2
+
+-- name: mailbox_of_task
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM message m INDEXED BY message_task CROSS JOIN delivery d ON d.mailbox = ?1 AND d.position = m.position
+WHERE m.task = ?2 ORDER BY m.position
 
 -- name: mailbox_kinds
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
-FROM delivery d JOIN message m ON m.position = d.position
-WHERE d.mailbox = ?1 AND d.hidden IS NULL AND m.kind IN (SELECT value FROM json_each(?2)) ORDER BY d.position
+FROM delivery d INDEXED BY delivery_shown CROSS JOIN message m ON m.position = d.position
+WHERE d.mailbox = ?1 AND d.typed = 1 AND d.hidden IS NULL AND m.kind IN (SELECT value FROM json_each(?2))
+ORDER BY d.position
 
 -- name: mailbox
 SELECT version, last_read FROM mailbox WHERE name = ?

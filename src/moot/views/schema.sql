@@ -50,6 +50,7 @@ CREATE TABLE delivery (
   position   INTEGER NOT NULL,       -- of message:sent
   message    TEXT NOT NULL,
   wants      TEXT NOT NULL,
+  typed      INTEGER NOT NULL,       -- a message type of a pack, and so in a protocol's file until cleared
   open       INTEGER NOT NULL,
   seen       TEXT NOT NULL DEFAULT '[]',
   taker      TEXT,
@@ -61,6 +62,7 @@ CREATE TABLE delivery (
   PRIMARY KEY (mailbox, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX delivery_open ON delivery (mailbox, position) WHERE open = 1;
+CREATE INDEX delivery_shown ON delivery (mailbox, position) WHERE typed = 1 AND hidden IS NULL;
 CREATE INDEX delivery_message ON delivery (message);
 
 CREATE TABLE mailbox (

@@ -6,22 +6,24 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from moot.api.answer import Answer, plain
-from moot.api.session import Session
-from moot.core.deciders.task import Task
 from moot.core.errors import MootError
-from moot.core.event import Event
 from moot.engine.clock import Clock
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
 from tests.specs.orchestrator import samples
+
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.core.task import Task
 
 FILES = {
     "developer": ".claude-orchestrator/tasks/messages/to-developer.json",
@@ -59,7 +61,7 @@ class Spoken:
 
     @property
     def warnings(self) -> dict[str, str]:
-        return {warning["code"]: warning["message"] for warning in self.json["warnings"]}
+        return by_code((warning["code"], warning["message"]) for warning in self.json["warnings"])
 
 
 class Refusal:
@@ -227,7 +229,7 @@ class Project:
             stderr=subprocess.PIPE,
         )
 
-    # --- as those who know only the files ------------------------------------------------------------------------------
+    # --- as those who know only the files --------------------------------------------------------------------------
 
     def path(self, role: str) -> Path:
         """The mailbox file of a role."""
@@ -254,10 +256,18 @@ class Project:
 
     def look(self) -> dict[str, str]:
         """Any call of moot: it absorbs what the files say, and renders what the log says. Returns its warnings."""
-        return {warning.code: warning.message for warning in self.run("board").warnings}
+        return by_code((warning.code, warning.message) for warning in self.run("board").warnings)
 
     def held(self) -> list[dict[str, Any]]:
         return self.ask("held")
+
+
+def by_code(warnings: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """What is said under each code of a warning."""
+    said: dict[str, str] = {}
+    for code, message in warnings:
+        said[code] = f"{said[code]}\n{message}" if code in said else message
+    return said
 
 
 def until(true: Callable[[], Any], what: str) -> Any:

@@ -23,7 +23,7 @@ LISTS = ("filesToCreate", "apiEndpoints")
 TEXTS = ("title", "instructions", "architecture")
 STRANGE = (
     "two\nlines\r\nand\ttabs",
-    "# Heading\n\n- *item* with `code`\n\n```ts\nlet a = \"b\";\n```\n",
+    '# Heading\n\n- *item* with `code`\n\n```ts\nlet a = "b";\n```\n',
     "quotes \" ' ` and backslashes \\ \\n \\u0041",
     "ünïcødé 日本語 عربى 🙂 👩‍👩‍👧 e\u0301",
     "\u2028 line separators \u2029, no-break\u00a0space, \x1b[31mescape\x7f, \u0000 and \ufeff",
@@ -85,7 +85,20 @@ def test_a_field_left_out_holds_the_assignment_of_a_file(project: Project) -> No
 
 @pytest.mark.proves("S0-TA-03")
 def test_a_task_id_is_one_line_without_blanks_around_it(project: Project) -> None:
-    for bad in ("", " ", " task-001", "task-001 ", "task\n001", "task-001\n", "a\rb", "a\u2028b", "\ttask", None, 7, ["a"]):
+    for bad in (
+        "",
+        " ",
+        " task-001",
+        "task-001 ",
+        "task\n001",
+        "task-001\n",
+        "a\rb",
+        "a\u2028b",
+        "\ttask",
+        None,
+        7,
+        ["a"],
+    ):
         said = project.refusal("send", type="task_assignment", data=assignment(taskId=bad))
         assert said.places == ["taskId"], bad
     for good in ("task-001", "7", "a b", "T/1", "タスク-1", "x" * 200):
@@ -180,7 +193,16 @@ def test_a_timestamp_is_kept_as_it_was_sent(project: Project) -> None:
     for number, stamp in enumerate(good):
         project.assign(assignment(f"task-{number}", timestamp=stamp))
         assert project.file("developer")["messages"][-1]["timestamp"] == stamp
-    for bad in ("yesterday", "", "2024-01-01", "12:00", "2024-13-01T00:00:00Z", "2023-02-29T00:00:00Z", 1704067200, None):
+    for bad in (
+        "yesterday",
+        "",
+        "2024-01-01",
+        "12:00",
+        "2024-13-01T00:00:00Z",
+        "2023-02-29T00:00:00Z",
+        1704067200,
+        None,
+    ):
         said = project.refusal("send", type="task_assignment", data=assignment(timestamp=bad))
         assert said.places == ["timestamp"], bad
 
@@ -352,8 +374,8 @@ def test_an_assignment_comes_too_late_for_a_task_in_review_or_ended(project: Pro
 def test_the_sample_is_accepted_over_every_surface(project: Project) -> None:
     sample = json.loads(developer_file())["messages"][0]
     ways = {
-        "web": lambda data: project.cli_send(data),
-        "android": lambda data: project.assign(data),
+        "web": project.cli_send,
+        "android": project.assign,
         "ios": lambda data: project.append("developer", data),
         "custom": lambda data: project.cli(
             "send", "--type", "task_assignment", "--data", json.dumps(without(data, "type"))

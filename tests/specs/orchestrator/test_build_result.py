@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.specs.orchestrator.project import Project
 from tests.specs.orchestrator.samples import BUILD_FIELDS, BUILD_RESULT, BUILD_STATUSES, assignment, report, without
+
+if TYPE_CHECKING:
+    from tests.specs.orchestrator.project import Project
 
 MATCHING: dict[str, dict[str, Any]] = {
     "success": {"status": "success", "command": "npm run build", "errors": 0},
     "failed": {"status": "failed", "command": "npm run build", "errors": 3, "output": "TS2304: Cannot find name\n" * 3},
-    "not_applicable": {"status": "not_applicable", "command": "", "errors": 0, "output": "iOS cannot be built on Windows"},
+    "not_applicable": {
+        "status": "not_applicable",
+        "command": "",
+        "errors": 0,
+        "output": "iOS cannot be built on Windows",
+    },
     "not_verified": {"status": "not_verified", "command": "", "errors": 0},
 }
 
@@ -130,7 +137,10 @@ def test_no_build_is_possible_here(project: Project) -> None:
     build = MATCHING["not_applicable"]
     for errors in (1, -1):
         said = project.refusal(
-            "send", "Dev", type="completion_report", data=report(platform="ios", buildResult={**build, "errors": errors})
+            "send",
+            "Dev",
+            type="completion_report",
+            data=report(platform="ios", buildResult={**build, "errors": errors}),
         )
         assert said.places == ["buildResult.errors"]
     answer = project.run("send", "Dev", type="completion_report", data=report(platform="ios", buildResult=build))

@@ -35,7 +35,12 @@ def test_messages_are_in_the_two_files_and_nowhere_else(project: Project) -> Non
 @pytest.mark.proves("S0-OVW-01")
 def test_a_mailbox_in_another_place_is_no_mailbox(project: Project) -> None:
     before = project.head()
-    for place in ("to-developer.json", ".claude-orchestrator", ".claude-orchestrator/tasks", "sub/.claude-orchestrator"):
+    for place in (
+        "to-developer.json",
+        ".claude-orchestrator",
+        ".claude-orchestrator/tasks",
+        "sub/.claude-orchestrator",
+    ):
         other = project.root / place if place.endswith("json") else project.root / place / "to-developer.json"
         other.parent.mkdir(parents=True, exist_ok=True)
         other.write_text(developer_file())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -152,8 +153,6 @@ def test_the_last_read_is_a_utc_time_that_never_moves_backwards(staffed: Project
 
 
 def assert_milliseconds(stamp: str) -> None:
-    import re
-
     assert re.fullmatch(MILLISECONDS, stamp)
 
 
@@ -224,12 +223,11 @@ def test_no_instructions_is_an_answer_of_its_own(staffed: Project) -> None:
     project.run("task add", title="Queued", id="task-001")
     project.run("task claim", "Lead", task="task-001")
     spoken = project.cli("instructions", "task-001", agent="Dev")
-    said = spoken.json
     assert spoken.code == 4
-    assert said["error"] == "no_instructions"
-    assert said["details"] == {"task": "task-001", "state": "in_progress", "held": []}
-    assert "task-001" in said["message"]
-    assert "in_progress" in said["message"]
+    assert spoken.json["error"] == "no_instructions"
+    assert spoken.json["details"] == {"task": "task-001", "state": "in_progress", "held": []}
+    assert "task-001" in spoken.json["message"]
+    assert "in_progress" in spoken.json["message"]
     project.append("developer", assignment(platform="windows"))
     project.look()
     (held,) = project.held()

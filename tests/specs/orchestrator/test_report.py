@@ -66,7 +66,13 @@ def test_a_field_left_out_refuses_the_report(assigned: Project) -> None:
     assert refused(assigned, report(type="completion-report")) == ["type"]
     assert refused(assigned, report(timestamp="2024-01-01")) == ["timestamp"]
     said = assigned.cli_refusal(
-        "send", "--type", "completion_report", "--data", "-", agent="Dev", given=json.dumps(without(report(), "summary"))
+        "send",
+        "--type",
+        "completion_report",
+        "--data",
+        "-",
+        agent="Dev",
+        given=json.dumps(without(report(), "summary")),
     )
     assert said.places == ["summary"]
     # On a surface moot stamps it, as it does for assignments.
@@ -145,7 +151,18 @@ def test_the_platform_of_a_report_is_that_of_the_task(assigned: Project) -> None
 
 @pytest.mark.proves("S0-CR-05")
 def test_a_developer_cannot_finish_its_task_by_report(assigned: Project) -> None:
-    words = ("completed", "done", "in_progress", "pending", "rejected", "Awaiting_Review", "awaiting review", "", None, True)
+    words = (
+        "completed",
+        "done",
+        "in_progress",
+        "pending",
+        "rejected",
+        "Awaiting_Review",
+        "awaiting review",
+        "",
+        None,
+        True,
+    )
     for word in words:
         assert refused(assigned, report(status=word)) == ["status"]
     assigned.write("team-lead", [report(status=word) for word in ("completed", "done")])
@@ -199,7 +216,9 @@ def test_report_and_review_are_one_append(assigned: Project) -> None:
     project.look()
     for name, by in (("task-001", "Dev#1"), ("task-002", "role:developer")):
         (submitted,) = (e for e in project.events("task:submitted") if e.stream == f"task/{name}")
-        (sent,) = (e for e in project.events("message:sent") if e.data["to"] == ["@team-lead"] and e.data["task"] == name)
+        (sent,) = (
+            e for e in project.events("message:sent") if e.data["to"] == ["@team-lead"] and e.data["task"] == name
+        )
         assert submitted.commit == sent.commit
         assert {submitted.n, sent.n} == {0, 1}
         assert (submitted.data["source"], submitted.data["target"]) == ("in_progress", "awaiting_review")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise, product
+from typing import TYPE_CHECKING
 
 import pytest
 
 from moot.core import timestamps
-from tests.specs.orchestrator.project import Project
 from tests.specs.orchestrator.samples import STATES, assignment, developer_file, report, team_lead_file
+
+if TYPE_CHECKING:
+    from tests.specs.orchestrator.project import Project
 
 EDGES = {
     ("pending", "in_progress"),
@@ -59,7 +62,10 @@ def test_a_task_is_in_exactly_one_of_five_states(in_every_state: Project) -> Non
     project.run("task add", title="New", id="new")
     assert project.state("new") == "pending"
     board = project.ask("board", all=True)
-    assert {task["id"]: task["state"] for task in board["tasks"]} == {**{state: state for state in STATES}, "new": "pending"}
+    assert {task["id"]: task["state"] for task in board["tasks"]} == {
+        **{state: state for state in STATES},
+        "new": "pending",
+    }
     assert board["counts"] == {**dict.fromkeys(STATES, 1), "pending": 2}
     assert project.events("task:added")[-1].data["state"] == "pending"
     words = {event.data[key] for event in project.events() for key in ("source", "target") if key in event.data}

@@ -80,14 +80,13 @@ class Member(Record):
 
 
 def join(session: Session, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
-    wanted = checked_name(name) if name else _free_name(session)
+    if name is not None:
+        checked_name(name)
     for one in role:
         if one not in session.packs.shared_roles:
             checked_name(one)
-    if (session.caller.agent or "").lower() != wanted.lower():  # the incarnation is the one of the name before
-        session.caller = session.caller.replace(agent=wanted, incarnation=None)
 
-    def act(work: Work) -> None:
+    def act(work: Work, wanted: str) -> None:
         state = work.agent(wanted)
         silent = session.presence.silence(state.name, state.incarnation) if state.here else 0.0
         command = Join(
@@ -103,10 +102,11 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
         # Before the append: from its first moment on the new incarnation must not look silent.
         session.presence.stamp(state.name, work.agent(wanted).incarnation)
 
-    outcome = session.join(act)
+    outcome = session.join(name, lambda work: _free_name(session, work), act)
     store = session.engine.read()
     joined = next((e for e in outcome.events if e.type == Joined.type), None)
-    me = next(a for a in look.agents(store) if a.name.lower() == wanted.lower())
+    called = str(joined.data["name"] if joined else session.caller.agent).lower()
+    me = next(a for a in look.agents(store) if a.name.lower() == called)
     incarnation = joined.data["incarnation"] if joined else me.incarnation
     session.caller = session.caller.replace(agent=me.name, incarnation=incarnation)
     waiting = sum(look.count_open(store, box) for box in session.mailboxes())
@@ -117,8 +117,8 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
     return Answer(result=_member(session, me), say=tuple(lines))
 
 
-def _free_name(session: Session) -> str:
-    taken = {a.name.lower() for a in look.agents(session.engine.read())}
+def _free_name(session: Session, work: Work) -> str:
+    taken = {a.name.lower() for a in look.agents(work.store)}
     free = [name for name in NAMES if name.lower() not in taken]
     return free[0] if free else f"Agent-{session.clock.token(6)}"
 

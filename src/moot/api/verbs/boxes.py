@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from moot.core.task import Task
     from moot.engine.work import Work
     from moot.views.look import Delivery
+    from moot.views.store import Store
+
+_BY_HAND = ("emptied", "asked")  # clears that may be an accident; what they hide is still to be read
 
 
 class Box(Record):
+    """A mailbox; of one task, what was said in its current attempt, the newest of it being in force."""
+
     name: str
     last_read: str | None
     messages: tuple[Letter, ...]
+    in_force: str | None = None
 
 
 class Instructions(Record):
@@ -39,13 +45,24 @@ def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> 
     store = session.engine.read()
     box = _known(session, name)
     found = look.mailbox(store, box, task)
-    letters = tuple(of_delivery(d) for d in found if all or d.entry.hidden is None)
-    result = Box(name=box, last_read=look.last_read(store, box), messages=letters)
+    current = [d for d in found if task and d.message.attempt == load.task(store, task)[0].attempt]
+    if task and not all:
+        found = [d for d in found if d.message.attempt is None or d in current]
+    letters = tuple(of_delivery(d) for d in found if all or _visible(d, bool(task)))
+    in_force = current[-1].entry.id if current else None
+    result = Box(name=box, last_read=look.last_read(store, box), messages=letters, in_force=in_force)
     lines = [f"{box}: {len(letters)} messages, last read {result.last_read or 'never'}"]
+    lines += [f"in force: {in_force}"] if in_force else []
     for item in letters:
         hidden = f", cleared ({item.hidden})" if item.hidden else ""
         lines += [f"[{_read(item)}{hidden}]", *told(item)]
     return Answer(result=result, say=tuple(lines))
+
+
+def _visible(delivery: Delivery, of_task: bool) -> bool:
+    """A clear by hand takes a message out of the file; whoever has not read it, or asks for its task, still sees it."""
+    entry = delivery.entry
+    return entry.hidden is None or (entry.hidden in _BY_HAND and (of_task or not entry.settled))
 
 
 def _read(item: Letter) -> str:
@@ -93,7 +110,7 @@ def restore(session: Session, name: str, task: str | None) -> Answer:
 
     def act(work: Work) -> None:
         session.actor(work)
-        hidden = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden in ("emptied", "asked")]
+        hidden = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden in _BY_HAND]
         if hidden:
             work.do_mailbox(box, Restore(ids=tuple(d.entry.id for d in hidden)))
 
@@ -124,13 +141,14 @@ def instructions(session: Session, task: str | None) -> Answer:
 
 
 def _current(session: Session, box: str) -> str:
-    """The caller's one task in hand; refuses to guess."""
+    """The task that is the caller's to go on with: this mailbox was told last, and the caller took what it was told."""
     me = session.me()
-    going = [t for t in look.tasks(session.engine.read(), ended=False) if t.phase == "working"]
-    mine = [t.id for t in going if me is not None and _taken_by(session, box, t, me.principal)]
+    store = session.engine.read()
+    waiting = {t.id: found for t in look.tasks(store, ended=False) if (found := _last_told(store, box, t))}
+    mine = [name for name, found in waiting.items() if me and _taken_by(me.principal, found)]
     if len(mine) == 1:
         return mine[0]
-    candidates = mine or [t.id for t in going]
+    candidates = mine or list(waiting)
     why = f"You have {len(mine)} tasks in hand" if mine else "You have no task in hand"
     raise Refused(
         "no_current_task",
@@ -140,13 +158,16 @@ def _current(session: Session, box: str) -> str:
     )
 
 
-def _taken_by(session: Session, box: str, task: Task, principal: str) -> bool:
-    found: list[Delivery] = look.mailbox(session.engine.store, box, task.id)
-    return any(
-        d.entry.taker is not None and same_agent(d.entry.taker, principal)
-        for d in found
-        if d.message.attempt == task.attempt
-    )
+def _last_told(store: Store, box: str, task: Task) -> list[Delivery]:
+    """What this mailbox was told in the task's attempt, provided that it was told last."""
+    said = look.messages_of_task(store, task.id, task.attempt)
+    if not said or box not in said[-1].to:
+        return []
+    return [d for d in look.mailbox(store, box, task.id) if d.message.attempt == task.attempt]
+
+
+def _taken_by(principal: str, found: list[Delivery]) -> bool:
+    return any(d.entry.taker is not None and same_agent(d.entry.taker, principal) for d in found)
 
 
 def _none(session: Session, task: Task) -> Unknown:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.entry import Drop, Resubmit
+from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import Actor, role
 from moot.core.text import fence, one_line
@@ -14,13 +15,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from moot.api.pack import MessageType
     from moot.api.session import Session
     from moot.core.deciders.entry import Entry
     from moot.engine.work import Work
 
 
 def held(session: Session) -> Answer:
-    found = look.held_entries(session.engine.read())
+    found = sorted(look.held_entries(session.engine.read()), key=lambda entry: (entry.at, entry.id))
     rows = tuple((e.id, e.kind, e.path, e.task or "", one_line(e.reason, 90)) for e in found)
     lines = tuple(f"{row[0]} {row[2]}{f' {row[3]}' if row[3] else ''}: {row[4]}" for row in rows)
     table = Table(("held", "what", "file", "task", "why"), rows, title="Held")
@@ -62,7 +64,7 @@ def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
     roots = tuple(tree.root for tree in worktrees(session.place))
 
     def act(work: Work) -> None:
-        session.actor(work)
+        _check_role(session.actor(work), spec)
         work.do_entry(id, Resubmit(message=identity))
         submission = Submission(
             spec=spec,
@@ -76,7 +78,23 @@ def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
         )
         session.packs.protocol(spec.pack).accept(work, submission)
 
-    return stored(session.commit(act))
+    outcome = session.commit(act)
+    if not any(event.type == Sent.type for event in outcome.events):
+        return Answer(result={"repeated": True}, say=(f"{id} is closed: an identical message was there already.",))
+    return stored(outcome)
+
+
+def _check_role(actor: Actor, spec: MessageType) -> None:
+    """A correction is a message like any other: it is for its role, or for a person who helps out."""
+    if actor.person or spec.sender in actor.roles:
+        return
+    raise Refused(
+        "wrong_role",
+        f"A {spec.name} is sent by the {spec.sender}; {actor.name} is {', '.join(actor.roles) or 'without a role'}.",
+        f"Leave it to the {spec.sender}, or to a person.",
+        role=spec.sender,
+        roles=list(actor.roles),
+    )
 
 
 def drop(session: Session, id: str, reason: str) -> Answer:  # noqa: A002

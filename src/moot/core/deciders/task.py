@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from moot.core.task import Command
 
 _VERDICTS = ("approve", "reject")
+_RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # what one is to a task, and no role to join with
 
 
 def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
@@ -149,7 +150,7 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
     if "person" in edge.who and actor.person:
         return "person"
     for role in actor.roles:
-        if role in edge.who:
+        if role in edge.who and role not in _RELATIONS:
             return role
     if "reviewer" in edge.who:
         return "reviewer"

@@ -6,6 +6,7 @@ Whatever is said here, nothing that was acknowledged is lost: a failed append le
 from __future__ import annotations
 
 import errno
+import os
 
 import apsw
 
@@ -29,7 +30,7 @@ def of_sqlite(error: apsw.Error, path: str, system_errno: int = 0) -> MootError 
         return locked(path, None)
     if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
         return damaged(path, str(error))
-    if isinstance(error, apsw.CantOpenError) and system_errno in _NO_WRITING:
+    if isinstance(error, apsw.CantOpenError) and not os.access(os.path.dirname(path), os.W_OK):
         return read_only(path)
     if isinstance(error, (apsw.IOError, apsw.CantOpenError, apsw.NoMemError, apsw.NoLFSError)):
         return log_io(path, str(error))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from moot.api.pack import MessageType, Submission
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction, Step, World
+    from moot.core.schema import Defect
     from moot.core.task import Task
     from moot.engine.work import Work
 
@@ -42,6 +43,7 @@ class Orchestrator(Protocol):
                 data[spec.stamp] = work.at
         data, flags = _checked(submission, data)
         task = work.task(data["taskId"])
+        flags += _said_before(work, submission, task, data)
         if spec.name == "task_assignment":
             _assign(work, submission, task, data, flags)
         else:
@@ -99,11 +101,25 @@ def _checked(submission: Submission, data: dict[str, Any]) -> tuple[dict[str, An
         raise Refused(
             "bad_message",
             f"The {spec.name} has {len(wrong)} defect{'s' if len(wrong) > 1 else ''}: {listed}.",
-            "Correct all of them and send it again; `--dry-run` checks without sending.",
+            f"{_types(wrong)}Correct all of them and send it again; `--dry-run` checks without sending.",
             type=spec.name,
             defects=[d.full() for d in wrong],
         )
     return data, tuple(flags)
+
+
+def _types(wrong: list[Defect]) -> str:
+    """The types that there are, for a message that has none of them."""
+    if all(defect.path != "type" for defect in wrong):
+        return ""
+    return f"The types are {' and '.join(kind for _, kinds in _FILES for kind in kinds)}. "
+
+
+def _said_before(work: Work, sub: Submission, task: Task, data: dict[str, Any]) -> tuple[str, ...]:
+    """A flag for what was said word for word in an earlier attempt: it may come out of an old copy of a file."""
+    earlier = look.messages_of_task(work.store, task.id, None, sub.spec.name) if task.exists else []
+    again = [m.attempt for m in earlier if m.attempt != task.attempt and rules.same(data, m.data or {})]
+    return (f"said_before: word for word a message of attempt {again[-1]}",) if again else ()
 
 
 def _assign(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags: tuple[str, ...]) -> None:
@@ -115,11 +131,12 @@ def _assign(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags
         _check_lifecycle(task)
         _check_platform(task, data)
         if task.phase not in ("open", "working"):
-            back = "" if task.phase == "review" else " A rejected or completed task must first go back to pending."
+            ended = task.phase != "review"
             raise Refused(
                 "wrong_state",
-                f"{task.id} is {task.state}: an assignment would change what is past.{back}",
-                f"`moot task reopen {task.id}` starts a new attempt." if back else "Wait for the verdict, or give it.",
+                f"{task.id} is {task.state}: an assignment would change what is past. "
+                "A rejected or completed task must first go back to pending.",
+                f"`moot task reopen {task.id}` starts a new attempt." if ended else "Wait for the verdict, or give it.",
                 task=task.id,
                 state=task.state,
             )
@@ -150,7 +167,7 @@ def _report(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags
         work.do_task(task.id, MoveTask(verb="submit", actor=developer, report=sub.id))
     elif task.state == "awaiting_review":
         earlier = look.messages_of_task(work.store, task.id, task.attempt, sub.spec.name)
-        if any(rules.same(data, message.data or {}) for message in earlier):
+        if any(_is_repeat(sub, data, message.data or {}) for message in earlier):
             return  # an identical repeat has no effect
         _store(work, sub, task, data, (*flags, "amendment: a later report for an attempt that is in review"))
         work.do_task(task.id, AmendTask(report=sub.id))
@@ -162,6 +179,14 @@ def _report(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags
             task=task.id,
             state=task.state,
         )
+
+
+def _is_repeat(sub: Submission, data: dict[str, Any], earlier: dict[str, Any]) -> bool:
+    """Whether a report says what an earlier one said. A time that moot would have to set says nothing."""
+    stamp = sub.spec.stamp
+    if stamp is None or stamp in sub.data:
+        return rules.same(data, earlier)
+    return rules.same({**data, stamp: None}, {**earlier, stamp: None})
 
 
 def _store(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags: tuple[str, ...]) -> None:
@@ -208,19 +233,24 @@ def _check_platform(task: Task, data: dict[str, Any]) -> None:
 
 
 def _check_taker(work: Work, sub: Submission, task: Task) -> None:
-    """Whoever took the assignment reports on it. A file names nobody, so it passes."""
-    given = look.messages_of_task(work.store, task.id, task.attempt, "task_assignment")
-    if sub.source is not None or not given:
+    """Whoever took an assignment of this attempt reports on it.
+
+    A file names nobody: neither its report nor its reader can be told from another.
+    """
+    if sub.source is not None:
         return
-    entry = work.mailbox("@developer", (given[-1].id,)).entries.get(given[-1].id)
-    if entry is not None and entry.taker is not None and not same_agent(entry.taker, sub.sender.principal):
-        raise Held(
-            "assignment_taken",
-            f"{task.id} was taken by {name_of(entry.taker)}; the report is theirs to make.",
-            f"Leave it to {name_of(entry.taker)}, or ask: `moot send {name_of(entry.taker)} …`.",
-            task=task.id,
-            taker=entry.taker,
-        )
+    given = [m.id for m in look.messages_of_task(work.store, task.id, task.attempt, "task_assignment")]
+    entries = work.mailbox("@developer", given).entries
+    taker = next((entries[name].taker for name in reversed(given) if name in entries and entries[name].taker), None)
+    if taker is None or taker.startswith("role:") or same_agent(taker, sub.sender.principal):
+        return
+    raise Held(
+        "assignment_taken",
+        f"{task.id} was taken by {name_of(taker)}; the report is theirs to make.",
+        f"Leave it to {name_of(taker)}, or ask: `moot send {name_of(taker)} …`.",
+        task=task.id,
+        taker=taker,
+    )
 
 
 def _clear(key: str, happened: Payload, world: World) -> Iterator[Step]:
@@ -232,7 +262,7 @@ def _clear(key: str, happened: Payload, world: World) -> Iterator[Step]:
     for mailbox, kinds in _FILES:
         shown = world.shown(mailbox, kinds)
         ids = tuple(message for message, task in shown if task == key)
-        if ids:
-            alone = done and len(ids) == len(shown)
+        last = done and len(ids) == len(shown)  # then the file is empty, and says since when
+        if ids or last:
             reason = "completed" if done else "reset"
-            yield "mailbox", mailbox, Clear(ids=ids, reason=reason, at=world.at if alone else None)
+            yield "mailbox", mailbox, Clear(ids=ids, reason=reason, at=world.at if last else None)

@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _INTERRUPTED
     except BrokenPipeError:
         # Whoever read the output is gone: nothing was shown, so nothing more is recorded or said.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _say_no_more()
         return _BROKEN_PIPE
     except Exception as error:  # the outermost edge: it reports, and hides nothing
         if os.environ.get("MOOT_DEBUG"):
@@ -50,7 +50,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             "Nothing acknowledged is lost. Run it again with MOOT_DEBUG=1 and report what it prints.",
         )
         voices.complain(failure, as_json=as_json)
+        try:
+            sys.stdout.flush()
+        except OSError:  # it was the output that failed; Python would try once more, and exit with a code of its own
+            _say_no_more()
         return failure.exit_code
+
+
+def _say_no_more() -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _heard() -> bool:

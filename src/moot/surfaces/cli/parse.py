@@ -66,9 +66,10 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     two = " ".join(words[:2])
     if two in names and len(words) > 1:
         return two, 2
-    if words[0] not in ("as", "help", *(name.split()[0] for name in names)):
-        raise catalogue.unknown_verb(words[0], two)
-    return words[0], 1
+    begins = any(name.startswith(f"{words[0]} ") for name in names)  # `task`, which is none by itself
+    if words[0] in ("as", "help", *names) or (begins and len(words) == 1):
+        return words[0], 1
+    raise catalogue.unknown_verb(two if begins else words[0], two)
 
 
 def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:

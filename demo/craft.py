@@ -1,6 +1,6 @@
-"""The part of an agent that thinks and types. No model works here: the files come finished from `demo/toy`.
+"""The part of an agent that thinks and types. No model works here: the files come finished from `demo/till`.
 
-How an agent takes part is in the other four scripts; none of it is here.
+How one takes part in a workspace is in the four scripts of `demo/agents`; none of it is here.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-TOY = Path(__file__).resolve().parent.parent / "toy"
+FINISHED = Path(__file__).resolve().parent
 
 
 def think(seconds: float) -> None:
@@ -21,8 +21,8 @@ def think(seconds: float) -> None:
 
 
 def write(path: str, share: float = 1.0) -> None:
-    """Write a file of the toy project into this worktree, or only its first lines."""
-    lines = (TOY / path).read_text(encoding="utf-8").splitlines(keepends=True)
+    """Write a file of the program into this worktree, or only its first lines."""
+    lines = (FINISHED / path).read_text(encoding="utf-8").splitlines(keepends=True)
     Path(path).parent.mkdir(exist_ok=True)
     Path(path).write_text("".join(lines[: round(len(lines) * share)]), encoding="utf-8")
 
@@ -43,7 +43,7 @@ def objections(branch: str, task: str) -> list[str]:
             compile(text, path, "exec")
         except SyntaxError as error:
             found.append(f"{path}: {error}")
-        found += [f"{path}: a line of {len(line)} characters" for line in text.splitlines() if len(line) > 100]
+        found += [f"{path}: a line of {len(line)} characters" for line in text.splitlines() if len(line) > 120]
     return found
 
 
@@ -52,14 +52,15 @@ def adopt(branch: str, task: str) -> None:
     _git("cherry-pick", f"{branch}^{{/^{task}:}}")
 
 
-def python(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python on this worktree."""
-    return subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+def python(*words: str) -> str:
+    """Run Python on this worktree; what it has against it, or nothing."""
+    done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    return done.stderr if done.returncode else ""
 
 
 def _git(*words: str) -> str:
     """One at a time in each worktree: git's own lock refuses instead of waiting."""
-    with Path(".git").open() if Path(".git").is_file() else Path(".git/HEAD").open() as turn:
+    with Path(".gitignore").open(encoding="utf-8") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)
     if done.returncode != 0:

@@ -11,10 +11,10 @@ class Basket:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
 
-    def add(self, name: str, count: int = 1) -> None:
-        """Put some more in; what is not for sale is refused."""
+    def add(self, name: str) -> None:
+        """Put one more in; what is not for sale is refused."""
         price(name)
-        self.counts[name] = self.counts.get(name, 0) + count
+        self.counts[name] = self.counts.get(name, 0) + 1
 
     def lines(self) -> list[tuple[int, str, int]]:
         """How many, of what, for how much together."""

@@ -1,4 +1,4 @@
-"""Every tenth cent back from ten upwards. The customers like it."""
+"""Ten per cent off, from 10.00 upwards."""
 
 from __future__ import annotations
 

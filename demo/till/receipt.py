@@ -7,8 +7,11 @@ from till.discount import discount
 from till.money import shown
 
 
-def receipt(basket: Basket) -> list[str]:
+def receipt(*names: str) -> list[str]:
     """The lines, as they are printed."""
+    basket = Basket()
+    for name in names:
+        basket.add(name)
     off = discount(basket.total())
     lines = [_line(f"{count} {name}", amount) for count, name, amount in basket.lines()]
     lines += [_line("discount", -off)] if off else []

@@ -1,0 +1,80 @@
+"""Repositories with a workspace in them, and logs of any length, built in large commits through the engine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+from moot.core.deciders.mailbox import Offer
+from moot.core.deciders.message import WANTS, SendMessage
+from moot.surfaces.python import Workspace
+from moot.wiring import open_session
+
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.engine.work import Work
+
+SENDER, READER, OTHER = "Yeats", "Blake", "Keats"
+_COMMIT = 5_000  # events; the engine takes up to 10,000
+_SHOWN = 50  # messages that an inbox shows at once
+
+
+def git(directory: str, *words: str) -> None:
+    somebody = ["-c", "user.name=bench", "-c", "user.email=bench@example.org"]
+    env = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", *somebody, *words], cwd=directory, env=env, check=True, capture_output=True, timeout=60)
+
+
+def make(directory: str, *, packs: tuple[str, ...] = (), worktrees: int = 0) -> str:
+    """A repository with a workspace, and linked worktrees beside it: `<directory>-0` and so on."""
+    os.makedirs(directory)
+    git(directory, "init", "--quiet", "--initial-branch=main")
+    git(directory, "commit", "--quiet", "--allow-empty", "--message=begin")
+    for number in range(worktrees):
+        git(directory, "worktree", "add", "--quiet", "--detach", f"{directory}-{number}")
+    Workspace.init(directory, packs=packs).close()
+    return directory
+
+
+def populated(directory: str, events: int) -> str:
+    """A workspace with three agents and a log of so many events: notes that were sent, and shown to their reader."""
+    make(directory)
+    for name in (SENDER, READER, OTHER):
+        with Workspace(directory, agent=name) as ws:
+            ws.join(name)
+    session = open_session(directory, os.environ, agent=SENDER)
+    try:
+        while (missing := events - session.engine.log.head()) > 0:
+            _exchange(session, min(_COMMIT, max(1, missing * _SHOWN // (_SHOWN + 1))))
+    finally:
+        session.engine.log.close()
+        session.engine.store.close()
+    return directory
+
+
+def _exchange(session: Session, count: int) -> None:
+    ids = [f"m-{session.clock.token(7)}" for _ in range(count)]
+
+    def send(work: Work) -> None:
+        for number, identity in enumerate(ids):
+            work.do_message(identity, _note(session, f"Note {number}: the parser is on main, the tests pass."), None)
+
+    def show(work: Work) -> None:
+        for start in range(0, count, _SHOWN):
+            work.do_mailbox(READER, Offer(ids=tuple(ids[start : start + _SHOWN]), to=f"{READER}#1"))
+
+    session.engine.commit(f"{SENDER}#1", send)
+    session.engine.commit(f"{READER}#1", show)
+
+
+def _note(session: Session, text: str) -> SendMessage:
+    return SendMessage(
+        kind="note",
+        sender=f"{SENDER}#1",
+        to=(READER,),
+        wants=WANTS["note"],
+        size=len(text),
+        limit=session.settings.message_limit,
+        text=text,
+    )

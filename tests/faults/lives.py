@@ -1,0 +1,193 @@
+"""What the short-lived do until they are killed. Each gets a pipe: the first byte says that it is up.
+
+What they were told is written down in a journal before they go on. Whoever comes after them repeats the command that
+has no answer there, with its key, and goes on from where they were.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from moot.api.session import Session
+from tests.faults.worker import entered, outcome
+
+UP = b"."
+
+
+class Journal:
+    """One line per command that is about to be given, and one per answer. Survives its writer."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self.begun: dict[int, tuple[str, dict[str, Any]]] = {}
+        self.done: dict[int, dict[str, Any]] = {}
+        for line in self._lines():
+            match line:
+                case ["begin", number, verb, arguments]:
+                    self.begun[number] = (verb, arguments)
+                case ["done", number, said]:
+                    self.done[number] = said
+
+    def _lines(self) -> list[list[Any]]:
+        try:
+            with open(self._path, "rb") as file:
+                whole = file.read()
+        except FileNotFoundError:
+            return []
+        if not whole.endswith(b"\n"):
+            self._write(b"\n")  # a kill cut the last line
+            whole = whole[: whole.rfind(b"\n") + 1]
+        return [json.loads(line) for line in whole.splitlines() if line.endswith(b"]")]
+
+    def _write(self, line: bytes) -> None:
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        os.write(file, line)
+        os.close(file)
+
+    def begin(self, number: int, verb: str, arguments: dict[str, Any]) -> None:
+        self.begun[number] = (verb, arguments)
+        self._write(json.dumps(["begin", number, verb, arguments]).encode() + b"\n")
+
+    def end(self, number: int, said: dict[str, Any]) -> None:
+        self.done[number] = said
+        self._write(json.dumps(["done", number, said]).encode() + b"\n")
+
+    @property
+    def in_flight(self) -> list[int]:
+        return [number for number in self.begun if number not in self.done]
+
+    @property
+    def next(self) -> int:
+        return max(self.begun, default=-1) + 1
+
+
+def carry_out(session: Session, journal: Journal, number: int) -> None:
+    """Give a command that was begun; the same one again if its answer never came."""
+    verb, arguments = journal.begun[number]
+    said = outcome(session, verb, arguments)
+    if "error" in said:
+        raise AssertionError(f"{verb} {arguments} was refused: {said}")
+    journal.end(number, said)
+
+
+def work_on(mouth: int, path: str, where: dict[str, Any], plan: str, last: bool = False) -> None:
+    """Repeat what was in flight, then one command after the other; if it is the `last` life, only the former."""
+    keeper = os.getppid()
+    journal = Journal(path)
+    session = entered(**where)
+    os.write(mouth, UP)
+    for number in journal.in_flight:
+        carry_out(session, journal, number)
+    while not last and os.getppid() == keeper:
+        number = journal.next
+        verb, arguments = PLANS[plan](session, journal, number)
+        journal.begin(number, verb, {**arguments, "key": f"k{number}"})
+        carry_out(session, journal, number)
+
+
+def once(
+    mouth: int, where: dict[str, Any], verb: str, arguments: dict[str, Any], die_at: int = 0, only: str = ""
+) -> None:
+    """One command, by a process that kills itself at the line with this number. Says the answer and how many lines.
+
+    Lines of moot count, those whose file has `only` in its path.
+    """
+    lines = 0
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any] | None:
+        nonlocal lines
+        if "/moot/" not in frame.f_code.co_filename or only not in frame.f_code.co_filename:
+            return None if event == "call" and not only else trace
+        if event == "line":
+            lines += 1
+            if lines == die_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return trace
+
+    os.write(mouth, UP)
+    sys.settrace(trace)
+    session = entered(**where)
+    said = outcome(session, verb, arguments)
+    sys.settrace(None)
+    os.write(mouth, json.dumps({"lines": lines, **said}).encode())
+
+
+# --- plans: the next command of a life --------------------------------------------------------------------------
+
+
+def everything(session: Session, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
+    """Nine commands in a circle: mail, tasks that depend on each other, claims, a question and an answer."""
+    me = str(session.caller.agent)
+    other = f"Agent-{(int(me[-1]) + 1) % 4}"
+    mark = f"{me} {number}"
+    first = number - number % 9
+    match number % 9:
+        case 0:
+            return "send", {"to": [other], "text": mark}
+        case 1:
+            return "task add", {"title": mark, "no_review": True}
+        case 2:
+            return "task add", {"title": mark, "no_review": True, "needs": [_task(journal, first + 1)]}
+        case 3:
+            return "task claim", {"task": _task(journal, first + 1)}
+        case 4:
+            return "claim", {"paths": [f"src/{me}/{number}.py", f"doc/{me}/{number}/**"], "reason": mark}
+        case 5:
+            return "task complete", {"task": _task(journal, first + 1), "reason": mark}
+        case 6:
+            return "release", {"all": True, "reason": mark}
+        case 7:
+            return "send", {"to": [other], "type": "request", "text": mark}
+        case _:
+            inbox = session.run("inbox", {"peek": True}).result
+            asked = next((item.id for item in (*inbox.new, *inbox.waiting) if item.wants == "answer"), None)
+            return ("reply", {"id": asked, "text": mark}) if asked else ("send", {"to": [other], "text": mark})
+
+
+def _task(journal: Journal, number: int) -> str:
+    return str(journal.done[number]["result"]["id"])
+
+
+def assignments(session: Session, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
+    """Tasks for the developer, as the team lead sends them."""
+    mark = f"{os.path.basename(session.cwd)} {number}"
+    data = {
+        "taskId": f"sent-{mark.replace(' ', '-')}",
+        "platform": "web",
+        "title": mark,
+        "instructions": f"Build {mark}.",
+        "filesToCreate": ["src/new.ts"],
+        "architecture": "MVVM",
+        "timestamp": "2031-01-01T00:00:00.000Z",
+    }
+    return "send", {"type": "task_assignment", "data": data}
+
+
+def reports(session: Session, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
+    """What the developer sends back: one report, and amendments to it."""
+    mark = f"{session.caller.agent} {number}"
+    data = {
+        "taskId": f"for-{session.caller.agent}",
+        "platform": "web",
+        "status": "awaiting_review",
+        "summary": mark,
+        "filesCreated": [],
+        "filesModified": ["src/new.ts"],
+        "buildResult": {"status": "success", "command": "make", "errors": 0},
+        "timestamp": "2031-01-01T00:00:00.000Z",
+    }
+    return "send", {"type": "completion_report", "data": data}
+
+
+WORK: dict[str, Callable[..., None]] = {"work_on": work_on, "once": once}
+PLANS: dict[str, Callable[[Session, Journal, int], tuple[str, dict[str, Any]]]] = {
+    "everything": everything,
+    "assignments": assignments,
+    "reports": reports,
+}

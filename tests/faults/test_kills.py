@@ -1,0 +1,225 @@
+"""`kill -9` of writers at random moments, at chosen lines, and of the command itself.
+
+What was acknowledged is in the log; what was in flight is there whole or not at all, and once when it is repeated.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from moot.core.event import Event
+from tests.faults import replay
+from tests.faults.crew import PATIENCE, ROOT, SOURCES, Repo, Worker
+from tests.faults.lives import Journal
+
+WRITERS = 4
+BATCHES = 4
+KILLS_PER_BATCH = 25  # of each writer: 400 in all
+
+
+@pytest.fixture
+def keeper() -> Iterator[Worker]:
+    with Worker("tests.faults.keeper") as keeper:
+        yield keeper
+
+
+def marks(events: list[Event]) -> Counter[str]:
+    """How often the log has what each command was marked with."""
+    fields = {
+        "message:sent": "text",
+        "task:added": "title",
+        "task:completed": "reason",
+        "file:claimed": "reason",
+        "file:released": "reason",
+    }
+    return Counter(event.data[fields[event.type]] for event in events if event.type in fields)
+
+
+def half_commits(events: list[Event]) -> list[str]:
+    """Commits that lack what belongs to them."""
+    commits: dict[str, set[str]] = {}
+    for event in events:
+        commits.setdefault(event.commit, set()).add(event.type)
+    wanted = {
+        "task:added": lambda event: {"graph:linked"} if event.data.get("needs") else set(),
+        "task:completed": lambda _: {"task:readied"},  # each has one task that waits for it
+        "message:answered": lambda _: {"message:sent"},
+        "graph:linked": lambda _: {"task:added"},
+        "task:readied": lambda _: {"task:completed"},
+    }
+    return [
+        f"{event.position}: {event.type} without {missing}"
+        for event in events
+        if (missing := wanted.get(event.type, lambda _: set())(event) - commits[event.commit])
+    ]
+
+
+def check(repo: Repo, journals: list[Journal], names: list[str]) -> None:
+    """The log against what the dead were told."""
+    events = repo.events()
+    assert replay.broken_order(events) == []
+    assert half_commits(events) == []
+    assert replay.double_holdings(events) == []
+    found = marks(events)
+    positions = {event.stream: event.position for event in events if event.type == "message:sent"}
+    for journal, name in zip(journals, names, strict=True):
+        for number, (verb, arguments) in journal.begun.items():
+            mark, said = f"{name} {number}", journal.done.get(number)
+            if verb == "task claim":
+                grants = [e for e in events if e.type == "task:started" and e.stream == f"task/{arguments['task']}"]
+                assert len(grants) == 1 if said else len(grants) <= 1
+            elif said is None:
+                assert found[mark] <= 1, f"{verb} {mark} happened twice"
+            else:
+                assert found[mark] == 1, f"{verb} {mark} was acknowledged and is there {found[mark]} times"
+                if verb in ("send", "reply"):
+                    assert positions[f"message/{said['result']['id']}"] == said["result"]["position"]
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(6)
+@pytest.mark.timeout(240)
+def test_four_hundred_kills_lose_nothing_that_was_acknowledged(repo: Repo, tmp_path: Path) -> None:
+    names = [f"Agent-{number}" for number in range(WRITERS)]
+    lives = []
+    for name in names:
+        where = {"cwd": str(repo.root), "agent": name, "incarnation": repo.join(name)}
+        lives.append({"path": str(tmp_path / f"{name}.journal"), "where": where, "plan": "everything"})
+    keepers = [Worker("tests.faults.keeper") for _ in names]
+    try:
+        for _ in range(BATCHES):
+            for keeper, life in zip(keepers, lives, strict=True):
+                keeper.tell("live_often", work="work_on", arguments=life, times=KILLS_PER_BATCH, longest=0.15)
+            ends = [end["code"] for keeper in keepers for end in keeper.hear(120)]
+            assert ends == [-signal.SIGKILL] * WRITERS * KILLS_PER_BATCH
+            repo.verify()
+            check(repo, [Journal(life["path"]) for life in lives], names)
+        in_flight = [Journal(life["path"]).in_flight for life in lives]
+        for keeper, life in zip(keepers, lives, strict=True):
+            assert keeper.ask("live", work="work_on", arguments={**life, "last": True})["code"] == 0
+    finally:
+        for keeper in keepers:
+            keeper.end()
+    journals = [Journal(life["path"]) for life in lives]
+    assert not any(journal.in_flight for journal in journals)
+    check(repo, journals, names)
+    repo.verify()
+    assert sum(len(journal.done) for journal in journals) > BATCHES * KILLS_PER_BATCH, "they did hardly anything"
+    assert any(in_flight), "no kill met a command on its way"
+
+
+def at_each_line(
+    keeper: Worker, repo: Repo, verb: str, arguments: dict[str, Any], points: int, seed: int = 0
+) -> Iterator[dict[str, Any]]:
+    """Carry a command out, then kill it at lines spread over all of it and repeat it with its key.
+
+    Gives the answers, of the first and of each repeat.
+    """
+    where = {"cwd": str(repo.root), "agent": "Ada", "incarnation": 1}
+    first = keeper.ask("live", work="once", arguments={"where": where, "verb": verb, "arguments": arguments})
+    yield json.loads(first["said"])
+    total = json.loads(first["said"])["lines"]
+    step = max(1, total // points)
+    for number, line in enumerate(range(1 + seed % step, total, step)):
+        again = {**arguments, "key": f"{verb}-{number}"}
+        command = {"where": where, "verb": verb, "arguments": again}
+        killed = keeper.ask("live", work="once", arguments={**command, "die_at": line})
+        if killed["code"] == 0:
+            continue  # this time it took fewer lines
+        assert killed["code"] == -signal.SIGKILL
+        done = keeper.ask("live", work="once", arguments=command)
+        assert done["code"] == 0
+        said = json.loads(done["said"])
+        assert "error" not in said, f"killed at line {line} of {total}: {said}"
+        yield said
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(6)
+@pytest.mark.parametrize(
+    ("verb", "arguments", "type"),
+    [
+        ("send", {"to": ["Bob"], "text": "Hello"}, "message:sent"),
+        ("task add", {"title": "Write it", "needs": ["task-001"]}, "task:added"),
+        ("claim", {"paths": ["src/**"], "shared": True}, "file:claimed"),
+        ("join", {"name": "Cyd", "take_over": True}, "agent:joined"),
+    ],
+    ids=["send", "task add", "claim", "join"],
+)
+def test_a_command_killed_at_any_line_is_done_once_when_its_key_is_repeated(
+    repo: Repo, keeper: Worker, verb: str, arguments: dict[str, Any], type: str
+) -> None:
+    for name in ("Ada", "Bob", "Cyd"):
+        repo.join(name)
+    repo.run("task add", title="First")
+    before, times = len(repo.events(type)), 0
+    for _ in at_each_line(keeper, repo, verb, arguments, points=30):
+        times += 1
+        if verb == "claim":  # or the next one would hold it already
+            repo.run("release", what=[repo.events(type)[-1].data["id"]], force=True, reason="next")
+    assert times > 20
+    assert len(repo.events(type)) == before + times
+    assert replay.broken_order(repo.events()) == []
+    assert half_commits(repo.events()) == []
+    repo.verify()
+
+
+@pytest.mark.promise(1)
+def test_the_command_itself_may_be_killed_at_any_moment(repo: Repo) -> None:
+    """From the start of its interpreter on. What it printed is true, and its key repeats it."""
+    repo.join("Ada")
+    environment = {**repo.env, "PYTHONPATH": str(SOURCES), "MOOT_AGENT": "Ada"}
+    chance = random.Random(7)
+    printed: dict[str, str] = {}
+
+    def command(number: int) -> subprocess.Popen[bytes]:
+        words = ["--json", "send", "Ada", f"Text {number}", "--key", f"k{number}"]
+        return subprocess.Popen(
+            [sys.executable, "-m", "moot", *words], cwd=repo.root, env=environment, stdout=subprocess.PIPE
+        )
+
+    started = monotonic()
+    with command(-1) as whole:
+        assert whole.communicate(timeout=PATIENCE)[0]
+    usual = monotonic() - started
+    for number in range(40):
+        with command(number) as process:
+            try:
+                out, _ = process.communicate(timeout=chance.uniform(0, usual * 1.2))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                out, _ = process.communicate(timeout=PATIENCE)
+            if out.endswith(b"\n"):
+                printed[f"Text {number}"] = json.loads(out)["result"]["id"]
+    stored = [(event.data["text"], event.stream[8:]) for event in repo.events("message:sent")]
+    assert len(dict(stored)) == len(stored), "done twice"
+    assert printed.items() <= dict(stored).items(), "acknowledged and lost"
+    repo.verify()
+    for number in range(40):
+        with command(number) as process:
+            out, _ = process.communicate(timeout=PATIENCE)
+            assert process.returncode == 0
+            assert printed.get(f"Text {number}", json.loads(out)["result"]["id"]) == json.loads(out)["result"]["id"]
+    assert Counter(event.data["text"] for event in repo.events("message:sent")).most_common(1)[0][1] == 1
+    repo.verify()
+
+
+@pytest.mark.promise(1)
+@pytest.mark.soak
+def test_a_command_killed_at_every_single_line_is_done_once(repo: Repo, keeper: Worker) -> None:
+    for name in ("Ada", "Bob"):
+        repo.join(name)
+    times = sum(1 for _ in at_each_line(keeper, repo, "send", {"to": ["Bob"], "text": "Hello"}, points=1_000_000))
+    assert len(repo.events("message:sent")) == times > 500
+    repo.verify()

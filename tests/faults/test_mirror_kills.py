@@ -1,0 +1,178 @@
+"""`kill -9` of those who keep the mailbox files and the log in step, while others write and read the files.
+
+The agents who know only files each have a file of their own in one of two worktrees, so that none of them can destroy
+what another wrote: whatever is missing or broken, moot has lost or broken.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults import file_agents, replay
+from tests.faults.crew import Repo, Worker, until
+from tests.faults.lives import Journal
+
+FOLDER = Path(".claude-orchestrator/tasks/messages")
+FILES = {"assignment": FOLDER / "to-developer.json", "report": FOLDER / "to-team-lead.json"}
+SETTINGS = 'packs = ["orchestrator"]\n[tasks]\nlifecycle = "orchestrator"\n[mirrors]\ntorn_after = "10m"\n'
+KILLS = 60  # of each of two senders
+
+
+@pytest.fixture
+def trees(make_repo: Callable[..., Repo]) -> tuple[Repo, list[Path]]:
+    """A repository with two worktrees, both with the two files."""
+    repo = make_repo(SETTINGS)
+    roots = [repo.root, repo.add_worktree("second")]
+    repo.run("mirror")
+    assert all((root / file).exists() for root in roots for file in FILES.values())
+    return repo, roots
+
+
+def assign(repo: Repo, task: str) -> None:
+    message = {**file_agents.assignment("prepared", 0), "taskId": task}
+    repo.run("send", type="task_assignment", data=message)
+
+
+def mark_of(message: dict[str, Any]) -> str:
+    return message["title"] if message["type"] == "task_assignment" else message["summary"]
+
+
+def in_the_log(repo: Repo) -> list[str]:
+    return [mark_of(event.data["data"]) for event in repo.events("message:sent") if event.data["kind"] != "note"]
+
+
+def in_the_files(roots: list[Path]) -> list[str]:
+    """The marks that both files show, which are the same in all worktrees."""
+    found = []
+    for file in FILES.values():
+        contents = [(root / file).read_bytes() for root in roots]
+        assert contents[0] == contents[1], f"{file} differs between the worktrees"
+        found += [mark_of(message) for message in json.loads(contents[0])["messages"]]
+    return found
+
+
+def in_step(repo: Repo) -> None:
+    """Wait until nothing is pending any more."""
+
+    def calm() -> bool:
+        return not repo.own.run("mirror", {}).warnings
+
+    until(calm, "files and log come into step")
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(14)
+@pytest.mark.timeout(240)
+def test_a_hundred_and_twenty_kills_lose_no_message_and_break_no_file(
+    trees: tuple[Repo, list[Path]], tmp_path: Path
+) -> None:
+    repo, roots = trees
+    stop, done = tmp_path / "stop", tmp_path / "done"
+    agents = [
+        ("Ann", "assignment", roots[0], "in place"),
+        ("Ben", "report", roots[0], "rename"),
+        ("Cid", "assignment", roots[1], "rename"),
+        ("Dot", "report", roots[1], "in place"),
+    ]
+    for name in ("Ben", "Dot", "Dev"):
+        assign(repo, f"for-{name}")
+    flags = {name: tmp_path / f"{name}.flag" for name, *_ in agents}
+    for flag in flags.values():
+        flag.write_bytes(bytes(8))
+    dev = {"cwd": str(roots[1]), "agent": "Dev", "incarnation": repo.join("Dev", "developer")}
+    lives = [
+        {"path": str(tmp_path / "lead.journal"), "where": {"cwd": str(roots[0])}, "plan": "assignments"},
+        {"path": str(tmp_path / "dev.journal"), "where": dev, "plan": "reports"},
+    ]
+    with ExitStack() as stack:
+        watcher, *writers = (stack.enter_context(Worker("tests.faults.file_agents")) for _ in range(1 + len(agents)))
+        keepers = [stack.enter_context(Worker("tests.faults.keeper")) for _ in lives]
+        watched = {str(root / FILES[kind]): [str(flags[name])] for name, kind, root, how in agents}
+        watcher.tell("watch", paths=watched, stop=str(done))
+        for writer, (name, kind, root, how) in zip(writers, agents, strict=True):
+            path, flag = str(root / FILES[kind]), str(flags[name])
+            writer.tell("append", path=path, agent=name, kind=kind, how=how, flag=flag, stop=str(stop), most=60, pause=0.5)
+        for keeper, life in zip(keepers, lives, strict=True):
+            keeper.tell("live_often", work="work_on", arguments=life, times=KILLS, longest=0.3)
+        ends = [end["code"] for keeper in keepers for end in keeper.hear(180)]
+        assert ends == [-signal.SIGKILL] * KILLS * len(lives)
+        stop.touch()
+        told = [writer.hear() for writer in writers]
+        for keeper, life in zip(keepers, lives, strict=True):
+            assert keeper.ask("live", work="work_on", arguments={**life, "last": True})["code"] == 0
+        in_step(repo)
+        done.touch()
+        seen = watcher.hear()
+
+    assert seen["broken"] == []
+    assert [said["broken"] for said in told] == [[], [], [], []]
+    assert seen["looks"] > 500
+    journals = [Journal(life["path"]) for life in lives]
+    acknowledged = [mark_of({"type": a["type"], **a["data"]}) for j in journals for _, a in j.begun.values()]
+    written = [mark for said in told for mark in said["written"]]
+    stored = Counter(in_the_log(repo))
+    assert {mark: stored[mark] for mark in acknowledged + written if stored[mark] != 1} == {}
+    assert Counter(in_the_files(roots)) == stored
+    assert repo.run("held") == []
+    assert len(acknowledged) > 20
+    assert len(written) > 40
+    assert replay.broken_order(repo.events()) == []
+    repo.verify()
+
+
+@pytest.fixture
+def keeper() -> Iterator[Worker]:
+    with Worker("tests.faults.keeper") as keeper:
+        yield keeper
+
+
+def written_by_hand(root: Path, kind: str, message: dict[str, Any]) -> None:
+    path = root / FILES[kind]
+    content = json.loads(path.read_text(encoding="utf-8"))
+    content["messages"].append(message)
+    path.write_text(json.dumps(content), encoding="utf-8")
+
+
+@pytest.mark.promise(14)
+@pytest.mark.parametrize("only", ["", "/mirrors/"], ids=["anywhere", "in the mirrors"])
+def test_a_call_killed_at_any_line_leaves_whole_files_and_the_next_one_brings_them_into_step(
+    trees: tuple[Repo, list[Path]], keeper: Worker, only: str
+) -> None:
+    """Each time a message of moot's own meets one that somebody wrote into the other worktree's file."""
+    repo, roots = trees
+    where = {"cwd": str(roots[0])}
+
+    def sent(number: int) -> dict[str, Any]:
+        data = {name: value for name, value in file_agents.assignment("Own", number).items() if name != "type"}
+        arguments = {"type": "task_assignment", "data": data, "key": f"k{number}"}
+        return {"where": where, "verb": "send", "arguments": arguments, "only": only}
+
+    written_by_hand(roots[1], "assignment", file_agents.assignment("Hand", 0))
+    total = json.loads(keeper.ask("live", work="once", arguments=sent(0))["said"])["lines"]
+    number = 0
+    for line in range(1, total, max(1, total // 40)):
+        number += 1
+        written_by_hand(roots[1], "assignment", file_agents.assignment("Hand", number))
+        killed = keeper.ask("live", work="once", arguments={**sent(number), "die_at": line})
+        for root in roots:
+            for file in FILES.values():
+                json.loads((root / file).read_bytes())
+        done = keeper.ask("live", work="once", arguments=sent(number))
+        said = json.loads(done["said"])
+        assert killed["code"] in (0, -signal.SIGKILL)
+        assert "error" not in said, said
+        if number % 10 == 0 or line + total // 40 >= total:
+            in_step(repo)
+            expected = Counter(f"{who} {n}" for who in ("Own", "Hand") for n in range(number + 1))
+            assert Counter(in_the_log(repo)) == expected, f"killed at line {line} of {total}"
+            assert Counter(in_the_files(roots)) == expected
+    assert number > 20
+    repo.verify()

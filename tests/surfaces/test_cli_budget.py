@@ -1,0 +1,140 @@
+"""The import budget: what the commands that agents call all day may load.
+
+A command lives for some milliseconds, and each module costs it a part of them. Whoever adds one to this path takes it
+off again (an import inside the function that needs it), or lists it here and answers for it.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.surfaces.command import PATIENCE, Command, new_command
+from tests.surfaces.worlds import enliven
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# Neither these nor anything below them, whatever else happens to need them.
+FORBIDDEN = """
+    argparse asyncio concurrent ctypes dataclasses datetime email hashlib importlib.metadata importlib.resources inspect
+    jsonschema_rs logging msgspec pathlib random rich secrets shutil socket sqlite3 subprocess tempfile threading tomllib
+    typing urllib uuid zipfile
+""".split()
+
+# What the commands may import themselves. What these bring along (json brings re, for example) is paid for with them.
+OUTSIDE = "__future__ abc apsw array collections.abc encodings.ascii errno fcntl itertools json os pwd stat sys time"
+
+EVERYWHERE = """
+    moot moot.api moot.api.answer moot.api.catalogue moot.api.pack moot.api.session moot.api.verbs
+    moot.core moot.core.claims moot.core.errors moot.core.event moot.core.graph moot.core.lifecycle moot.core.meeting
+    moot.core.paths moot.core.principal moot.core.record moot.core.task moot.core.text moot.core.timestamps
+    moot.core.deciders moot.core.deciders.agent moot.core.deciders.claims moot.core.deciders.entry
+    moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.payload
+    moot.core.deciders.task
+    moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
+    moot.engine moot.engine.clock moot.engine.gitdir moot.engine.loop moot.engine.place moot.engine.presence
+    moot.engine.settings moot.engine.work
+    moot.log moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
+    moot.logs.sqlite.file moot.logs.sqlite.forks moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
+    moot.logs.sqlite.queries moot.logs.sqlite.transaction
+    moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
+    moot.views moot.views.load moot.views.look moot.views.store
+    moot.wiring
+""".split()
+MAIL = ["moot.api.addresses", "moot.api.letters", "moot.api.verbs.mail"]
+INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
+WRITING = ["moot.logs.sqlite.codec", "moot.views.project"]  # whoever appends, or catches up
+
+COMMANDS = {
+    "no mail": (["inbox"], "Ada", 0, INBOX, ""),
+    "mail": (["inbox"], "Bob", 0, [*INBOX, *WRITING], ""),
+    "a note": (["send", "Bob", "hi"], "Ada", 0, [*MAIL, *WRITING], ""),
+    "a request": (["send", "Bob", "hi", "--type", "request", "--within", "1h"], "Ada", 0, [*MAIL, *WRITING], ""),
+    "a refusal": (["task", "claim", "task-003"], "Ada", 3, ["moot.api.verbs.tasks"], ""),
+    "a refusal with a hint": (["send", "Bbo", "hi"], "Ada", 4, MAIL, "difflib"),
+}
+
+DRIVER = """
+import sys
+before = set(sys.modules)
+from moot.surfaces.cli.main import main
+code = main(sys.argv[1:])
+import json
+print(json.dumps([code, sorted(set(sys.modules) - before)]), file=sys.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Command:
+    command = new_command(tmp_path_factory.mktemp("town"))
+    enliven(command)
+    return command
+
+
+def python(command: Command, agent: str | None, *words: str) -> str:
+    """The last line that a Python program says on its error output."""
+    env = {**command.environment, **({"MOOT_AGENT": agent} if agent else {})}
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=command.repo,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=True,
+    )
+    return done.stderr.splitlines()[-1]
+
+
+def brought_by(command: Command, names: str) -> set[str]:
+    """All modules that are there once these were imported."""
+    script = f"import sys, {', '.join(names.split())}\nprint(*sys.modules, file=sys.stderr)"
+    return set(python(command, None, "-c", script).split())
+
+
+def within(name: str, roots: Iterable[str]) -> bool:
+    return any(name == root or name.startswith(f"{root}.") for root in roots)
+
+
+@pytest.mark.parametrize("case", COMMANDS)
+def test_a_command_loads_what_is_listed_and_nothing_else(town: Command, case: str) -> None:
+    words, agent, expected, more, outside = COMMANDS[case]
+    code, loaded = json.loads(python(town, agent, "-c", DRIVER, *words))
+    assert code == expected
+    ours = {name for name in loaded if within(name, ["moot"])}
+    theirs = set(loaded) - ours
+    assert sorted(name for name in theirs if within(name, FORBIDDEN)) == []
+    assert sorted(ours - {*EVERYWHERE, *more}) == [], "not listed in this file"
+    assert sorted(theirs - brought_by(town, f"{OUTSIDE} {outside}")) == [], "not listed in this file"
+
+
+def test_what_is_listed_is_needed(town: Command) -> None:
+    """A module that no command loads any more is taken off the list."""
+    loaded: set[str] = set()
+    for words, agent, _, _, _ in COMMANDS.values():
+        loaded.update(json.loads(python(town, agent, "-c", DRIVER, *words))[1])
+    listed = {*EVERYWHERE, *(name for *_, more, _ in COMMANDS.values() for name in more)}
+    assert sorted(listed - loaded) == []
+
+
+def test_the_command_line_of_a_person_loads_rich_only_for_a_table(town: Command) -> None:
+    """Not even at a terminal: an answer without a table is written as it is."""
+    for words, drawn in ((["send", "Bob", "hi"], False), (["agents"], True)):
+        script = f"sys.stdout.isatty = lambda: True\n{DRIVER}"
+        _, loaded = json.loads(python(town, "Ada", "-c", f"import sys\n{script}", *words))
+        assert ("rich" in loaded) is drawn
+
+
+def test_the_list_of_the_forbidden_holds_what_the_linter_forbids(town: Command) -> None:
+    """pyproject.toml keeps them out of the top of our modules; this file keeps them out of the whole way."""
+    import tomllib
+    from pathlib import Path
+
+    settings = tomllib.loads(Path(__file__).parents[2].joinpath("pyproject.toml").read_text(encoding="utf-8"))
+    banned = set(settings["tool"]["ruff"]["lint"]["flake8-tidy-imports"]["banned-module-level-imports"])
+    assert banned - {"re", "difflib"} <= set(FORBIDDEN)
