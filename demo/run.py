@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from moot.core.event import Event
 
 LONGEST = 180.0
+INTERRUPTED, TERMINATED = 130, 143
+SMALLEST = os.terminal_size((70, 20))
 BUILDER, REVIEWER, LEAD, DEVELOPER = "Yeats", "Sappho", "team-lead", "developer"
 MIRROR, WAITING = "moot mirror", "moot wait"
 
@@ -64,21 +66,23 @@ def main() -> int:
     stage = Stage(options.speed)
     os.environ.clear()
     os.environ.update(stage.env)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
     try:
         stage.build()
         with Workspace.init(stage.desk) as ws:
-            plain = options.plain or not sys.stdout.isatty()
-            view = Plain() if plain else Screen(ws, [task.id for task in PLAN], {LEAD: "desk", DEVELOPER: "bench"})
+            pictures = not options.plain and _can_show_pictures()
+            view = Screen(ws, [task.id for task in PLAN], {LEAD: "desk", DEVELOPER: "bench"}) if pictures else Plain()
             view.begin()
             try:
                 Play(stage, ws, view).run()
             finally:
                 view.end()
             return _report(stage, ws, view)
-    except (KeyboardInterrupt, PlayStopped) as end:
-        print(f"\nThe demo did not come to its end. {end}", file=sys.stderr)
+    except PlayStopped as stopped:
+        print(f"\nThe demo did not come to its end. {stopped}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return INTERRUPTED
     finally:
         stage.clear(keep=options.keep)
         if options.keep:
@@ -95,6 +99,13 @@ def _options() -> argparse.Namespace:
     if options.speed <= 0:
         parser.error("--speed must be more than 0")
     return options
+
+
+def _can_show_pictures() -> bool:
+    if not sys.stdout.isatty() or os.environ.get("TERM", "dumb") == "dumb" or sys.stdout.encoding.lower() != "utf-8":
+        return False
+    size = os.get_terminal_size(sys.stdout.fileno())
+    return size.columns >= SMALLEST.columns and size.lines >= SMALLEST.lines
 
 
 class PlayStopped(Exception):

@@ -117,7 +117,7 @@ def watch(paths: dict[str, list[str]], stop: str) -> dict[str, Any]:
             ours = all(number % 2 == 0 for number in before) and before == [flag.read() for flag in its]
             if not sound and ours:
                 broken.append(f"{path}: {data[:100]!r}")
-        time.sleep(0.0005)
+        time.sleep(0.003)  # it shares the machine
     return {"looks": looks, "broken": broken[:20]}
 
 

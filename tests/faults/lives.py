@@ -76,19 +76,28 @@ def carry_out(session: Session, journal: Journal, number: int) -> None:
     journal.end(number, said)
 
 
-def work_on(mouth: int, path: str, where: dict[str, Any], plan: str, last: bool = False) -> None:
-    """Repeat what was in flight, then one command after the other; if it is the `last` life, only the former."""
+def work_on(
+    mouth: int, path: str, where: dict[str, Any], plan: str, most: int = 1_000_000, last: bool = False
+) -> None:
+    """Repeat what was in flight, then give `most` new commands and look at the board until the end.
+
+    The `last` life ends after what was in flight.
+    """
     keeper = os.getppid()
     journal = Journal(path)
     session = entered(**where)
     os.write(mouth, UP)
     for number in journal.in_flight:
         carry_out(session, journal, number)
+    enough = journal.next + most
     while not last and os.getppid() == keeper:
         number = journal.next
-        verb, arguments = PLANS[plan](session, journal, number)
-        journal.begin(number, verb, {**arguments, "key": f"k{number}"})
-        carry_out(session, journal, number)
+        if number < enough:
+            verb, arguments = PLANS[plan](session, journal, number)
+            journal.begin(number, verb, {**arguments, "key": f"k{number}"})
+            carry_out(session, journal, number)
+        else:
+            session.run("board", {})
 
 
 def once(

@@ -19,23 +19,28 @@ from tests.surfaces.worlds import enliven
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
 # Neither these nor anything below them, whatever else happens to need them.
-FORBIDDEN = """
+FORBIDDEN = words("""
     argparse asyncio concurrent ctypes dataclasses datetime email hashlib importlib.metadata importlib.resources inspect
-    jsonschema_rs logging msgspec pathlib random rich secrets shutil socket sqlite3 subprocess tempfile threading tomllib
-    typing urllib uuid zipfile
-""".split()
+    jsonschema_rs logging msgspec pathlib random rich secrets shutil socket sqlite3 subprocess tempfile threading
+    tomllib typing urllib uuid zipfile
+""")
 
 # What the commands may import themselves. What these bring along (json brings re, for example) is paid for with them.
 OUTSIDE = "__future__ abc apsw array collections.abc encodings.ascii errno fcntl itertools json os pwd stat sys time"
 
-EVERYWHERE = """
+EVERYWHERE = words("""
     moot moot.api moot.api.answer moot.api.catalogue moot.api.pack moot.api.session moot.api.verbs
     moot.core moot.core.claims moot.core.errors moot.core.event moot.core.graph moot.core.lifecycle moot.core.meeting
-    moot.core.paths moot.core.principal moot.core.record moot.core.task moot.core.text moot.core.timestamps
+    moot.core.paths moot.core.payload moot.core.principal moot.core.record moot.core.task moot.core.text
+    moot.core.timestamps
     moot.core.deciders moot.core.deciders.agent moot.core.deciders.claims moot.core.deciders.entry
-    moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.payload
-    moot.core.deciders.task
+    moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.task
     moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
     moot.engine moot.engine.clock moot.engine.gitdir moot.engine.loop moot.engine.place moot.engine.presence
     moot.engine.settings moot.engine.work
@@ -44,8 +49,8 @@ EVERYWHERE = """
     moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
     moot.views moot.views.load moot.views.look moot.views.store
-    moot.wiring
-""".split()
+    moot.wiring moot.wiring.packs
+""")
 MAIL = ["moot.api.addresses", "moot.api.letters", "moot.api.verbs.mail"]
 INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
 WRITING = ["moot.logs.sqlite.codec", "moot.views.project"]  # whoever appends, or catches up
@@ -55,7 +60,7 @@ COMMANDS = {
     "mail": (["inbox"], "Bob", 0, [*INBOX, *WRITING], ""),
     "a note": (["send", "Bob", "hi"], "Ada", 0, [*MAIL, *WRITING], ""),
     "a request": (["send", "Bob", "hi", "--type", "request", "--within", "1h"], "Ada", 0, [*MAIL, *WRITING], ""),
-    "a refusal": (["task", "claim", "task-003"], "Ada", 3, ["moot.api.verbs.tasks"], ""),
+    "a refusal": (["task", "claim", "task-003"], "Ada", 3, ["moot.api.verbs.board", "moot.api.verbs.tasks"], ""),
     "a refusal with a hint": (["send", "Bbo", "hi"], "Ada", 4, MAIL, "difflib"),
 }
 

@@ -98,7 +98,10 @@ class _Round:
         blocked = set()
         for spec, file in self._files:
             for found in file.graves():
-                if found.unreadable is None and self._take(spec, file, found.data, found.age):
+                if found.unreadable is not None:
+                    self._warn("mirror_pending", f"What was put in place of {file.path} is kept: {found.unreadable}.")
+                    file.absorbed(found)
+                elif self._take(spec, file, found.data, found.age):
                     file.absorbed(found)
             known = self._memory.known(file.path)
             match file.look(known.signature):
@@ -173,6 +176,7 @@ class _Round:
             written = file.write(data, known.signature)
             if isinstance(written, Unwritable):
                 self._warn("mirror_pending", f"{file.path} cannot be written: {written.reason}. It catches up later.")
+                self._memory.files[file.path] = known.replace(signature=None)  # so that the next call tries again
                 continue
             self._memory.files[file.path] = known.replace(signature=written.signature, shown=shown)
             for found in written.displaced:

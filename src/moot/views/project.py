@@ -46,7 +46,7 @@ def project(store: Store, events: Sequence[Event]) -> None:
         store.run("set_meta", "cursor", events[-1].position)
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # made once: `json.dumps` makes it each time
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `json.dumps` would make one each time
 
 
 def dumps(value: object) -> str:

@@ -21,6 +21,7 @@ def make_project(tmp_path: Path) -> Iterator[Callable[..., Project]]:
 
     yield make
     for project in made:
+        project.run("verify")  # whatever a test did, log and views agree
         project.close()
 
 

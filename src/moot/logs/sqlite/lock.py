@@ -47,6 +47,9 @@ class WriterLock:
             os.close(self._file)
             self._file = None
 
+    def __del__(self) -> None:
+        self.close()
+
     def _wait(self, file: int) -> None:
         """Block in a helper thread, because `flock` knows no timeout and no way back.
 
