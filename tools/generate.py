@@ -1,7 +1,7 @@
 """Writes the files that are made from others: the reference of verbs, errors and lifecycles.
 
-    tools/generate.py            write them
-    tools/generate.py --check    say which ones are out of date, and fail
+tools/generate.py            write them
+tools/generate.py --check    say which ones are out of date, and fail
 """
 
 from __future__ import annotations
@@ -20,11 +20,35 @@ sys.path.insert(0, str(ROOT / "src"))
 from moot.api import catalogue  # noqa: E402
 from moot.api.pack import pack_of  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
+from moot.surfaces.cli.help import HEADINGS, manual_lines  # noqa: E402
 from moot.surfaces.python import Workspace  # noqa: E402
 from moot.views.project import EVENTS  # noqa: E402
-from moot.surfaces.cli.help import HEADINGS, manual_lines  # noqa: E402
 
 NOTE = "<!-- Made by tools/generate.py. Change what it is made from, then run `make generate`. -->\n"
+ERRORS = """\
+# Error codes
+
+A code never changes its meaning. Each error also says what is wrong and what to do instead.
+"""
+EVENT = """\
+# Events
+
+What the log holds. `moot log --json` shows each with its envelope: `position` (gap-free, per workspace), `type`, `v`,
+`stream`, `prev` (the stream's event before), `at` (for people; never used to decide), `by`, `data`, `thread`, `pack`,
+`commit` and `n` (the event's id is `<commit>.<n>`). A field at its default is left out of `data`. Fields are only ever
+added; a change of meaning raises `v`.
+"""
+PYTHON = """\
+# Python
+
+```python
+from moot import Workspace
+```
+
+A `Workspace` has the verbs of the command line as methods, with the same names and defaults. What they return are
+frozen records; what goes wrong is raised as one of the errors in `moot.core.errors`. One workspace is for one thread;
+open another one in another thread.
+"""
 KINDS = {
     "Refused": "1, refused",
     "Usage": "2, usage",
@@ -65,8 +89,7 @@ def errors() -> str:
         f"| {', '.join(sorted({f'`{where}`' for _, where in places}))} |"
         for code, places in sorted(found.items())
     ]
-    head = "# Error codes\n\nA code never changes its meaning. Each error also says what is wrong and what to do instead.\n"
-    return "\n".join([NOTE, head, "| code | exit code | raised in |", "|---|---|---|", *rows]) + "\n"
+    return "\n".join([NOTE, ERRORS, "| code | exit code | raised in |", "|---|---|---|", *rows]) + "\n"
 
 
 def lifecycles() -> str:
@@ -87,19 +110,13 @@ def lifecycles() -> str:
             f"{f'+{e.attempt}' if e.attempt else ''} |"
             for e in life.edges
         ]
-        end = f"the task goes to `{life.exhausted}`" if life.exhausted else "going back is refused unless a person overrides"
+        end = f"the task goes to `{life.exhausted}`" if life.exhausted else "a person must override to go back"
         parts.append(f"\nA silent holder: `{life.silence}`. Attempts: {life.attempts}; after them {end}.\n")
     return "\n".join(parts)
 
 
 def events() -> str:
-    parts = [
-        NOTE,
-        "# Events\n\nWhat the log holds. `moot log --json` shows each with its envelope: `position` (gap-free, per workspace), `type`,\n"
-        "`v`, `stream`, `prev` (the stream's event before), `at` (for people; never used to decide), `by`, `data`, `thread`,\n"
-        "`pack`, `commit` and `n` (the event's id is `<commit>.<n>`). A field at its default is left out of `data`. Fields\n"
-        "are only ever added; a change of meaning raises `v`.\n",
-    ]
+    parts = [NOTE, EVENT]
     for kind, known in EVENTS.items():
         parts.append(f"## Streams of kind `{kind}`\n\n| type | fields of `data` |\n|---|---|")
         parts += [f"| `{name}` | {', '.join(f'`{field}`' for field in cls._names)} |" for name, cls in known.items()]
@@ -108,13 +125,7 @@ def events() -> str:
 
 
 def python() -> str:
-    parts = [
-        NOTE,
-        "# Python\n\n```python\nfrom moot import Workspace\n```\n\n"
-        "A `Workspace` has the verbs of the command line as methods, with the same names and defaults. What they return are\n"
-        "frozen records; what goes wrong is raised as one of the errors in `moot.core.errors`. One workspace is for one\n"
-        "thread; open another one in another thread.\n",
-    ]
+    parts = [NOTE, PYTHON]
     for name, member in inspect.getmembers(Workspace):
         if name.startswith("_") or not callable(member):
             continue

@@ -47,7 +47,7 @@ class Page:
         binaries = directory / "bin"
         binaries.mkdir()
         script = binaries / "moot"
-        script.write_text(f"#!/bin/sh\nexec {sys.executable} -m moot \"$@\"\n")
+        script.write_text(f'#!/bin/sh\nexec {sys.executable} -m moot "$@"\n')
         script.chmod(0o755)
         self.env = {
             "PATH": f"{binaries}:{os.environ['PATH']}",

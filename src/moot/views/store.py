@@ -10,6 +10,7 @@ import os
 import apsw
 
 from moot.core.errors import Unavailable
+from moot.forks import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ SQL = _named_queries()
 
 
 class Store:
-    """The open views of one workspace. Not shared between threads or across a fork."""
+    """The open views of one workspace, for one thread at a time. A forked child may go on using it."""
 
     failures = (apsw.Error, OSError, Unavailable)
 
@@ -54,13 +55,22 @@ class Store:
         self.directory = directory
         self.path = ""
         self._db: apsw.Connection | None = None
-        self._pid = 0
+        watch(self)
 
     @property
     def db(self) -> apsw.Connection:
-        if self._db is None or self._pid != os.getpid():
-            self._db, self._pid = self._open(), os.getpid()
+        if self._db is None:
+            self._db = self._open()
         return self._db
+
+    def before_fork(self) -> None:
+        self.close()  # either side opens it again when it needs it
+
+    def after_fork_in_parent(self) -> None:
+        """Nothing: see before."""
+
+    def after_fork_in_child(self) -> None:
+        """Nothing: see before."""
 
     def _open(self) -> apsw.Connection:
         try:
@@ -94,7 +104,7 @@ class Store:
         """
         name = f"views-{VERSION}-{os.urandom(6).hex()}.db"
         self.path = os.path.join(self.directory, name)
-        self._db, self._pid = _create(self.path), os.getpid()
+        self._db = _create(self.path)
         draft = f"{self.path}.pointer"
         with open(draft, "w", encoding="ascii") as pointer:
             pointer.write(name)

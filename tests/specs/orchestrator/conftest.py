@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -9,14 +11,26 @@ import pytest
 
 from tests.specs.orchestrator.project import Project
 
+MEMORY = "/dev/shm"  # where there is one: what is proven here does not depend on the disk, and its syncs take long
+
 
 @pytest.fixture
-def make_project(tmp_path: Path) -> Iterator[Callable[..., Project]]:
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A temporary directory, in memory if possible."""
+    if not os.access(MEMORY, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(prefix="moot-", dir=MEMORY) as made:
+        yield Path(made)
+
+
+@pytest.fixture
+def make_project(folder: Path) -> Iterator[Callable[..., Project]]:
     """Makes a repository; settings beyond the pack go into its moot.toml."""
     made: list[Project] = []
 
     def make(settings: str = "", name: str = "project") -> Project:
-        made.append(Project.create(tmp_path / name, settings))
+        made.append(Project.create(folder / name, settings))
         return made[-1]
 
     yield make

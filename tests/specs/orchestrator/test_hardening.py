@@ -507,12 +507,12 @@ def test_a_branch_switch_removes_no_message(project: Project) -> None:
 
 
 @pytest.mark.proves("S0-HRD-24")
-def test_all_worktrees_and_folders_share_one_log(project: Project, tmp_path: Path) -> None:
+def test_all_worktrees_and_folders_share_one_log(project: Project, folder: Path) -> None:
     project.git(
         "-c", "user.name=Anna", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "first"
     )
-    project.git("worktree", "add", "-q", str(tmp_path / "linked"))
-    linked = project.at(tmp_path / "linked")
+    project.git("worktree", "add", "-q", str(folder / "linked"))
+    linked = project.at(folder / "linked")
     deep = linked.root / "src" / "deep"
     deep.mkdir(parents=True)
     project.assign()
@@ -540,7 +540,7 @@ def test_all_worktrees_and_folders_share_one_log(project: Project, tmp_path: Pat
 @pytest.mark.parametrize(
     "obstacle", ["a directory in its place", "a file where its folder was", "a link that leads out"]
 )
-def test_a_mirror_that_cannot_be_written_catches_up_later(staffed: Project, obstacle: str, tmp_path: Path) -> None:
+def test_a_mirror_that_cannot_be_written_catches_up_later(staffed: Project, obstacle: str, folder: Path) -> None:
     project = staffed
     path, folder = project.path("developer"), project.path("developer").parent
     path.unlink()
@@ -550,8 +550,8 @@ def test_a_mirror_that_cannot_be_written_catches_up_later(staffed: Project, obst
         shutil.rmtree(folder)
         folder.write_text("in the way")
     else:
-        (tmp_path / "elsewhere.json").write_text(CLEARED)
-        path.symlink_to(tmp_path / "elsewhere.json")
+        (folder / "elsewhere.json").write_text(CLEARED)
+        path.symlink_to(folder / "elsewhere.json")
     spoken = project.cli_send(assignment())
     assert spoken.code == 0
     assert str(path) in spoken.warnings["mirror_pending"]
@@ -563,7 +563,7 @@ def test_a_mirror_that_cannot_be_written_catches_up_later(staffed: Project, obst
         assert folder.read_text() == "in the way"
         folder.unlink()
     else:
-        assert (tmp_path / "elsewhere.json").read_text() == CLEARED
+        assert (folder / "elsewhere.json").read_text() == CLEARED
         path.unlink()
     assert "mirror_pending" not in project.look()
     assert project.file("developer")["messages"] == [assignment()]

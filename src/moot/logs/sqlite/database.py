@@ -10,7 +10,8 @@ from _thread import allocate_lock
 
 import apsw
 
-from moot.logs.sqlite import faults, file, forks, guard
+from moot.forks import watch
+from moot.logs.sqlite import faults, file, guard
 from moot.logs.sqlite.lock import WriterLock
 
 TYPE_CHECKING = False
@@ -39,7 +40,7 @@ class Database:
         self._closed = False
         self._busy = allocate_lock()
         self._at_rest = False
-        forks.watch(self)
+        watch(self)
 
     def __enter__(self) -> apsw.Connection:
         self._busy.acquire()

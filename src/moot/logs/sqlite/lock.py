@@ -10,7 +10,8 @@ import fcntl
 import os
 from _thread import TIMEOUT_MAX, allocate_lock, start_new_thread
 
-from moot.logs.sqlite import faults, forks
+from moot.forks import watch
+from moot.logs.sqlite import faults
 
 
 class WriterLock:
@@ -20,7 +21,7 @@ class WriterLock:
         self._path = path
         self._timeout = timeout
         self._file: int | None = None
-        forks.watch(self)
+        watch(self)
 
     def acquire(self) -> None:
         """Wait for it, but no longer than the timeout."""

@@ -1,0 +1,137 @@
+"""What moot's send is measured against: a bare insert, and the rows of a send written by hand.
+
+Both are as careful about durability as moot (WAL, synchronous=FULL; the views NORMAL), and about nothing else: nobody
+is looked up, no rule is asked, nothing is decided.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import apsw
+
+import moot.logs.sqlite.queries
+import moot.views.store
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_WAIT_MS = 30_000
+
+
+def _statements() -> dict[str, str]:
+    with open(os.path.join(_HERE, "by_hand.sql"), encoding="utf-8") as file:
+        parts = file.read().split("-- name: ")[1:]
+    return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
+
+
+_SQL = _statements()
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def _connect(path: str, synchronous: str) -> apsw.Connection:
+    db = apsw.Connection(path)
+    db.set_busy_timeout(_WAIT_MS)
+    db.pragma("journal_mode", "wal")
+    db.pragma("synchronous", synchronous)
+    return db
+
+
+def create(directory: str) -> None:
+    """The files: one table for the bare insert; moot's log and views, with all their indexes and triggers."""
+    os.makedirs(directory)
+    Bare(directory).close()
+    log, views = _connect(f"{directory}/log.db", "full"), _connect(f"{directory}/views.db", "normal")
+    for _, script in moot.logs.sqlite.queries.migrations():
+        log.execute(script)
+    with open(os.path.join(os.path.dirname(moot.views.store.__file__), "schema.sql"), encoding="utf-8") as file:
+        views.execute(file.read())
+    log.close()
+    views.close()
+
+
+class Bare:
+    """An insert into one table. Alone it commits by itself; in a crowd it asks for the lock first, as one should."""
+
+    def __init__(self, directory: str) -> None:
+        self._db = _connect(f"{directory}/bare.db", "full")
+        self._db.execute(_SQL["bare_table"])
+
+    def send(self, text: str) -> None:
+        self._db.execute(_SQL["bare"], (text,))
+
+    def send_in_crowd(self, text: str) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        self._db.execute(_SQL["bare"], (text,))
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class ByHand:
+    """The rows of a send: one transaction on the log, one on the views."""
+
+    def __init__(self, directory: str) -> None:
+        self._log = _connect(f"{directory}/log.db", "full")
+        self._views = _connect(f"{directory}/views.db", "normal")
+
+    def send(self, text: str, sender: str = "Yeats#1", to: str = "Keats") -> None:
+        name, commit, at = f"m-{_word(7)}", _word(26), _now()
+        data = _encode({"kind": "note", "sender": sender, "to": [to], "wants": "nothing", "text": text})
+        log = self._log.execute
+        log("BEGIN IMMEDIATE")
+        try:
+            position = log(_SQL["head"]).get + 1
+            log(_SQL["event"], (position, f"message/{name}", at, sender, data, name, commit))
+            log(_SQL["commit"], (commit, position))
+            log("COMMIT")
+        except apsw.Error:
+            log("ROLLBACK")
+            raise
+        said = {"id": name, "position": position, "thread": name, "kind": "note", "sender": sender, "to": [to]}
+        views = self._views.execute
+        views("BEGIN IMMEDIATE")
+        try:
+            views(_SQL["message"], (position, name, sender, _encode({**said, "text": text, "at": at})))
+            views(_SQL["delivery"], (to.lower(), position, name))
+            views(_SQL["cursor"], (position,))
+            views("COMMIT")
+        except apsw.Error:
+            views("ROLLBACK")
+            raise
+
+    def close(self) -> None:
+        self._log.close()
+        self._views.close()
+
+
+def _word(length: int) -> str:
+    return "".join([_ALPHABET[byte & 31] for byte in os.urandom(length)])
+
+
+def _now() -> str:
+    now = time.time()
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now)) + f".{int(now * 1000) % 1000:03}Z"
+
+
+def differences(log: str, views: str, directory: str) -> list[str]:
+    """Where the last rows that moot wrote into its files look different from the last ones written by hand here."""
+    found = []
+    pairs = ((log, "log.db", ("event", "commits")), (views, "views.db", ("message", "delivery")))
+    for theirs, ours, tables in pairs:
+        one, other = apsw.Connection(theirs), apsw.Connection(f"{directory}/{ours}")
+        try:
+            found += [table for table in tables if _shape(one, table) != _shape(other, table)]
+        finally:
+            one.close()
+            other.close()
+    return found
+
+
+def _shape(db: apsw.Connection, table: str) -> list[tuple[str, int]]:
+    """The kinds and lengths of the values in the newest row; what is random or a time is of one length."""
+    newest = {"event": "position", "commits": "last", "message": "position", "delivery": "position"}[table]
+    row = db.execute(f"SELECT * FROM {table} ORDER BY {newest} DESC LIMIT 1").fetchall()[0]
+    return [(type(value).__name__, len(value) if isinstance(value, str) else 0) for value in row]

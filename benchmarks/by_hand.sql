@@ -1,0 +1,28 @@
+-- What a send of moot writes, as one would write it by hand. `by_hand.py` reads these statements; the tables are
+-- moot's own, made from its schema files.
+
+-- name: head
+SELECT coalesce(max(position), 0) FROM event
+
+-- name: event
+INSERT INTO event (position, type, v, stream, prev, at, "by", data, thread, commit_id, n)
+VALUES (?, 'message:sent', 1, ?, 0, ?, ?, ?, ?, ?, 0)
+
+-- name: commit
+INSERT INTO commits (id, first, last) VALUES (?1, ?2, ?2)
+
+-- name: message
+INSERT INTO message (position, id, thread, kind, sender, body) VALUES (?1, ?2, ?2, 'note', ?3, ?4)
+
+-- name: delivery
+INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?, ?, ?, 'nothing', 0, 1)
+
+-- name: cursor
+INSERT INTO meta (key, value) VALUES ('cursor', ?)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE excluded.value > value
+
+-- name: bare_table
+CREATE TABLE IF NOT EXISTS said (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT
+
+-- name: bare
+INSERT INTO said (text) VALUES (?)

@@ -1,0 +1,210 @@
+"""A durable send (validated, projected) beside a bare insert and beside its own rows written by hand.
+
+One process first, then thirty that all write at once. Each variant has its own files on the same disk.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import apsw
+
+import by_hand
+import workspaces
+from common import Row, Rounds, interleaved, timed
+from moot import MootError, Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from multiprocessing.connection import Connection
+
+    from common import Size, Spread
+
+TEXT = "The parser is on main. " * 8 + "All tests pass. "  # 200 bytes
+CROWD = 30
+VARIANTS = ("moot", "bare", "hand")
+GOALS = {"bare": ">= 0.4", "hand": ">= 0.7"}
+AGAINST = {"bare": "a bare INSERT of its 200 bytes", "hand": "its own rows, written by hand"}
+_BURST = 8
+_PATIENCE = 120.0
+
+
+class Field(NamedTuple):
+    """Where the variants write."""
+
+    repository: str
+    directory: str
+
+    @classmethod
+    def make(cls, directory: str) -> Field:
+        os.makedirs(directory)
+        field = cls(workspaces.make(f"{directory}/repository"), f"{directory}/by-hand")
+        for name in (workspaces.SENDER, workspaces.OTHER):
+            with Workspace(field.repository, agent=name) as ws:
+                ws.join(name)
+        by_hand.create(field.directory)
+        return field
+
+
+def measure(directory: str, size: Size) -> list[Row]:
+    field = Field.make(directory)
+    return [*_alone(field, size), *_crowd(field, size)]
+
+
+# --- one process ----------------------------------------------------------------------------------------------------------
+
+
+def _alone(field: Field, size: Size) -> list[Row]:
+    bare, hand = by_hand.Bare(field.directory), by_hand.ByHand(field.directory)
+    with Workspace(field.repository, agent=workspaces.SENDER) as ws:
+        acts: dict[str, Callable[[], object]] = {
+            "moot": lambda: ws.send(workspaces.OTHER, TEXT),
+            "bare": lambda: bare.send(TEXT),
+            "hand": lambda: hand.send(TEXT),
+        }
+        for act in acts.values():
+            act()
+        _check_rows(field)
+        if size.seconds:  # until every write-ahead log has been filled once and is written over, as it is from then on
+            for name, times in (("moot", 300), ("hand", 300), ("bare", 1100)):
+                timed(acts[name], times)()
+        rounds = interleaved({name: timed(act, _BURST) for name, act in acts.items()}, size.seconds, size.least)
+    bare.close()
+    hand.close()
+    return [_compared("send.one", other, rounds.ratio(other, "moot"), _costs(rounds, other)) for other in AGAINST]
+
+
+def _costs(rounds: Rounds, other: str) -> str:
+    whole = rounds.total(other) / rounds.total("moot")
+    ours, theirs = (rounds.median(name) * 1e6 for name in ("moot", other))
+    return f"{ours:,.0f} µs against {theirs:,.0f} µs; all rounds together {whole:.2f}"
+
+
+def _compared(name: str, other: str, ratio: Spread, figures: str) -> Row:
+    note = f"Speed of a send against {AGAINST[other]}: {figures}; {ratio}."
+    return Row(f"{name}.against_{other}", ratio.median, f"x speed of {other}", GOALS[other], note)
+
+
+def _check_rows(field: Field) -> None:
+    """A comparison with other rows than moot's would be worth nothing."""
+    state = f"{field.repository}/.git/moot"
+    with open(f"{state}/views", encoding="ascii") as pointer:
+        views = f"{state}/{pointer.read().strip()}"
+    if different := by_hand.differences(f"{state}/log.db", views, field.directory):
+        raise RuntimeError(f"by_hand.py no longer writes the rows of a send: {', '.join(different)} differ")
+
+
+# --- thirty processes -----------------------------------------------------------------------------------------------------
+
+
+class Written(NamedTuple):
+    """What one writer did in one round."""
+
+    done: int
+    longest: float
+    errors: tuple[str, ...]
+
+
+def _crowd(field: Field, size: Size) -> list[Row]:
+    rounds, written = Rounds(), {name: [] for name in VARIANTS}  # type: dict[str, list[Written]]
+    with Crowd(field) as crowd:
+        for _ in range(size.crowd_rounds):
+            for name in random.sample(VARIANTS, len(VARIANTS)):
+                results = crowd.run(name, size.crowd_seconds)
+                written[name] += results
+                rounds.add(name, size.crowd_seconds / max(1, sum(result.done for result in results)))
+    rows = []
+    for other in AGAINST:
+        ours, theirs = (1 / rounds.median(name) for name in ("moot", other))
+        figures = f"{ours:,.0f} a second against {theirs:,.0f}, by {CROWD} processes at once"
+        rows.append(_compared(f"send.{CROWD}", other, rounds.ratio(other, "moot"), figures))
+    return [*rows, *_troubles(written, size)]
+
+
+def _troubles(written: dict[str, list[Written]], size: Size) -> list[Row]:
+    errors = {name: [error for result in results for error in result.errors] for name, results in written.items()}
+    others = ", ".join(f"{name}: {len(errors[name])}" for name in AGAINST)
+    first = f" The first: {errors['moot'][0]}" if errors["moot"] else ""
+    rows = [Row(f"send.{CROWD}.errors", len(errors["moot"]), "errors", "== 0", f"Of moot. {others}.{first}")]
+    for name, results in written.items():
+        longest = max(result.longest for result in results)
+        sends = sum(result.done for result in results)
+        note = f"The longest single send of {sends:,}; a round of {size.crowd_seconds:g} s cuts it."
+        rows.append(Row(f"send.{CROWD}.longest_wait.{name}", longest, "s", None, note))
+    return rows
+
+
+class Crowd:
+    """Thirty processes with everything open, as a context manager that ends them."""
+
+    def __init__(self, field: Field) -> None:
+        context = multiprocessing.get_context("spawn")  # nothing of SQLite may be inherited
+        self._pipes: list[Connection[Any, Any]] = []
+        self._processes = []
+        for _ in range(CROWD):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_write, args=(theirs, field), daemon=True)
+            process.start()
+            theirs.close()
+            self._pipes.append(ours)
+            self._processes.append(process)
+
+    def __enter__(self) -> Crowd:
+        for pipe in self._pipes:
+            _heard(pipe)
+        return self
+
+    def run(self, variant: str, seconds: float) -> list[Written]:
+        start = time.monotonic() + 0.1
+        for pipe in self._pipes:
+            pipe.send((variant, start, start + seconds))
+        return [_heard(pipe) for pipe in self._pipes]
+
+    def __exit__(self, *_: object) -> None:
+        for pipe in self._pipes:
+            pipe.close()  # which they take as the end
+        for process in self._processes:
+            process.join(10)
+            process.kill()
+
+
+def _heard(pipe: Connection[Any, Any]) -> Any:
+    if not pipe.poll(_PATIENCE):
+        raise TimeoutError("a writer does not answer")
+    return pipe.recv()
+
+
+def _write(pipe: Connection[Any, Any], field: Field) -> None:
+    """One of the thirty."""
+    bare, hand = by_hand.Bare(field.directory), by_hand.ByHand(field.directory)
+    ws = Workspace(field.repository, agent=workspaces.SENDER)
+    acts: dict[str, Callable[[], object]] = {
+        "moot": lambda: ws.send(workspaces.OTHER, TEXT),
+        "bare": lambda: bare.send_in_crowd(TEXT),
+        "hand": lambda: hand.send(TEXT),
+    }
+    pipe.send("ready")
+    try:
+        while True:
+            variant, start, end = pipe.recv()
+            time.sleep(max(0.0, start - time.monotonic()))
+            pipe.send(_until(end, acts[variant]))
+    except EOFError:
+        return
+
+
+def _until(end: float, act: Callable[[], object]) -> Written:
+    done, longest, errors = 0, 0.0, []
+    while (start := time.monotonic()) < end:
+        try:
+            act()
+        except (MootError, apsw.Error) as error:
+            errors.append(f"{type(error).__name__}: {error}")
+        now = time.monotonic()
+        longest = max(longest, now - start)
+        done += now <= end
+    return Written(done, longest, tuple(errors))

@@ -1,0 +1,590 @@
+"""The loop on a real log with real views: one commit at a time, each request once, and views that always catch up."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+from moot.core.deciders.mailbox import Expire
+from moot.core.errors import Held, Refused, Unavailable, Unknown
+from moot.core.event import Commit, Draft, Event
+from moot.core.task import LapseTask
+from moot.engine import work as works
+from moot.engine.loop import Outcome
+from moot.views import load, look
+from moot.views import store as stores
+from tests.engine.harness import (
+    ANNA,
+    Command,
+    ack,
+    add,
+    answer,
+    claim_files,
+    finish,
+    join,
+    key,
+    leave,
+    link,
+    move,
+    offer,
+    send,
+    types,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+# One commit
+
+
+@pytest.mark.promise(2)
+def test_the_events_of_a_commit_stand_together_and_each_follows_the_one_before_it_in_its_stream(machine):
+    before = machine.log.head()
+    machine.does(add("a"), *finish("a"), add("b", needs=("a",)))
+    events = machine.events()
+    assert [event.position for event in events] == [*range(1, len(events) + 1)]
+    last: dict[str, int] = {}
+    for event in events:
+        assert event.prev == last.get(event.stream, 0)
+        last[event.stream] = event.position
+    added = [event for event in events if event.position > before]
+    assert types(added) == ["task:added", "task:started", "task:completed", "task:added", "graph:linked"]
+    assert len({event.commit for event in added}) == 4
+    assert [(event.n, event.id) for event in added[-2:]] == [(n, f"{added[-1].commit}.{n}") for n in (0, 1)]
+
+
+def test_what_is_answered_is_what_the_log_has(machine):
+    outcome = machine.run(add("a", extra={"list": [1, {"x": [2, None]}], "text": "Grüße"}))
+    assert list(outcome.events) == machine.log.read(outcome.last - 1)
+    assert (outcome.repeated, outcome.behind) == (False, False)
+
+
+def test_a_refused_command_writes_nothing(machine):
+    head, rows = machine.log.head(), machine.rows()
+
+    def half(work):
+        add("a").act(work)
+        add("a").act(work)
+
+    with pytest.raises(Refused):
+        machine.run(Command("half", ANNA, half))
+    assert machine.log.head() == head
+    assert machine.rows() == rows
+
+
+def test_what_changes_nothing_is_no_commit(machine):
+    head = machine.log.head()
+    assert machine.run(offer("Yeats", "m-7")) == Outcome()
+    assert machine.run(offer("Yeats", "m-7")).last == 0
+    assert machine.log.head() == head
+
+
+def test_a_command_that_would_cause_too_many_events_is_refused(machine, monkeypatch):
+    monkeypatch.setattr(works, "_EVENT_LIMIT", 3)
+    machine.does(add("a"), *(add(f"b{n}", needs=("a",)) for n in range(3)), move("claim", "a"))
+    with pytest.raises(Refused) as caught:
+        machine.run(move("submit", "a"))
+        machine.run(move("approve", "a", "Keats"))
+    assert caught.value.code == "too_many_events"
+    assert machine.task("a").state == "review"
+
+
+def test_half_a_surrogate_pair_is_kept_and_breaks_nothing(machine):
+    outcome = machine.run(send("m-1", "Yeats", text="half \ud83d"))
+    assert not outcome.behind
+    machine.does(send("m-2", "Yeats"), add("a", body="\udcff"))
+    (first, _) = look.inbox(machine.engine.read(), ("Yeats",), 10)
+    assert first.message.text == "half \ud83d"
+    assert machine.verify().sound
+
+
+# Who acts
+
+
+def test_an_agent_that_never_joined_is_told_the_closest_name(machine):
+    with pytest.raises(Unknown) as caught:
+        machine.run(add("a", by="Yates"))
+    assert (caught.value.code, caught.value.details) == ("unknown_agent", {"closest": "Yeats"})
+
+
+@pytest.mark.promise(7)
+def test_an_old_incarnation_is_refused_with_the_one_that_holds_the_name(machine):
+    machine.does(add("a"), join("Yeats", take_over=True))
+    with pytest.raises(Held) as caught:
+        machine.run(move("claim", "a", "yeats", incarnation=1))
+    assert (caught.value.code, caught.value.details["holder"]) == ("stale_incarnation", "Yeats#2")
+    assert machine.run(move("claim", "a", "yeats", incarnation=2)).events[0].by == "Yeats#2"
+
+
+def test_whoever_left_does_nothing_until_it_joins_again(machine):
+    machine.does(add("a"), leave("Yeats"))
+    with pytest.raises(Refused) as caught:
+        machine.run(move("claim", "a"))
+    assert caught.value.code == "not_joined"
+
+
+def test_an_unknown_task_is_told_with_the_closest_one(machine):
+    machine.does(add("task-001"))
+    with pytest.raises(Unknown) as caught:
+        machine.run(move("claim", "task-01"))
+    assert caught.value.remedy.startswith("Did you mean task-001?")
+
+
+def test_a_lifecycle_that_no_pack_brings_is_refused(machine):
+    with pytest.raises(Refused) as caught:
+        machine.run(add("a", lifecycle="waterfall"))
+    assert caught.value.code == "unknown_lifecycle"
+
+
+# The same request again
+
+
+@pytest.mark.promise(6)
+def test_the_same_key_with_the_same_body_gives_the_same_events(machine):
+    first = machine.run(add("a"), key("k"))
+    machine.does(move("claim", "a"))
+    head = machine.log.head()
+    for place in (machine, machine.again()):
+        again = place.run(add("a"), key("k"))
+        assert again == first.replace(repeated=True)
+        assert place.log.head() == head
+        place.close()
+
+
+@pytest.mark.promise(6)
+def test_the_same_key_with_another_body_is_refused(machine):
+    first = machine.run(add("a"), key("k"))
+    head = machine.log.head()
+    with pytest.raises(Refused) as caught:
+        machine.run(add("b"), key("k", "another"))
+    assert caught.value.code == "key_reused"
+    assert caught.value.details == {"key": "k", "first": first.last}
+    assert machine.log.head() == head
+
+
+@pytest.mark.promise(6)
+def test_a_key_belongs_to_whoever_used_it(machine):
+    machine.does(add("a"), add("b"))
+    assert not machine.run(move("claim", "a", "Yeats"), key("k", "claims a")).repeated
+    assert not machine.run(move("claim", "b", "Keats"), key("k", "claims b")).repeated
+    assert machine.task("b").holder == "Keats#1"
+
+
+@pytest.mark.promise(6)
+def test_a_key_outlives_the_incarnation_that_used_it(machine):
+    machine.does(add("a"))
+    first = machine.run(move("claim", "a"), key("k"))
+    machine.does(join("Yeats", take_over=True))
+    assert machine.run(move("claim", "a"), key("k")) == first.replace(repeated=True)
+
+
+def test_a_refused_request_does_not_use_up_its_key(machine):
+    with pytest.raises(Unknown):
+        machine.run(move("claim", "a"), key("k"))
+    machine.does(add("a"))
+    assert machine.run(move("claim", "a"), key("k")).events
+
+
+@pytest.mark.promise(6)
+def test_a_repeat_is_recognised_even_when_the_views_are_gone(machine):
+    first = machine.run(add("a"), key("k"))
+    machine.engine.rebuild()
+    assert machine.run(add("a"), key("k")) == first.replace(repeated=True)
+
+
+# Views that could not be written
+
+
+def failing(after: int, error: type[Exception] = apsw.FullError):
+    """A stand-in for a method of the store that works so many times and then fails."""
+    left = [after]
+
+    def wrap(method):
+        def call(*args):
+            if left[0] == 0:
+                raise error("injected")
+            left[0] -= 1
+            return method(*args)
+
+        return call
+
+    return wrap
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("after", range(4))
+@pytest.mark.parametrize("error", [apsw.FullError, OSError])
+def test_what_was_appended_is_acknowledged_even_if_the_views_fail(machine, monkeypatch, after, error):
+    machine.does(add("a"), add("b", needs=("a",)), move("claim", "a"), move("submit", "a"))
+    before = machine.rows()
+    with monkeypatch.context() as patch:
+        patch.setattr(machine.store, "run", failing(after, error)(machine.store.run))
+        outcome = machine.run(move("approve", "a", "Keats"))
+    assert outcome.behind
+    assert types(outcome.events) == ["task:approved", "task:readied"]
+    for table, rows in before.items():
+        assert list(machine.store.all_rows(table)) == rows, "half a commit is in no view"
+    assert machine.task("a").state == "done"
+    assert machine.task("b").waits == ()
+    assert machine.verify().sound
+
+
+@pytest.mark.promise(3)
+def test_the_next_command_decides_on_what_the_views_had_missed(machine, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(machine.store, "run", failing(0)(machine.store.run))
+        assert machine.run(add("a")).behind
+        with pytest.raises(apsw.FullError):
+            machine.run(add("b"))
+    machine.does(move("claim", "a"))
+    with pytest.raises(Held):
+        machine.run(move("claim", "a", "Keats"))
+    assert machine.log.head() == 4
+
+
+@pytest.mark.promise(3)
+def test_an_append_counts_even_if_the_views_cannot_commit(machine, monkeypatch):
+    with monkeypatch.context() as patch:
+
+        def commit():
+            machine.store.rollback()
+            raise Unavailable("views_unusable", "injected", "none")
+
+        patch.setattr(machine.store, "commit", commit)
+        outcome = machine.run(add("a"))
+        assert outcome.behind
+        with pytest.raises(Unavailable):
+            machine.run(offer("Yeats", "m-7"))
+    assert machine.task("a").exists
+    assert machine.verify().sound
+
+
+KILLED = """
+import os, signal, sys
+from tests.engine.harness import Machine, add
+machine = Machine(sys.argv[1], sys.argv[1])
+part = machine.engine if sys.argv[2] == "_project" else machine.store
+machine.engine.read()
+setattr(part, sys.argv[2], lambda *_: os.kill(os.getpid(), signal.SIGKILL))
+machine.run(add("a"))
+"""
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("at", ["_project", "commit"])
+def test_a_process_killed_between_the_append_and_the_views_leaves_nothing_behind(machine, at):
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    before = machine.rows()
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, machine.directory, at],
+        env={**os.environ, "PYTHONPATH": path},
+        timeout=60,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert types(machine.log.read(machine.log.head() - 1)) == ["task:added"]
+    assert list(machine.store.all_rows("task")) == before["task"]
+    machine.does(move("claim", "a"))
+    assert machine.task("a").holder == "Yeats#1"
+    assert machine.verify().sound
+
+
+# Views that are not there, or not whole
+
+
+def pages(path: Path, first: int) -> None:
+    """Fill everything from this page on with noise."""
+    size = path.stat().st_size
+    assert size > (first + 1) * 4096
+    with path.open("r+b") as file:
+        file.seek(first * 4096)
+        file.write(bytes(range(7, 256)) * (size // 249))
+
+
+def other_version(path: Path) -> None:
+    db = apsw.Connection(str(path))
+    db.pragma("user_version", stores.VERSION + 1)
+    db.close()
+
+
+DAMAGE = {
+    "deleted": lambda path: path.unlink(),
+    "emptied": lambda path: os.truncate(path, 0),
+    "cut in the header": lambda path: os.truncate(path, 50),
+    "cut in half": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "garbage": lambda path: path.write_bytes(bytes(range(256)) * 100),
+    "of another version": other_version,
+    "pointer deleted": lambda path: (path.parent / "views").unlink(),
+    "pointer empty": lambda path: (path.parent / "views").write_bytes(b""),
+    "pointer garbage": lambda path: (path.parent / "views").write_bytes(b"\xff\x00\n" * 9),
+    "pointer to the log": lambda path: (path.parent / "views").write_bytes(b"log.db"),
+    "pointer out of the folder": lambda path: (path.parent / "views").write_bytes(b"views-1/../log.db"),
+}
+
+
+@pytest.fixture
+def lived_in(machine):
+    """A machine whose views fill several pages of every table."""
+    machine.does(*(send(f"m-{n}", "Yeats", text="x" * 99) for n in range(60)), *(add(f"t{n}") for n in range(20)))
+    machine.rows()
+    return machine
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
+def test_views_that_are_damaged_are_made_anew(lived_in, damage):
+    before = lived_in.rows()
+    lived_in.close()
+    damage(Path(lived_in.store.path))
+    machine = lived_in.again()
+    assert machine.rows() == before
+    assert not machine.run(move("claim", "t1")).behind
+    assert machine.verify().sound
+    machine.close()
+
+
+@pytest.mark.promise(3)
+@pytest.mark.parametrize("first", [1, 3, 6])
+@pytest.mark.parametrize("use", ["read", "commit"])
+def test_damage_inside_the_views_is_said_once_and_gone_the_next_time(lived_in, first, use):
+    before = lived_in.rows()
+    lived_in.close()
+    pages(Path(lived_in.store.path), first)
+    machine = lived_in.again()
+    with pytest.raises(Unavailable) as caught:
+        if use == "read":
+            machine.rows()
+        for n in range(20):
+            machine.run(move("claim", f"t{n}", ANNA))
+        machine.rows()
+    assert caught.value.code == "views_damaged"
+    grants = len(machine.events("task:started"))
+    assert machine.rows().keys() == before.keys()
+    assert len(look.tasks(machine.store)) == 20
+    assert len([task for task in look.tasks(machine.store) if task.holder]) == grants
+    assert machine.verify().sound
+    machine.close()
+
+
+def test_views_that_another_process_renewed_do_not_trouble_those_who_have_them_open(machine):
+    other = machine.again()
+    machine = other.again()
+    machine.engine.rebuild()
+    third = machine.again()
+    third.does(add("a"))
+    assert third.task("a").exists
+    third.close()
+
+
+def test_a_rebuild_gives_the_same_rows(lived_in):
+    before = lived_in.rows()
+    lived_in.engine.rebuild()
+    assert lived_in.rows() == before
+
+
+# Events from a newer moot
+
+
+@pytest.mark.parametrize(
+    "draft",
+    [
+        Draft("task/a", "task:teleported", {"to": "mars"}),
+        Draft("agent/yeats", "agent:joined", {"name": "Yeats", "incarnation": 2, "soul": True}, v=2),
+        Draft("pipeline/p", "pipeline:started", {}),
+        Draft("claims", "file:blessed", {}),
+    ],
+    ids=lambda draft: f"{draft.type} v{draft.v}",
+)
+def test_who_meets_unknown_events_may_read_and_not_decide(machine, draft):
+    machine.does(add("a"))
+    before = machine.rows()
+    machine.log.append(Commit("newer", "2030-01-01T00:00:00Z", "somebody"), {}, [draft])
+    head = machine.log.head()
+    after = machine.rows()
+    assert {table: rows for table, rows in after.items() if table != "meta"} == {
+        table: rows for table, rows in before.items() if table != "meta"
+    }
+    for place in (machine, machine.again()):
+        with pytest.raises(Unavailable) as caught:
+            place.run(move("claim", "a"))
+        assert caught.value.code == "newer_events"
+        assert caught.value.details["type"] == f"{draft.type} v{draft.v}"
+        assert place.log.head() == head
+        assert place.task("a").state == "open"
+        place.close()
+
+
+# What follows from what
+
+
+def one_commit(events: list[Event]) -> bool:
+    return len({event.commit for event in events}) == 1
+
+
+@pytest.mark.promise(9)
+def test_dependencies_are_released_in_the_completing_commit(machine):
+    machine.does(add("a"), add("b"), add("c", needs=("a", "b")), add("d", needs=("a",), lifecycle="orchestrator"))
+    with pytest.raises(Refused):
+        machine.run(move("claim", "c"))
+    machine.does(move("claim", "a"), move("submit", "a"))
+    released = machine.does(move("approve", "a", "Keats"))
+    assert [(e.type, e.stream) for e in released] == [
+        ("task:approved", "task/a"),
+        ("task:readied", "task/c"),
+        ("task:readied", "task/d"),
+    ]
+    assert one_commit(released)
+    assert (machine.task("c").waits, machine.task("d").waits) == (("b",), ())
+    machine.does(*finish_reviewed("b"))
+    assert machine.does(move("claim", "c"))[0].type == "task:started"
+
+
+def finish_reviewed(task: str) -> list[Command]:
+    return [move("claim", task), move("submit", task), move("approve", task, "Keats")]
+
+
+@pytest.mark.promise(9)
+def test_a_reopened_task_blocks_again_those_that_need_it_in_the_same_commit(machine):
+    machine.does(add("a"), add("b", needs=("a",)), add("c", needs=("a",)), *finish_reviewed("a"), move("claim", "c"))
+    blocked = machine.does(move("reopen", "a", ANNA))
+    assert [(e.type, e.stream) for e in blocked] == [
+        ("task:reopened", "task/a"),
+        ("task:blocked", "task/b"),
+        ("task:blocked", "task/c"),
+    ]
+    assert one_commit(blocked)
+    with pytest.raises(Refused) as caught:
+        machine.run(move("claim", "b"))
+    assert caught.value.code == "task_blocked"
+
+
+@pytest.mark.promise(9)
+def test_a_task_given_back_waits_for_what_was_reopened_meanwhile(machine):
+    machine.does(add("a"), add("b", needs=("a",)), *finish_reviewed("a"), move("claim", "b"))
+    machine.does(move("reopen", "a", ANNA), move("release", "b"))
+    assert [task.id for task in look.ready(machine.engine.read())] == ["a"]
+    with pytest.raises(Refused):
+        machine.run(move("claim", "b"))
+
+
+@pytest.mark.promise(9)
+def test_a_reopened_task_waits_itself_for_what_is_not_done_any_more(machine):
+    machine.does(add("a"), add("b", needs=("a",)), *finish_reviewed("a"), *finish_reviewed("b"))
+    machine.does(move("reopen", "a", ANNA))
+    assert machine.task("b").state == "done"
+    machine.does(move("reopen", "b", ANNA))
+    assert machine.task("b").waits == ("a",)
+    assert [task.id for task in look.ready(machine.engine.read())] == ["a"]
+
+
+@pytest.mark.promise(9)
+def test_a_task_linked_while_somebody_works_on_it_waits_once_it_is_given_back(machine):
+    machine.does(add("a"), add("b"), move("claim", "b"), link("b", "a"), move("release", "b"))
+    assert machine.task("b").waits == ("a",)
+
+
+def test_what_is_needed_and_done_already_blocks_nobody(machine):
+    machine.does(add("a"), *finish_reviewed("a"), add("b", needs=("a",)))
+    assert machine.does(move("claim", "b"))
+
+
+@pytest.mark.promise(9)
+def test_a_cycle_is_refused_when_it_is_written_and_leaves_nothing(machine):
+    machine.does(add("a"), add("b", needs=("a",)), add("c", needs=("b",)))
+    head = machine.log.head()
+    with pytest.raises(Refused) as caught:
+        machine.run(link("a", "c"))
+    assert caught.value.details["cycle"] == ["a", "c", "b", "a"]
+    assert machine.log.head() == head
+
+
+@pytest.mark.promise(8)
+def test_whoever_is_replaced_loses_tasks_and_files_in_the_joining_commit(machine):
+    machine.does(add("a"), add("b"), add("kept"), move("claim", "a"), move("claim", "b"), move("claim", "kept", "Keats"))
+    machine.does(claim_files("c1", "Yeats#1", "src/"), claim_files("c2", "Keats#1", "docs/"))
+    replaced = machine.does(join("Yeats", take_over=True))
+    assert [(e.type, e.stream) for e in replaced] == [
+        ("agent:joined", "agent/yeats"),
+        ("task:lapsed", "task/a"),
+        ("task:lapsed", "task/b"),
+        ("file:lapsed", "claims"),
+    ]
+    assert one_commit(replaced)
+    assert replaced[1].data["reason"] == "replaced by Yeats#2"
+    assert [machine.task(name).holder for name in ("a", "b", "kept")] == [None, None, "Keats#1"]
+    assert [claim.holder for claim in load.claims(machine.store)[0].live.values()] == ["Keats#1"]
+
+
+@pytest.mark.promise(8)
+def test_whoever_leaves_lets_go_of_everything_in_the_same_commit(machine):
+    machine.does(add("a"), move("claim", "a"), claim_files("c1", "Yeats#1", "src/"), send("m-1", "Yeats"))
+    left = machine.does(leave("yeats"))
+    assert types(left) == ["agent:left", "task:lapsed", "file:released"]
+    assert one_commit(left)
+    assert machine.task("a").attempt == 2
+    assert look.count_open(machine.engine.read(), "Yeats") == 1
+
+
+def test_a_task_of_the_orchestrator_is_flagged_when_its_starter_goes(machine):
+    lead = join("Lead", roles=("team-lead",))
+    machine.does(lead, add("a", lifecycle="orchestrator"), move("claim", "a", "Lead"))
+    assert types(machine.does(leave("Lead"))) == ["agent:left", "task:flagged"]
+    assert machine.task("a").flagged == "Lead left"
+
+
+@pytest.mark.promise(5)
+def test_whoever_retires_leaves_no_mail_that_waits_for_nobody(machine):
+    machine.does(send("m-1", "Yeats", "Keats"), send("m-2", "Yeats", wants="nothing"), send("m-3", "yeats"))
+    machine.does(answer("Yeats", "m-3", reply="m-9"))
+    retired = machine.does(leave("Yeats", retire=True))
+    assert types(retired) == ["agent:left", "message:dead"]
+    assert one_commit(retired)
+    assert retired[1].data == {"ids": ["m-1", "m-2"], "reason": "Yeats retired"}
+    stages = {box: entry.stage for box, entry, _, _ in look.chain(machine.engine.read(), "m-1")}
+    assert stages == {"yeats": "dead", "keats": "stored"}
+
+
+# Mail
+
+
+@pytest.mark.promise(5)
+def test_the_sender_sees_where_each_recipient_stands(machine):
+    machine.does(send("m-1", "Yeats", "Keats", "Ada", "@dev", "person:anna"))
+    machine.does(offer("Yeats", "m-1"), ack("Keats", "m-1", who="Keats#1"), ack("@dev", "m-1", who="Keats#1"))
+    machine.does(answer("@dev", "m-1", reply="m-2", who="Keats#1"))
+    machine.does(Command("expire", ANNA, lambda work: work.do_mailbox("Ada", Expire(ids=("m-1",)))))
+    chain = look.chain(machine.engine.read(), "m-1")
+    assert {box: entry.stage for box, entry, _, _ in chain} == {
+        "yeats": "offered",
+        "keats": "acked",
+        "ada": "expired",
+        "@dev": "answered",
+        "person:anna": "stored",
+    }
+    offered = {box: (shown is not None, ended is not None) for box, _, shown, ended in chain}
+    assert offered["yeats"] == (True, False)
+    assert offered["keats"] == (False, True)
+    assert machine.verify().sound
+
+
+def test_recipients_do_not_touch_each_other(machine):
+    machine.does(send("m-1", "Yeats", "Keats"))
+    (event,) = machine.does(offer("Yeats", "m-1"))
+    assert event.stream == "mailbox/yeats"
+    assert look.count_open(machine.engine.read(), "Keats") == 1
+
+
+@pytest.mark.promise(8)
+def test_a_lease_ends_by_an_event_and_only_once(machine):
+    machine.does(add("a", ttl=60.0), move("claim", "a"))
+    lapse = LapseTask(silent_for=61.0, ttl=60.0, reason="Yeats was silent for 61 s")
+    command = Command("lapse", ANNA, lambda work: work.do_task("a", lapse))
+    assert types(machine.does(command)) == ["task:lapsed"]
+    assert machine.does(command) == []
+    assert machine.task("a").holder is None
