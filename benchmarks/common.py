@@ -7,6 +7,7 @@ note how far they lie apart. This module knows nothing of moot.
 from __future__ import annotations
 
 import json
+import math
 import operator
 import os
 import random
@@ -39,6 +40,7 @@ class Size:
     crowd_rounds: int  # of thirty writers
     crowd_seconds: float
     followed: int  # events
+    repeats: int  # of what is counted and not timed
 
     @property
     def small(self) -> int:
@@ -46,9 +48,9 @@ class Size:
         return min(1_000, self.events)
 
 
-FULL = Size("full", 30, 30, 100_000, crowd_rounds=9, crowd_seconds=3, followed=300)
-QUICK = Size("quick", 4, 11, 10_000, crowd_rounds=3, crowd_seconds=1, followed=100)
-SMOKE = Size("smoke", 0, 2, 200, crowd_rounds=1, crowd_seconds=0.2, followed=10)
+FULL = Size("full", 30, 30, 100_000, crowd_rounds=9, crowd_seconds=3, followed=300, repeats=5)
+QUICK = Size("quick", 3, 11, 10_000, crowd_rounds=3, crowd_seconds=0.7, followed=100, repeats=1)
+SMOKE = Size("smoke", 0, 2, 200, crowd_rounds=1, crowd_seconds=0.1, followed=10, repeats=1)  # measures nothing, runs all
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class Spread:
         return cls(median, low, high, len(values))
 
     def __str__(self) -> str:
-        return f"middle half {self.low:.2f} to {self.high:.2f} over {self.count} rounds"
+        return f"middle half {self.low:.2f} to {self.high:.2f}, rounds: {self.count}"
 
 
 class Rounds:
@@ -134,8 +136,7 @@ def timed(act: Callable[[], object], times: int) -> Callable[[], float]:
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that `share` of all do not exceed."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
 def write(rows: Iterable[Row], path: str) -> None:

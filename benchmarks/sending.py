@@ -6,7 +6,6 @@ One process first, then thirty that all write at once. Each variant has its own 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import random
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from common import Size, Spread
+    from workspaces import Stage
 
 TEXT = "The parser is on main. " * 8 + "All tests pass. "  # 200 bytes
 CROWD = 30
@@ -41,7 +41,6 @@ class Field(NamedTuple):
 
     @classmethod
     def make(cls, directory: str) -> Field:
-        os.makedirs(directory)
         field = cls(workspaces.make(f"{directory}/repository"), f"{directory}/by-hand")
         for name in (workspaces.SENDER, workspaces.OTHER):
             with Workspace(field.repository, agent=name) as ws:
@@ -50,9 +49,9 @@ class Field(NamedTuple):
         return field
 
 
-def measure(directory: str, size: Size) -> list[Row]:
-    field = Field.make(directory)
-    return [*_alone(field, size), *_crowd(field, size)]
+def measure(stage: Stage) -> list[Row]:
+    field = Field.make(stage.room("sending"))
+    return [*_alone(field, stage.size), *_crowd(field, stage.size)]
 
 
 # --- one process ----------------------------------------------------------------------------------------------------------
@@ -70,7 +69,7 @@ def _alone(field: Field, size: Size) -> list[Row]:
             act()
         _check_rows(field)
         if size.seconds:  # until every write-ahead log has been filled once and is written over, as it is from then on
-            for name, times in (("moot", 300), ("hand", 300), ("bare", 1100)):
+            for name, times in (("moot", 400), ("hand", 400), ("bare", 1200)):
                 timed(acts[name], times)()
         rounds = interleaved({name: timed(act, _BURST) for name, act in acts.items()}, size.seconds, size.least)
     bare.close()
@@ -133,16 +132,19 @@ def _troubles(written: dict[str, list[Written]], size: Size) -> list[Row]:
     for name, results in written.items():
         longest = max(result.longest for result in results)
         sends = sum(result.done for result in results)
-        note = f"The longest single send of {sends:,}; a round of {size.crowd_seconds:g} s cuts it."
+        note = f"The longest single one of {sends:,}, in rounds of {size.crowd_seconds:g} s."
         rows.append(Row(f"send.{CROWD}.longest_wait.{name}", longest, "s", None, note))
     return rows
 
 
 class Crowd:
-    """Thirty processes with everything open, as a context manager that ends them."""
+    """Thirty processes with everything open, as a context manager that ends them.
+
+    The process that makes it must have no database open: SQLite does not survive a fork.
+    """
 
     def __init__(self, field: Field) -> None:
-        context = multiprocessing.get_context("spawn")  # nothing of SQLite may be inherited
+        context = multiprocessing.get_context("fork")  # thirty interpreters would take longer than the measurement
         self._pipes: list[Connection[Any, Any]] = []
         self._processes = []
         for _ in range(CROWD):
@@ -166,7 +168,7 @@ class Crowd:
 
     def __exit__(self, *_: object) -> None:
         for pipe in self._pipes:
-            pipe.close()  # which they take as the end
+            pipe.send(None)
         for process in self._processes:
             process.join(10)
             process.kill()
@@ -187,14 +189,13 @@ def _write(pipe: Connection[Any, Any], field: Field) -> None:
         "bare": lambda: bare.send_in_crowd(TEXT),
         "hand": lambda: hand.send(TEXT),
     }
+    for act in acts.values():
+        act()
     pipe.send("ready")
-    try:
-        while True:
-            variant, start, end = pipe.recv()
-            time.sleep(max(0.0, start - time.monotonic()))
-            pipe.send(_until(end, acts[variant]))
-    except EOFError:
-        return
+    while (order := pipe.recv()) is not None:
+        variant, start, end = order
+        time.sleep(max(0.0, start - time.monotonic()))
+        pipe.send(_until(end, acts[variant]))
 
 
 def _until(end: float, act: Callable[[], object]) -> Written:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,36 @@ from moot.surfaces.python import Workspace
 from moot.wiring import open_session
 
 if TYPE_CHECKING:
+    from common import Size
     from moot.api.session import Session
     from moot.engine.work import Work
 
 SENDER, READER, OTHER = "Yeats", "Blake", "Keats"
 _COMMIT = 5_000  # events; the engine takes up to 10,000
 _SHOWN = 50  # messages that an inbox shows at once
+
+
+class Stage:
+    """Where everything is measured: a directory of its own, on the disk that the figures speak of."""
+
+    def __init__(self, directory: str, size: Size) -> None:
+        self.directory = directory
+        self.size = size
+
+    def room(self, name: str) -> str:
+        """A new directory."""
+        path = os.path.join(self.directory, name)
+        os.makedirs(path)
+        return path
+
+    def populated(self, name: str, events: int) -> str:
+        """A workspace with a log of so many events; a long one is built once and copied."""
+        built = os.path.join(self.directory, f"of-{events}")
+        if not os.path.exists(built):
+            populate(built, events)
+        path = os.path.join(self.directory, name)
+        shutil.copytree(built, path, symlinks=True)
+        return path
 
 
 def git(directory: str, *words: str) -> None:
@@ -37,7 +62,7 @@ def make(directory: str, *, packs: tuple[str, ...] = (), worktrees: int = 0) -> 
     return directory
 
 
-def populated(directory: str, events: int) -> str:
+def populate(directory: str, events: int) -> None:
     """A workspace with three agents and a log of so many events: notes that were sent, and shown to their reader."""
     make(directory)
     for name in (SENDER, READER, OTHER):
@@ -50,7 +75,6 @@ def populated(directory: str, events: int) -> str:
     finally:
         session.engine.log.close()
         session.engine.store.close()
-    return directory
 
 
 def _exchange(session: Session, count: int) -> None:

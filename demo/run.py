@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import sys
 import time
@@ -30,11 +31,10 @@ if TYPE_CHECKING:
     from moot.core.event import Event
 
 LONGEST = 180.0
-INTERRUPTED, TERMINATED = 130, 143
+INTERRUPTED, NOBODY_READS, TERMINATED = 130, 141, 143
 SMALLEST = os.terminal_size((70, 20))
 BUILDER, REVIEWER, LEAD, DEVELOPER = "Yeats", "Sappho", "team-lead", "developer"
 MIRROR, WAITING = "moot mirror", "moot wait"
-
 
 INTRODUCTION = (
     "Four agents build a program, in two worktrees (desk, bench) of one repository.",
@@ -63,6 +63,8 @@ PLAN = (
 
 def main() -> int:
     options = _options()
+    if shutil.which("git") is None:
+        sys.exit("The demo needs git.")
     stage = Stage(options.speed)
     os.environ.clear()
     os.environ.update(stage.env)
@@ -83,6 +85,9 @@ def main() -> int:
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NOBODY_READS
     finally:
         stage.clear(keep=options.keep)
         if options.keep:
@@ -186,7 +191,7 @@ def _report(stage: Stage, ws: Workspace, view: Plain) -> int:
     promised = {
         "all eight tasks are done": numbers.done == numbers.tasks == len(PLAN),
         "each was approved by another than its author": numbers.own_approvals == 0,
-        "a collision on a file was refused, and settled by a message": 1 <= numbers.refusals <= numbers.answered,
+        "a collision on a file was refused, and settled by a message": numbers.refusals == numbers.resolved > 0,
         "exactly one task lapsed, and its builder came back": numbers.lapses == numbers.replaced == 1,
         "every message arrived and is settled": numbers.settled == numbers.deliveries > 0 and not ws.held(),
         "the log is sound, and the views agree with it": verified.returncode == 0,

@@ -124,7 +124,7 @@ class Numbers:
     deliveries: int = 0
     settled: int = 0
     refusals: int = 0
-    answered: int = 0
+    resolved: int = 0
     lapses: int = 0
     claims: int = 0
     replaced: int = 0
@@ -150,7 +150,7 @@ def counted(events: Iterable[Event]) -> Numbers:
         deliveries=len(deliveries),
         settled=sum(deliveries.values()),
         refusals=sum(refusal_of(event) is not None for event in sent),
-        answered=types["message:answered"],
+        resolved=sum(_resolved(event, events) for event in sent if refusal_of(event)),
         lapses=types["task:lapsed"],
         claims=types["file:claimed"],
         replaced=sum(event.data.get("replaces") is not None for event in events),
@@ -185,6 +185,16 @@ def _ids(kind: str, data: dict[str, Any]) -> list[str]:
     if kind == "message:answered":
         return [data["id"]]
     return list(data["ids"]) if kind in {"message:offered", "message:acked"} else []
+
+
+def _resolved(request: Event, events: list[Event]) -> bool:
+    """Whether a request for a refused file was answered, and whoever asked got the file afterwards."""
+    name, path = request.stream.partition("/")[2], request.data["data"]["path"]
+    later = [event for event in events if event.position > request.position]
+    answered = any(event.type == "message:answered" and event.data["id"] == name for event in later)
+    return answered and any(
+        event.type == "file:claimed" and event.by == request.by and path in event.data["paths"] for event in later
+    )
 
 
 def _verdicts(events: list[Event]) -> list[tuple[str, str]]:

@@ -24,11 +24,14 @@ TASKS = [
 
 def main() -> None:
     for task, needed, path, instructions in TASKS:
-        until(Path(needed).exists)
+        while not Path(needed).exists():
+            pause()
         assign(task, path, instructions)
-        until(lambda task=task: mentions(TO_TEAM_LEAD, task))
+        while not mentions(TO_TEAM_LEAD, task):
+            pause()
         read_report(task)
-        until(lambda task=task: not mentions(TO_DEVELOPER, task))
+        while mentions(TO_DEVELOPER, task):
+            pause()
         note(f"{task} is completed")
 
 
@@ -61,10 +64,9 @@ def mentions(path: Path, task: str) -> bool:
     return any(message["taskId"] == task for message in load(path)["messages"])
 
 
-def until(condition: Any) -> None:
+def pause() -> None:
     """Files do not ring: whoever has only files has to look again and again."""
-    while not condition():
-        time.sleep(0.2)
+    time.sleep(0.2)
 
 
 def load(path: Path) -> Any:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import craft
 
-from moot import Workspace
-from moot.core.errors import Held
+from moot import Held, Workspace
 
 if TYPE_CHECKING:
     from moot.core.task import Task

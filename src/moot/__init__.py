@@ -8,11 +8,22 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.core.errors import MootError
+    from moot.core.errors import AwaitedFailed, Held, MootError, Refused, TimedOut, Unavailable, Unknown, Usage
     from moot.surfaces.python import Workspace
 
 __version__ = "0.1.0"
-__all__ = ["MootError", "Workspace", "__version__"]
+__all__ = [
+    "AwaitedFailed",
+    "Held",
+    "MootError",
+    "Refused",
+    "TimedOut",
+    "Unavailable",
+    "Unknown",
+    "Usage",
+    "Workspace",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> object:
@@ -20,10 +31,10 @@ def __getattr__(name: str) -> object:
         from moot.surfaces.python import Workspace
 
         return Workspace
-    if name == "MootError":
-        from moot.core.errors import MootError
+    if name in __all__:
+        from moot.core import errors
 
-        return MootError
+        return getattr(errors, name)
     raise AttributeError(f"module 'moot' has no attribute {name!r}")
 
 

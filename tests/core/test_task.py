@@ -369,7 +369,7 @@ def test_silence_gives_a_task_of_the_core_back_as_a_new_attempt_and_says_for_how
 @pytest.mark.promise(8)
 def test_silence_flags_a_task_of_the_orchestrator_once_and_takes_it_from_nobody():
     told = assigned()
-    assert decide(ORCHESTRATOR, told.task, SILENT) == [Flagged(**SILENT.__dict__)]
+    assert decide(ORCHESTRATOR, told.task, SILENT) == [Flagged(SILENT.reason, SILENT.silent_for, SILENT.ttl)]
     told.does(SILENT)
     assert (told.task.state, told.task.holder, told.task.flagged) == ("in_progress", "Lead#1", SILENT.reason)
     assert decide(ORCHESTRATOR, told.task, SILENT) == []

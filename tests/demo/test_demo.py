@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import select
 import signal
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pytest
@@ -16,11 +21,17 @@ PROMISES = 8
 pytestmark = pytest.mark.timeout(240)
 
 
+COMMAND = [sys.executable, str(DEMO), "--speed", "8"]
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """All that the demo makes lies in the folder. A caller's own agent takes no part in it."""
+    return {**os.environ, "TMPDIR": str(folder), "MOOT_AGENT": "Nobody", "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
+
+
 def start(folder: Path) -> subprocess.Popen[str]:
-    env = {**os.environ, "TMPDIR": str(folder), "MOOT_AGENT": "Nobody"}  # a caller's own agent takes no part
-    command = [sys.executable, str(DEMO), "--plain", "--speed", "8"]
     pipe = subprocess.PIPE
-    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True, encoding="utf-8")
+    return subprocess.Popen(COMMAND, env=environment(folder), stdout=pipe, stderr=pipe, text=True, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -105,3 +116,26 @@ def test_an_interrupted_demo_leaves_nothing_behind_either(number: signal.Signals
     assert demo.returncode == 128 + number
     assert complained == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_on_a_terminal_it_draws_a_picture_and_puts_the_terminal_back(tmp_path: Path) -> None:
+    here, there = pty.openpty()
+    fcntl.ioctl(there, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+    with subprocess.Popen(COMMAND, env=environment(tmp_path), stdout=there) as demo:
+        os.close(there)
+        drawn = read_until(here, "takes money")
+        demo.send_signal(signal.SIGINT)
+        drawn += read_until(here, "\x1b[?1049l")  # back from the other screen
+        assert demo.wait(timeout=60) == 128 + signal.SIGINT
+    os.close(here)
+    for title in ("board", "agents", "files held", "the last events"):
+        assert title in drawn
+    assert list(tmp_path.iterdir()) == []
+
+
+def read_until(terminal: int, part: str) -> str:
+    seen = ""
+    while part not in seen and select.select([terminal], [], [], 60)[0]:
+        seen += os.read(terminal, 1 << 16).decode(errors="replace")
+    assert part in seen
+    return seen

@@ -20,6 +20,20 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 
 
 @pytest.fixture
+def opened() -> Iterator[Callable[[Machine], Machine]]:
+    """The place of a machine, opened once more."""
+    made: list[Machine] = []
+
+    def another(machine: Machine) -> Machine:
+        made.append(machine.again())
+        return made[-1]
+
+    yield another
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
 def machines(tmp_path: Path) -> Iterator[Callable[[], Machine]]:
     """Machines that share one log without any lock, each with views of its own."""
     made: list[Machine] = []

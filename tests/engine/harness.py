@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from moot.core import principal
@@ -57,11 +58,10 @@ class Command:
 class Machine:
     """See the module."""
 
-    def __init__(self, log: os.PathLike[str], views: os.PathLike[str], *, exclusive: bool = True) -> None:
-        self.directory = os.fspath(log)
+    def __init__(self, log: str | Path, views: str | Path, *, exclusive: bool = True) -> None:
+        self.directory, self.views = str(log), str(views)
         SqliteLog.create(self.directory)
-        os.makedirs(views, exist_ok=True)
-        self.views = os.fspath(views)
+        os.makedirs(self.views, exist_ok=True)
         self.engine = Engine(
             SqliteLog(self.directory, exclusive=exclusive),
             Store(self.views),
@@ -101,13 +101,22 @@ class Machine:
         return verify(self.engine, self.views)
 
     def again(self) -> Machine:
-        """The same place, opened by the next process."""
-        self.close()
-        return Machine(self.directory, self.views)  # type: ignore[arg-type]
+        """The same place, opened once more, as by another process."""
+        return Machine(self.directory, self.views)
 
     def close(self) -> None:
         self.log.close()
         self.store.close()
+
+
+def together(*commands: Command) -> Command:
+    """All of them in one commit, by the first one's caller."""
+
+    def act(work: Work) -> None:
+        for command in commands:
+            command.act(work)
+
+    return replace(commands[0], name=f"{len(commands)} commands", act=act)
 
 
 def actor(work: Work, who: str, incarnation: int | None = None) -> Actor:

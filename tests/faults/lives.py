@@ -15,7 +15,9 @@ from types import FrameType
 from typing import Any
 
 from moot.api.session import Session
-from tests.faults.worker import entered, outcome
+from moot.wiring.workshop import Workshop
+from tests.faults.file_agents import TASKS
+from tests.faults.worker import ENV, entered, outcome
 
 UP = b"."
 
@@ -103,16 +105,27 @@ def work_on(
 def once(
     mouth: int, where: dict[str, Any], verb: str, arguments: dict[str, Any], die_at: int = 0, only: str = ""
 ) -> None:
-    """One command, by a process that kills itself at the line with this number. Says the answer and how many lines.
+    """One command, by a process that kills itself at the line with this number. Says the answer and how many lines."""
 
-    Lines of moot count, those whose file has `only` in its path.
-    """
+    def command() -> dict[str, Any]:
+        return outcome(entered(**where), verb, arguments)
+
+    _until_line(mouth, command, die_at, only)
+
+
+def make(mouth: int, cwd: str, packs: list[str], die_at: int = 0) -> None:
+    """The same for making a workspace."""
+    _until_line(mouth, lambda: Workshop(cwd, ENV).create(tuple(packs)).full(), die_at, "")
+
+
+def _until_line(mouth: int, command: Callable[[], dict[str, Any]], die_at: int, only: str) -> None:
+    """Lines of moot count, in files that have `only` in their path."""
     lines = 0
 
     def trace(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any] | None:
         nonlocal lines
         if "/moot/" not in frame.f_code.co_filename or only not in frame.f_code.co_filename:
-            return None if event == "call" and not only else trace
+            return None
         if event == "line":
             lines += 1
             if lines == die_at:
@@ -121,8 +134,7 @@ def once(
 
     os.write(mouth, UP)
     sys.settrace(trace)
-    session = entered(**where)
-    said = outcome(session, verb, arguments)
+    said = command()
     sys.settrace(None)
     os.write(mouth, json.dumps({"lines": lines, **said}).encode())
 
@@ -179,10 +191,10 @@ def assignments(session: Session, journal: Journal, number: int) -> tuple[str, d
 
 
 def reports(session: Session, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
-    """What the developer sends back: one report, and amendments to it."""
+    """What the developer sends back: a report for each task, and amendments to it."""
     mark = f"{session.caller.agent} {number}"
     data = {
-        "taskId": f"for-{session.caller.agent}",
+        "taskId": f"for-{session.caller.agent}-{number % TASKS}",
         "platform": "web",
         "status": "awaiting_review",
         "summary": mark,
@@ -194,7 +206,7 @@ def reports(session: Session, journal: Journal, number: int) -> tuple[str, dict[
     return "send", {"type": "completion_report", "data": data}
 
 
-WORK: dict[str, Callable[..., None]] = {"work_on": work_on, "once": once}
+WORK: dict[str, Callable[..., None]] = {"work_on": work_on, "once": once, "make": make}
 PLANS: dict[str, Callable[[Session, Journal, int], tuple[str, dict[str, Any]]]] = {
     "everything": everything,
     "assignments": assignments,

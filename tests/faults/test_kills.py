@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -120,18 +120,24 @@ def test_four_hundred_kills_lose_nothing_that_was_acknowledged(repo: Repo, tmp_p
 
 
 def at_each_line(
-    keeper: Worker, repo: Repo, verb: str, arguments: dict[str, Any], points: int, seed: int = 0
+    keeper: Worker,
+    repo: Repo,
+    verb: str,
+    arguments: dict[str, Any],
+    points: int,
+    before: Callable[[], None] = lambda: None,
 ) -> Iterator[dict[str, Any]]:
     """Carry a command out, then kill it at lines spread over all of it and repeat it with its key.
 
     Gives the answers, of the first and of each repeat.
     """
     where = {"cwd": str(repo.root), "agent": "Ada", "incarnation": 1}
+    before()
     first = keeper.ask("live", work="once", arguments={"where": where, "verb": verb, "arguments": arguments})
     yield json.loads(first["said"])
     total = json.loads(first["said"])["lines"]
-    step = max(1, total // points)
-    for number, line in enumerate(range(1 + seed % step, total, step)):
+    for number, line in enumerate(range(1, total, max(1, total // points))):
+        before()
         again = {**arguments, "key": f"{verb}-{number}"}
         command = {"where": where, "verb": verb, "arguments": again}
         killed = keeper.ask("live", work="once", arguments={**command, "die_at": line})
@@ -173,6 +179,48 @@ def test_a_command_killed_at_any_line_is_done_once_when_its_key_is_repeated(
     assert replay.broken_order(repo.events()) == []
     assert half_commits(repo.events()) == []
     repo.verify()
+
+
+@pytest.mark.promise(3)
+def test_views_whose_rebuilding_was_killed_at_any_line_are_rebuilt_by_the_next(repo: Repo, keeper: Worker) -> None:
+    for name in ("Ada", "Bob"):
+        repo.join(name)
+    for number in range(10):
+        repo.run("task add", title=f"Work {number}")
+
+    def lose_the_views() -> None:
+        repo.close()
+        for file in repo.state.glob("views*"):
+            file.unlink()
+
+    hello = {"to": ["Bob"], "text": "Hello"}
+    times = sum(1 for _ in at_each_line(keeper, repo, "send", hello, points=30, before=lose_the_views))
+    fresh = Repo(repo.root)
+    assert len(fresh.events("message:sent")) == times > 20
+    assert len(fresh.run("board")["tasks"]) == 10
+    fresh.verify()
+    fresh.close()
+
+
+@pytest.mark.parametrize("packs", [[], ["orchestrator"]], ids=["plain", "with a pack"])
+def test_a_workspace_whose_making_was_killed_at_any_line_is_made_by_the_next(
+    tmp_path: Path, keeper: Worker, packs: list[str]
+) -> None:
+    def made(number: int, **more: Any) -> dict[str, Any]:
+        return keeper.ask("live", work="make", arguments={"cwd": str(tmp_path / str(number)), "packs": packs, **more})
+
+    Repo.plain(tmp_path / "0")
+    total = json.loads(made(0)["said"])["lines"]
+    for number, line in enumerate(range(1, total, max(1, total // 25)), start=1):
+        Repo.plain(tmp_path / str(number))
+        assert made(number, die_at=line)["code"] == -signal.SIGKILL
+        assert made(number)["code"] == 0, f"after a kill at line {line} of {total}"
+        repo = Repo(tmp_path / str(number))
+        repo.join("Ada")
+        assert len(repo.events()) == 1
+        repo.verify()
+        assert not repo.own.run("board", {}).warnings
+        repo.close()
 
 
 @pytest.mark.promise(1)

@@ -25,7 +25,7 @@ FOLDER = Path(".claude-orchestrator/tasks/messages")
 FILES = {"assignment": FOLDER / "to-developer.json", "report": FOLDER / "to-team-lead.json"}
 SETTINGS = 'packs = ["orchestrator"]\n[tasks]\nlifecycle = "orchestrator"\n[mirrors]\ntorn_after = "10m"\n'
 BATCH = 20  # kills of each of two senders
-ENOUGH = 60  # of them, and as many commands that were acknowledged
+ENOUGH = 60  # of them; more if too little was acknowledged until then, which is a matter of the machine
 
 
 @pytest.fixture
@@ -83,9 +83,9 @@ def test_a_hundred_and_twenty_kills_lose_no_message_and_break_no_file(
         keepers = [stack.enter_context(Worker("tests.faults.keeper")) for _ in scene.lives]
         watcher.tell("watch", paths=scene.watched, stop=str(scene.done))
         for writer, agent in zip(writers, scene.agents, strict=True):
-            writer.tell("append", **agent, stop=str(scene.stop), most=100, pause=1.0)
-        kills, deadline = 0, monotonic() + 150
-        while monotonic() < deadline and (kills < ENOUGH or len(scene.acknowledged()) < ENOUGH):
+            writer.tell("append", **agent, stop=str(scene.stop), most=100, pause=1.5)
+        kills, deadline = 0, monotonic() + 120
+        while kills < ENOUGH or (len(scene.acknowledged()) < ENOUGH / 2 and monotonic() < deadline):
             for keeper, life in zip(keepers, scene.lives, strict=True):
                 keeper.tell("live_often", work="work_on", arguments=life, times=BATCH, longest=0.6)
             ends = [end["code"] for keeper in keepers for end in keeper.hear(120)]
@@ -99,7 +99,6 @@ def test_a_hundred_and_twenty_kills_lose_no_message_and_break_no_file(
         scene.done.touch()
         seen = watcher.hear()
 
-    assert kills >= ENOUGH
     assert seen["broken"] == []
     assert seen["looks"] > 100
     assert [said["broken"] for said in told] == [[]] * len(told)
@@ -127,7 +126,8 @@ class Scene:
             self._agent("Dot", "report", roots[1], "in place", place),
         ]
         for name in ("Ben", "Dot", "Dev"):
-            assign(repo, f"for-{name}")
+            for number in range(file_agents.TASKS):
+                assign(repo, f"for-{name}-{number}")
         dev = {"cwd": str(roots[1]), "agent": "Dev", "incarnation": repo.join("Dev", "developer")}
         self.lives = [
             {"path": str(place / "lead"), "where": {"cwd": str(roots[0])}, "plan": "assignments", "most": 3},

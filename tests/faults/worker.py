@@ -102,16 +102,35 @@ def race_init(gate: str, cwd: str) -> list[dict[str, Any]]:
 
 def stop_inside(where: str, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Stand still in the middle of a command, with the log's lock in hand: before its append, or just after it."""
-    name = {"before": "_check_known", "after": "_appended"}[where]
-    real = getattr(Engine, name)
+    _stop_once(Engine, {"before": "_check_known", "after": "_appended"}[where])
+    return outcome(_here[0], verb, arguments)
+
+
+def stop_in_the_mirrors(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Stand still with the turn at the mirrors in hand."""
+    from moot.mirrors.memory import Memory
+
+    _stop_once(Memory, "write")
+    return outcome(_here[0], verb, arguments)
+
+
+def hurry(seconds: float) -> str:
+    """Wait only so long for another's turn at the mirrors."""
+    from moot.mirrors import sync
+
+    sync._TURN = seconds
+    return "yes"
+
+
+def _stop_once(owner: type, name: str) -> None:
+    real = getattr(owner, name)
 
     def stopping(*given: Any) -> Any:
-        setattr(Engine, name, real)
+        setattr(owner, name, real)
         os.kill(os.getpid(), signal.SIGSTOP)
         return real(*given)
 
-    setattr(Engine, name, stopping)
-    return outcome(_here[0], verb, arguments)
+    setattr(owner, name, stopping)
 
 
 COMMANDS = {
@@ -121,6 +140,8 @@ COMMANDS = {
     "race": race,
     "race_init": race_init,
     "stop_inside": stop_inside,
+    "stop_in_the_mirrors": stop_in_the_mirrors,
+    "hurry": hurry,
 }
 
 

@@ -143,18 +143,6 @@ class TestEveryVerb:
         assert json.loads(ran.out).keys() == {"result", "warnings"}
         assert case.holds(ran.result), ran.out
 
-    def test_is_pleasant_at_a_terminal(self, bare: Command, name: str) -> None:
-        case = CASES[name]
-        ran = bare.at_a_terminal(*words_of(case, case.world(bare)), agent=case.agent)
-        plain = ESCAPE.sub("", ran.out)
-        assert ran.code == 0, ran
-        assert "\x1b" not in plain
-        if case.drawn:
-            assert plain.lstrip().startswith(case.drawn)
-            assert "───" in plain
-        else:
-            assert case.says in plain
-
     def test_teaches_itself_with_an_example(self, name: str, capsys: pytest.CaptureFixture[str]) -> None:
         verb = catalogue.find(name)
         assert main([*name.split(), "--help"]) == 0
@@ -166,6 +154,23 @@ class TestEveryVerb:
             shown = param.name.upper() if param.positional else f"--{param.name.replace('_', '-')}"
             assert shown in said
         assert all(len(line) <= 100 for line in said.splitlines())
+
+
+PEOPLE = [name for name, case in CASES.items() if case.drawn or name in {"send", "inbox", "task show", "log"}]
+
+
+@pytest.mark.parametrize("name", PEOPLE)
+def test_a_person_at_a_terminal_gets_tables_and_words(bare: Command, name: str) -> None:
+    case = CASES[name]
+    ran = bare.at_a_terminal(*words_of(case, case.world(bare)), agent=case.agent)
+    plain = ESCAPE.sub("", ran.out)
+    assert ran.code == 0, ran
+    assert "\x1b" not in plain
+    if case.drawn:
+        assert plain.lstrip().startswith(case.drawn)
+        assert "───" in plain
+    else:
+        assert case.says in plain
 
 
 EXAMPLES = [(name, example) for name in catalogue.names() for example in catalogue.find(name).examples]
@@ -449,9 +454,8 @@ def test_mail_is_not_shown_when_the_reader_of_the_output_is_gone(run: Command) -
     sent = run("send", "Bob", "Hello.", "--json", agent="Ada").result["id"]
     with run.popen("inbox", agent="Bob") as process:
         process.stdout.close()
-        assert process.wait(PATIENCE) in {141, -signal.SIGPIPE, 0}
-    stage = run("thread", sent, "--json").result[0]["stages"][0][1]
-    assert (stage == "stored") == (process.returncode != 0)
+        assert process.wait(PATIENCE) == 141
+    assert run("thread", sent, "--json").result[0]["stages"][0][1] == "stored"
 
 
 @pytest.mark.promise(5)

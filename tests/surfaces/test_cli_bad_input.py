@@ -104,7 +104,9 @@ def test_what_is_unknown_is_named_with_what_is_known(town: Command, words: list[
     assert hint in refused(town, *words, code=4, error=error)["remedy"]
 
 
-@pytest.mark.parametrize("words", [["send", "Bob", "hi"], ["task", "claim"], ["claim", "new.py"], ["inbox"]])
+@pytest.mark.parametrize(
+    "words", [["send", "Bob", "hi"], ["task", "claim"], ["claim", "new.py"], ["inbox"], ["wait", "--mail"]]
+)
 def test_an_unknown_caller_is_refused_with_the_closest_name(town: Command, words: list[str]) -> None:
     assert "Did you mean Ada?" in refused(town, *words, agent="Adda", code=4, error="unknown_agent")["remedy"]
 
@@ -154,6 +156,7 @@ def test_a_stale_token_is_refused_with_who_holds_it_now(town: Command) -> None:
         ["claim", "x.py"],
         ["leave"],
         ["inbox"],
+        ["wait", "--mail"],
         ["ack", "{request}"],
     ],
 )

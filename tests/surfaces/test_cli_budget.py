@@ -44,7 +44,8 @@ EVERYWHERE = words("""
     moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
     moot.engine moot.engine.clock moot.engine.gitdir moot.engine.loop moot.engine.place moot.engine.presence
     moot.engine.settings moot.engine.work
-    moot.log moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
+    moot.forks moot.log
+    moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.file moot.forks moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices

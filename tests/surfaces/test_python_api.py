@@ -373,6 +373,12 @@ def test_an_entry_of_a_file_that_cannot_be_taken_is_held_shown_and_dropped(lead:
     assert lead.held() == []
 
 
+def test_watching_the_files_says_what_could_not_be_taken(lead: Workspace) -> None:
+    path = Path(lead.root, ".claude-orchestrator/tasks/messages/to-developer.json")
+    path.write_text(json.dumps({"messages": [{"type": "nothing of the kind"}], "lastRead": None}))
+    assert next(lead.watch()).code == "entries_held"
+
+
 def test_watching_without_a_packs_files_is_refused(ada: Workspace) -> None:
     with pytest.raises(Refused) as caught:
         ada.watch()

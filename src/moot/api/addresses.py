@@ -69,8 +69,11 @@ def _agent(work: Work, name: str) -> str:
 def _person(address: str) -> str:
     import pwd
 
+    login = address.partition(":")[2]
+    if login.startswith("uid-") and login[4:].isdigit():  # how somebody is called who has no account name
+        return address
     try:
-        pwd.getpwnam(address.partition(":")[2])
+        pwd.getpwnam(login)
     except (KeyError, ValueError):
         raise Unknown(
             "unknown_person", f"{address!r} is no account of this machine.", "Write person:LOGIN, as in `whoami`."

@@ -80,7 +80,8 @@ class Session:
         given = catalogue.checked(verb, arguments)
         self._warnings = []
         self.sync()
-        self.stamp()
+        if name != "join":  # a join judges how long the name was silent, and is itself no sign of life of the one before
+            self.stamp()
         self._request = (name, given.get("key"), {k: v for k, v in given.items() if k != "key"})
         answer: Answer = verb.does(self, **{k: v for k, v in given.items() if k != "key"})
         if self.mirrors is not None and not name.startswith("held"):

@@ -52,13 +52,19 @@ class _Fields(dict[str, object]):
 
 def sentence(event: Event) -> str:
     """One line that says what happened."""
-    data = _Fields({k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in event.data.items()})
+    data = _Fields({name: _told(value) for name, value in event.data.items()})
     if "verb" in data:
         said = f"{data['source']} → {data['target']} (attempt {data['attempt']})"
         said += f": {data['reason']}" if data["reason"] else ""
     else:
         said = _SAID.get(event.type, "{}").format_map(data) if event.type in _SAID else str(event.data)
-    return one_line(said.strip(), 200)
+    return one_line(said.strip().removesuffix(":"), 200)
+
+
+def _told(value: object) -> object:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_told(inner)}" for name, inner in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def line(event: Event) -> str:

@@ -33,6 +33,10 @@ class Edge(Record):
     attempt: int = 0
     takes: bool = False
 
+    def open_to(self, roles: tuple[str, ...], *, person: bool) -> bool:
+        """Whether somebody in these roles may take it who has had nothing to do with the task so far."""
+        return "anyone" in self.who or (person and "person" in self.who) or any(role in self.who for role in roles)
+
 
 class Lifecycle(Record):
     name: str

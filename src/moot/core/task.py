@@ -191,11 +191,12 @@ class MoveTask(Record):
 
 
 class LapseTask(Record):
-    """The holder was silent for longer than it may be, or was replaced by a newer incarnation."""
+    """The holder was silent for longer than it may be, was replaced by a newer incarnation, or left."""
 
     silent_for: float
     ttl: float
     reason: str
+    failed: bool = True  # an attempt was used up; not when the holder took its leave
 
 
 class BlockTask(Record):

@@ -11,6 +11,7 @@ import json
 from moot.core import claims as holdings
 from moot.core import task as tasks
 from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
+from moot.core.errors import Unavailable
 from moot.views import load
 
 TYPE_CHECKING = False
@@ -34,7 +35,16 @@ EVENTS: dict[str, dict[str, type[Payload]]] = {
 
 
 def project(store: Store, events: Sequence[Event]) -> None:
-    """Fold `events` in. The caller holds the transaction; rows and cursor move together."""
+    """Fold `events` in. The caller holds the transaction; rows and cursor move together, and skip nothing."""
+    cursor = store.cursor()
+    if events and events[-1].position != cursor + len(events):
+        raise Unavailable(
+            "views_gap",
+            f"The views have the events up to {cursor}; those from {events[0].position} on cannot be next.",
+            "Do it again. If it stays so, `moot verify` tells what is wrong with the log.",
+            cursor=cursor,
+            position=events[0].position,
+        )
     for event in events:
         kind, _, key = event.stream.partition("/")
         known = EVENTS.get(kind, {}).get(event.type)

@@ -31,7 +31,9 @@ def test_a_completed_task_leaves_both_files(project: Project) -> None:
     assert len(cleared) == 2
 
 
-@pytest.mark.xfail(strict=True, reason="a Clear without messages is dropped by the decider, although it has a time to set")
+@pytest.mark.xfail(
+    strict=True, reason="a Clear without messages is dropped by the decider, although it has a time to set"
+)
 def test_a_file_that_was_emptied_before_also_gets_the_time_of_clearing(project: Project) -> None:
     project.assign()
     project.report()
@@ -104,6 +106,24 @@ def test_an_emptied_file_is_a_clear_that_loses_nothing(project: Project) -> None
     assert project.cli("mailbox", "restore", "@developer").result["restored"] == [read["id"], unread["id"]]
     assert project.file("developer") == {"messages": [assignment(), assignment("task-002")], "lastRead": last}
     assert project.mailbox("developer")[1]["taker"] is None
+
+
+@pytest.mark.proves("S0-CL-01", "S0-CL-04", "S0-CL-05")
+def test_nothing_of_a_finished_task_or_attempt_is_put_back(project: Project) -> None:
+    """What a clear by hand had hidden is over, too, when its task or attempt is."""
+    for name in ("task-001", "task-002"):
+        project.assign(assignment(name))
+        project.report(report(name))
+    for role in FILES:
+        project.write(role, [])
+    project.look()
+    project.run("task approve", task="task-001")
+    project.run("task reject", task="task-002", reason="No tests.")
+    project.run("task reopen", task="task-002")
+    for role in FILES:
+        assert project.ask("mailbox restore", name=f"@{role}")["restored"] == []
+        assert project.mailbox(role) == project.file(role)["messages"] == []
+    assert len(project.mailbox("developer", all=True)) == 2
 
 
 @pytest.mark.proves("S0-CL-04")

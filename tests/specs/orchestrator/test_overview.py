@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from moot import Workspace
 from tests.specs.orchestrator.project import FILES, Project, bodies, until
 from tests.specs.orchestrator.samples import assignment, developer_file, report, team_lead_file
 
@@ -53,19 +54,23 @@ def test_a_mailbox_in_another_place_is_no_mailbox(project: Project) -> None:
 
 
 @pytest.mark.proves("S0-OVW-02")
-def test_a_sent_message_is_in_its_file_when_the_call_returns(project: Project) -> None:
+def test_a_sent_message_is_in_its_file_when_the_call_returns(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     project.join("Dev", "developer")
     sent = project.cli_send(assignment("task-001", title="over the CLI"))
     assert sent.code == 0
     assert project.file("developer")["messages"] == [assignment("task-001", title="over the CLI")]
-    project.assign(assignment("task-002", title="over Python"))
-    assert project.file("developer")["messages"][1] == assignment("task-002", title="over Python")
+    monkeypatch.delenv("MOOT_AGENT", raising=False)
+    with Workspace(project.root) as workspace:
+        workspace.send(type="task_assignment", data=assignment("task-002", title="over Python"))
+        assert project.file("developer")["messages"][1] == assignment("task-002", title="over Python")
     reported = project.cli_send(report("task-001", summary="über die Kommandozeile"), "Dev")
     assert reported.code == 0
     assert "mirror_pending" not in {**sent.warnings, **reported.warnings}
     assert project.file("team-lead")["messages"] == [report("task-001", summary="über die Kommandozeile")]
-    project.report(report("task-002", summary="in Python"))
-    assert project.file("team-lead")["messages"][1] == report("task-002", summary="in Python")
+    with Workspace(project.root, agent="Dev") as workspace:
+        workspace.send(type="completion_report", data=report("task-002", summary="in Python"))
+        assert project.file("team-lead")["messages"][1] == report("task-002", summary="in Python")
+        assert workspace.mailbox("@team-lead").messages[1].data == report("task-002", summary="in Python")
 
 
 @pytest.mark.proves("S0-OVW-03")

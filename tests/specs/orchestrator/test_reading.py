@@ -189,6 +189,19 @@ def test_setting_the_last_read_by_hand_reads_what_the_file_held(staffed: Project
     assert [event.by for event in project.events("message:acked")] == ["role:developer"]
 
 
+@pytest.mark.proves("S0-RD-05", "S0-RD-07")
+def test_a_last_read_of_another_zone_is_rendered_in_utc(staffed: Project) -> None:
+    project = staffed
+    project.assign()
+    project.write("developer", {**project.file("developer"), "lastRead": "2025-06-01T10:00:00+02:00"})
+    project.look()
+    assert project.file("developer")["lastRead"] == "2025-06-01T08:00:00.000Z"
+    project.assign(assignment("task-002"))
+    project.write("developer", {**project.file("developer"), "lastRead": "2025-06-01T08:00:00.001Z"})
+    project.look()
+    assert project.file("developer")["lastRead"] == "2025-06-01T08:00:00.001Z"
+
+
 @pytest.mark.proves("S0-RD-07")
 @pytest.mark.parametrize("invented", ["2999-01-01T00:00:00.000Z", "2001-01-01T00:00:00.000Z", "2001-01-01T00:00:00Z"])
 def test_an_invented_last_read_is_replaced_by_the_time_of_absorption(staffed: Project, invented: str) -> None:

@@ -45,10 +45,11 @@ def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> 
     store = session.engine.read()
     box = _known(session, name)
     found = look.mailbox(store, box, task)
-    current = [d for d in found if task and d.message.attempt == load.task(store, task)[0].attempt]
+    attempt = load.task(store, task)[0].attempt if task else 0
+    current = [d for d in found if d.message.attempt == attempt]
     if task and not all:
-        found = [d for d in found if d.message.attempt is None or d in current]
-    letters = tuple(of_delivery(d) for d in found if all or _visible(d, bool(task)))
+        found = [d for d in found if d.message.attempt in (None, attempt)]
+    letters = tuple(of_delivery(d) for d in found if all or _visible(store, d, of_task=bool(task)))
     in_force = current[-1].entry.id if current else None
     result = Box(name=box, last_read=look.last_read(store, box), messages=letters, in_force=in_force)
     lines = [f"{box}: {len(letters)} messages, last read {result.last_read or 'never'}"]
@@ -59,10 +60,17 @@ def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> 
     return Answer(result=result, say=tuple(lines))
 
 
-def _visible(delivery: Delivery, of_task: bool) -> bool:
+def _visible(store: Store, delivery: Delivery, *, of_task: bool) -> bool:
     """A clear by hand takes a message out of the file; whoever has not read it, or asks for its task, still sees it."""
     entry = delivery.entry
-    return entry.hidden is None or (entry.hidden in _BY_HAND and (of_task or not entry.settled))
+    return entry.hidden is None or (_can_return(store, delivery) and (of_task or not entry.settled))
+
+
+def _can_return(store: Store, delivery: Delivery) -> bool:
+    """Whether it was cleared by hand and still matters: its task is not done and has not started over."""
+    task = load.task(store, delivery.message.task or "")[0]
+    matters = not task.exists or (task.phase != "done" and delivery.message.attempt in (None, task.attempt))
+    return delivery.entry.hidden in _BY_HAND and matters
 
 
 def _read(item: Letter) -> str:
@@ -110,7 +118,7 @@ def restore(session: Session, name: str, task: str | None) -> Answer:
 
     def act(work: Work) -> None:
         session.actor(work)
-        hidden = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden in _BY_HAND]
+        hidden = [d for d in look.mailbox(work.store, box, task) if _can_return(work.store, d)]
         if hidden:
             work.do_mailbox(box, Restore(ids=tuple(d.entry.id for d in hidden)))
 

@@ -32,6 +32,8 @@ def inbox(session: Session, all: bool, peek: bool, limit: int) -> Answer:  # noq
     boxes = session.mailboxes()
     found = look.inbox(session.engine.read(), boxes, max(1, limit))
     me = session.me()
+    if me is not None and (me.here or not me.exists):
+        session.try_out(lambda _work: None)  # who is unknown or was replaced is told so; who left may still look
     principal = me.principal if me and me.exists else boxes[0]
     expired = [d for d in found if _expired(session, d)]
     live = [d for d in found if d not in expired]

@@ -9,20 +9,22 @@ from moot.core.deciders.graph import Link
 from moot.core.deciders.task import evolve
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.principal import name_of
-from moot.core.task import EVENTS, PRIORITIES, AddTask, BlockTask, LapseTask, MoveTask, Task, stream
+from moot.core.task import EVENTS, PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, Task, stream
 from moot.core.text import one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from moot.api.session import Session
+    from moot.core.principal import Actor
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
 
 ID_LIMIT = 200
+_LOOKED_AT = 1000  # tasks that a claim without a name considers
 
 
 def add(
@@ -88,30 +90,38 @@ def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
 
 
 def claim(session: Session, task: str | None) -> Answer:
-    chosen = task or ""
-
     def act(work: Work) -> None:
-        nonlocal chosen
         actor = session.actor(work)
-        chosen = task or _next_ready(session, work)
-        state = work.known_task(chosen)
-        if state.holder is not None and state.holder != actor.principal:
-            _lapse_if_silent(session, work, state)
-        work.do_task(chosen, MoveTask(verb="claim", actor=actor))
+        for name in (task,) if task else _candidates(work, actor):
+            if work.known_task(name).holder != actor.principal:
+                _lapse_if_silent(session, work, work.task(name))
+            if work.task(name).phase == "open" or (task and not work.drafts):
+                work.do_task(name, MoveTask(verb="claim", actor=actor))
+                return
+        if not work.drafts:
+            raise _nothing_ready()
+        # A holder's silence is on record now, though it brought nothing: the attempts are used up, or it is flagged.
 
     outcome = session.commit(act)
-    return _told(session, outcome, _task_of(outcome) or chosen, "is yours", moved=True)
+    started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
+    if started is None:
+        if task:  # say it as to anybody who comes later
+            session.try_out(lambda work: work.do_task(task, MoveTask(verb="claim", actor=session.actor(work))))
+        raise _nothing_ready()
+    return _told(session, outcome, started.stream.partition("/")[2], "is yours", moved=True)
 
 
-def _next_ready(session: Session, work: Work) -> str:
-    ready = look.ready(work.store, 1)
-    if ready:
-        return ready[0].id
-    for name in look.held_tasks(work.store):
-        state = work.task(name)
-        if _silent(session, state):
-            return name
-    raise Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
+def _candidates(work: Work, actor: Actor) -> Iterator[str]:
+    """What is ready and open to the actor, most urgent first; then what others hold, for they may have fallen silent."""
+    for state in look.ready(work.store, _LOOKED_AT):
+        edge = work.lifecycle(state.lifecycle).edge("claim", state.state)
+        if edge is not None and edge.open_to(actor.roles, person=actor.person):
+            yield state.id
+    yield from look.held_tasks(work.store)
+
+
+def _nothing_ready() -> Unknown:
+    return Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
 
 
 def _silent(session: Session, state: Task) -> bool:

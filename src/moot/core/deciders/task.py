@@ -205,8 +205,8 @@ def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
     if task.holder is None:
         return []
     if life.silence == "flag":
-        return [] if task.flagged else [Flagged(**command.__dict__)]
-    target, attempt = life.initial, task.attempt + 1
+        return [] if task.flagged else [Flagged(command.reason, command.silent_for, command.ttl)]
+    target, attempt = life.initial, task.attempt + int(command.failed)
     if attempt > life.attempts and life.exhausted is not None:
         target, attempt = life.exhausted, task.attempt
     return [
@@ -216,7 +216,9 @@ def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
             target=target,
             phase=life.phase(target),
             attempt=attempt,
-            **command.__dict__,
+            reason=command.reason,
+            silent_for=command.silent_for,
+            ttl=command.ttl,
         )
     ]
 

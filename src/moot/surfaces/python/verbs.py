@@ -199,10 +199,14 @@ class Verbs(ABC):
     ) -> Task:
         return self._ask("task submit", locals())
 
-    def task_approve(self, task: str, *, reason: str | None = None, key: str | None = None) -> Task:
+    def task_approve(
+        self, task: str, *, reason: str | None = None, report: str | None = None, key: str | None = None
+    ) -> Task:
         return self._ask("task approve", locals())
 
-    def task_reject(self, task: str, *, reason: str | None = None, key: str | None = None) -> Task:
+    def task_reject(
+        self, task: str, *, reason: str | None = None, report: str | None = None, key: str | None = None
+    ) -> Task:
         return self._ask("task reject", locals())
 
     def task_reopen(

@@ -1,0 +1,90 @@
+"""All measurements: a table for people, `results.json` for programs.
+
+    python benchmarks/run.py            everything, in some minutes
+    python benchmarks/run.py --quick    the same on less, within a minute
+
+Everything timed is a ratio, measured side by side in this run; figures of two runs or two machines do not compare. The
+files are made below `build/`, because where temporary files live, writing them to disk often costs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+import time
+
+import apsw
+
+import common
+import following
+import growing
+import mailboxes
+import moot
+import sending
+import starting
+from workspaces import Stage
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PARTS = {
+    "sending": sending.measure,
+    "starting": starting.measure,
+    "following": following.measure,
+    "growing": growing.measure,
+    "mailboxes": mailboxes.measure,
+}
+SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
+
+
+def main() -> None:
+    asked = _arguments()
+    for name in [*os.environ]:
+        if name.startswith("MOOT_") or name == "PYTHONDONTWRITEBYTECODE":
+            del os.environ[name]  # neither who calls nor how it is set up may change what is measured
+    os.makedirs(asked.directory, exist_ok=True)
+    start, rows = time.monotonic(), []
+    print(_head(asked.size))
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=asked.directory) as directory:
+        stage = Stage(directory, SIZES[asked.size])
+        for part in asked.only or PARTS:
+            print(f"\n{part}")
+            for row in PARTS[part](stage):
+                print(*common.lines(row), sep="\n", flush=True)
+                rows.append(row)
+    missed = [row.name for row in rows if row.holds is False]
+    held = sum(row.holds is True for row in rows)
+    print(f"\n{held} goals hold, {len(missed)} missed{': ' if missed else ''}{', '.join(missed)}")
+    print(f"{time.monotonic() - start:.0f} s")
+    if asked.output or not asked.only:
+        common.write(rows, asked.output or os.path.join(HERE, "results.json"))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", dest="size", action="store_const", const="quick", help="within a minute")
+    parser.add_argument("--size", choices=SIZES, default="full", help="smoke only runs everything once")
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part (repeat for more)")
+    parser.add_argument("--output", help="where the JSON goes; benchmarks/results.json if everything is measured")
+    parser.add_argument(
+        "--directory", default=os.path.join(os.path.dirname(HERE), "build"), help="on the disk to measure; build/"
+    )
+    return parser.parse_args()
+
+
+def _head(size: str) -> str:
+    parts = (
+        f"moot {moot.__version__}",
+        f"{platform.python_implementation()} {platform.python_version()}",
+        f"SQLite {apsw.sqlite_lib_version()}",
+        f"{len(os.sched_getaffinity(0)) if sys.platform == 'linux' else os.cpu_count()} cores",
+        f"load {os.getloadavg()[0]:.1f}",
+        f"{platform.system()} {platform.machine()}",
+        f"size {size}",
+    )
+    return ", ".join(parts)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""How long a command takes from start to end, beside the bare interpreter and beside hcom's native binary.
+
+The installed start script runs as a person's shell runs it. Byte code is compiled before, and the children may write it:
+an environment that forbids it would make every start compile moot anew.
+"""
+
+from __future__ import annotations
+
+import compileall
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import workspaces
+import moot
+from common import Row, Rounds, interleaved
+from moot import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from common import Size
+    from workspaces import Stage
+
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(moot.__file__)))
+_WARM_UP = 3
+_ASSIGNMENT = {
+    "taskId": "task-001",
+    "platform": "web",
+    "title": "Sign-in form",
+    "instructions": "Build the sign-in form with its tests. Errors are shown beside the field.",
+    "filesToCreate": ["src/sign_in.ts", "src/sign_in.test.ts"],
+    "architecture": "One component, no state outside it.",
+}
+
+
+class Command:
+    """A command that is run again and again. The cost of a run is its wall time; its processor time is kept too."""
+
+    def __init__(
+        self, words: list[str], env: dict[str, str], cwd: str, before: Callable[[], object] | None = None
+    ) -> None:
+        self._words, self._env, self._cwd, self._before = words, env, cwd, before
+        self.processor: list[float] = []
+
+    def __call__(self) -> float:
+        if self._before is not None:
+            self._before()
+        nowhere = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 1)]
+        with contextlib.chdir(self._cwd):
+            start = time.perf_counter()
+            child = os.posix_spawn(self._words[0], self._words, self._env, file_actions=nowhere)
+            _, status, used = os.wait4(child, 0)
+            wall = time.perf_counter() - start
+        if status:
+            raise RuntimeError(f"{self._words[0]} {self._words[1:3]} failed with status {status}")
+        self.processor.append(used.ru_utime + used.ru_stime)
+        return wall
+
+
+def measure(stage: Stage) -> list[Row]:
+    directory, size = stage.room("starting"), stage.size
+    compileall.compile_dir(os.path.join(_PACKAGES, "moot"), quiet=2)
+    plain, typed = (stage.populated(f"starting/{name}", size.events) for name in ("plain", "typed"))
+    Workspace.init(typed, packs=("orchestrator",)).close()
+    script = _script(directory)
+    home = f"{directory}/home"
+    os.makedirs(home)
+    env = {"PATH": os.defpath, "HOME": home, "USER": "anna", "LANG": "C.UTF-8"}
+    reader, sender = (_as(env, name) for name in (workspaces.READER, workspaces.SENDER))
+    with Workspace(plain, agent=workspaces.SENDER) as ws, Workspace(typed) as lead:
+        commands = {
+            "python": Command([sys.executable, "-I", "-c", "pass"], env, plain),
+            "inbox": Command([script, "inbox"], reader, plain),
+            "inbox_new": Command([script, "inbox"], reader, plain, lambda: ws.send(workspaces.READER, "The build is up.")),
+            "note": Command([script, "send", workspaces.OTHER, "The parser is on main."], sender, plain),
+            "typed": Command(
+                [script, "send", "--type", "task_assignment", "--data", json.dumps(_ASSIGNMENT)],
+                env,
+                typed,
+                lambda: lead.mailbox_clear("@developer", force=True),
+            ),
+            **_hcom(home),
+        }
+        interleaved(commands, 0, _WARM_UP)
+        for command in commands.values():
+            command.processor.clear()
+        rounds = interleaved(commands, size.seconds * 2, size.least)
+    return [_row(name, commands, rounds, size) for name in _ROWS]
+
+
+def _as(env: dict[str, str], agent: str) -> dict[str, str]:
+    return {**env, "MOOT_AGENT": agent, "MOOT_INCARNATION": "1"}
+
+
+def _script(directory: str) -> str:
+    """The installed command, or one like it where moot is not installed."""
+    beside = os.path.join(os.path.dirname(sys.executable), "moot")
+    if os.access(beside, os.X_OK):
+        return beside
+    path = f"{directory}/moot"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(f"#!{sys.executable}\nimport sys\n")
+        file.write(f"sys.path.append({_PACKAGES!r})\n")
+        file.write("from moot.surfaces.cli.main import main\nsys.exit(main())\n")
+    os.chmod(path, 0o755)  # noqa: S103 (a command)
+    return path
+
+
+def _hcom(home: str) -> dict[str, Command]:
+    """hcom with a home of its own. It finds no program to reach the network with."""
+    binary = os.path.join(os.path.dirname(sys.executable), "hcom")
+    if not os.access(binary, os.X_OK):
+        return {}
+    env = {"PATH": home, "HOME": home, "HCOM_DIR": f"{home}/.hcom", "LANG": "C.UTF-8"}
+    joined = subprocess.run([binary, "start"], env=env, cwd=home, capture_output=True, text=True, timeout=60, check=True)
+    name = joined.stdout.partition("[hcom:")[2].partition("]")[0]
+    text = "The parser is on main."
+    return {
+        "hcom_version": Command([binary, "--version"], env, home),
+        "hcom_list": Command([binary, "list"], env, home),
+        "hcom_send": Command([binary, "send", f"@{name}", "--from", "anna", "--quiet", "--", text], env, home),
+    }
+
+
+# What is measured: goal, and what the note says first.
+_ROWS: dict[str, tuple[str | None, str]] = {
+    "inbox": ("<= 4", "`moot inbox` with nothing new"),
+    "inbox_new": ("<= 4", "`moot inbox` that shows one new note and records it"),
+    "note": ("<= 4", "`moot send`: a note"),
+    "typed": ("<= 6", "`moot send --type task_assignment`, validated, its mailbox files rendered"),
+    "hcom_version": (None, "hcom's native binary: `hcom --version`"),
+    "hcom_list": (None, "hcom's native binary: `hcom list`"),
+    "hcom_send": (None, "hcom's native binary: `hcom send`"),
+}
+
+
+def _row(name: str, commands: dict[str, Command], rounds: Rounds, size: Size) -> Row:
+    goal, what = _ROWS[name]
+    unit = "x bare interpreter"
+    if name not in commands:
+        return Row(f"start.{name}", None, unit, goal, f"{what}: not measured, hcom is not installed (`make bench` does).")
+    ratio = rounds.ratio(name, "python")
+    ours, bare = rounds.median(name) * 1e3, rounds.median("python") * 1e3
+    used = Rounds()
+    for variant in (name, "python"):
+        for seconds in commands[variant].processor:
+            used.add(variant, seconds)
+    log = "" if name.startswith("hcom") else f", {size.events:,} events in the log"
+    note = (
+        f"{what}{log}: {ours:.1f} ms against {bare:.1f} ms of `python -I -c pass`; {ratio}; "
+        f"processor time {used.ratio(name, 'python').median:.2f} x."
+    )
+    return Row(f"start.{name}", ratio.median, unit, goal, note)

@@ -1,0 +1,258 @@
+"""Agents that stand still (SIGSTOP): a closed lid, Ctrl-Z, a machine that swaps. Nobody loses a thing too early, and
+nobody keeps one that has gone to another.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+from tests.faults import file_agents, replay
+from tests.faults.crew import Outcome, Repo, Worker, outcome_of, until
+
+SHORT = 0.5  # seconds that a holder may be silent
+LONG = 1800.0
+
+
+@pytest.fixture
+def start(repo: Repo) -> Iterator[Callable[..., Worker]]:
+    """Starts processes that joined, each under its name."""
+    with ExitStack() as stack:
+
+        def start(name: str, repo: Repo = repo, **more: Any) -> Worker:
+            worker = stack.enter_context(Worker())
+            worker.ask("enter", cwd=str(repo.root), agent=name, incarnation=repo.join(name), **more)
+            return worker
+
+        yield start
+
+
+def give(repo: Repo, worker: Worker, ttl: float) -> int:
+    """A task and some files that others will want; the token of the task."""
+    repo.run("task add", title="Wanted", ttl=ttl, no_review=True)
+    grant = worker.run("task claim", task="task-001").result
+    assert worker.run("claim", paths=["src/**"], ttl=ttl).won
+    return int(grant["token"])
+
+
+def takes(worker: Worker, patience: float = 30.0) -> Outcome:
+    """Try until the task is one's own."""
+
+    def tried() -> Outcome | None:
+        outcome = worker.run("task claim", task="task-001")
+        assert outcome.won or outcome.error == "task_held", outcome
+        return outcome if outcome.won else None
+
+    return until(tried, "a silent holder loses its task", patience)
+
+
+@pytest.mark.promise(8)
+def test_a_holder_that_stands_still_within_its_ttl_keeps_everything(repo: Repo, start: Callable[..., Worker]) -> None:
+    ada, bob = start("Ada"), start("Bob")
+    give(repo, ada, LONG)
+    before = repo.own.engine.log.head()
+    ada.stop()
+    deadline = monotonic() + 1.0
+    while monotonic() < deadline:
+        assert bob.run("task claim", task="task-001").error == "task_held"
+        assert bob.run("task claim").error == "nothing_ready"
+        assert bob.run("claim", paths=["src/api.py"]).error == "file_held"
+    assert repo.own.engine.log.head() == before
+    ada.go_on()
+    assert ada.run("task complete", task="task-001").result["state"] == "done"
+    assert ada.run("release", all=True).won
+    repo.verify()
+
+
+@pytest.mark.promise(7)
+@pytest.mark.promise(8)
+def test_a_holder_that_stood_still_too_long_is_refused_with_the_name_of_the_new_one(
+    repo: Repo, start: Callable[..., Worker]
+) -> None:
+    ada, bob = start("Ada"), start("Bob")
+    token = give(repo, ada, SHORT)
+    ada.stop()
+    grant = takes(bob).result
+    assert until(lambda: (o := bob.run("claim", paths=["src/api.py"])).won and o, "the files, too").won
+    (lapsed,), (files,) = repo.events("task:lapsed"), repo.events("file:lapsed")
+    assert lapsed.data["silent_for"] > lapsed.data["ttl"] == SHORT
+    assert files.data["silent_for"] > files.data["ttl"] == SHORT
+    assert (grant["holder"], grant["token"] > token) == ("Bob#1", True)
+
+    ada.tell("run", verb="task complete", arguments={"task": "task-001"})  # what it was about to do
+    ada.go_on()
+    refused = Outcome(ada.hear())
+    assert (refused.error, refused.exit, refused.details["holder"]) == ("not_holder", 3, "Bob#1")
+    for verb in ("submit", "release", "complete", "fail"):
+        for more in ({}, {"token": token}, {"token": grant["token"]}):
+            refused = ada.run(f"task {verb}", task="task-001", reason="Done.", **more)
+            assert (refused.error, refused.exit, refused.details["holder"]) == ("not_holder", 3, "Bob#1")
+            assert "Bob holds it" in refused.text
+    assert "Bob#1" in ada.run("release", what=["src/api.py"]).text
+    assert bob.run("task complete", task="task-001").result["state"] == "done"
+    late = ada.run("task complete", task="task-001", token=token)
+    assert late.error == "no_such_move"
+    assert "done, since Bob" in late.text
+    assert replay.double_holdings(repo.events()) == []
+    assert replay.double_grants(repo.events(), ["src/api.py"]) == []
+    repo.verify()
+
+
+@pytest.mark.promise(7)
+def test_one_whose_name_was_taken_over_meanwhile_is_refused_everything(
+    make_repo: Callable[..., Repo], start: Callable[..., Worker]
+) -> None:
+    repo = make_repo('[tasks]\nttl = "1s"\n', name="hasty")
+    ada = start("Ada", repo)
+    give(repo, ada, LONG)
+    ada.stop()
+    until(lambda: _joined(repo), "the name is free for whoever comes next")
+    ada.tell("run", verb="task complete", arguments={"task": "task-001"})
+    ada.go_on()
+    refused = [Outcome(ada.hear()), ada.run("send", to=["Ada"], text="I am back"), ada.run("claim", paths=["src/**"])]
+    for outcome in refused:
+        assert (outcome.error, outcome.exit, outcome.details["holder"]) == ("stale_incarnation", 3, "Ada#2")
+    lost = [event.stream for event in repo.events("task:lapsed", "file:lapsed")]
+    assert sorted(lost) == ["claims", "task/task-001"]
+    assert repo.events()[-1].type != "message:sent"
+    repo.verify()
+
+
+def _joined(repo: Repo) -> bool:
+    outcome = outcome_of(repo.session(), "join", name="Ada")
+    assert outcome.won or outcome.error == "name_in_use"
+    return outcome.won
+
+
+@pytest.mark.promise(15)
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_one_that_stands_still_with_the_lock_in_hand_delays_others_only_so_long(
+    repo: Repo, start: Callable[..., Worker], where: str
+) -> None:
+    """Before it has appended, or just after: then the others know of it when it goes on, and it is told the truth."""
+    ada, bob = start("Ada"), start("Bob", lock_timeout=0.5)
+    ada.tell("stop_inside", where=where, verb="send", arguments={"to": ["Bob"], "text": "Hello", "key": "k"})
+    ada.has_stopped()
+    for _ in range(2):
+        refused = bob.run("send", to=["Ada"], text="Are you there?")
+        assert (refused.error, refused.exit) == ("locked", 7)
+        assert str(ada.pid) in refused.text
+        assert "0.5 s" in refused.text
+        assert refused.details["pid"] == ada.pid
+    ada.go_on()
+    said = Outcome(ada.hear()).result
+    assert bob.run("send", to=["Ada"], text="Now?").won
+    assert [event.data["text"] for event in repo.events("message:sent")] == ["Hello", "Now?"]
+    assert [letter["id"] for letter in bob.run("inbox").result["new"]] == [said["id"]]
+    assert replay.broken_order(repo.events()) == []
+    repo.verify()
+
+
+@pytest.mark.promise(1)
+@pytest.mark.promise(6)
+@pytest.mark.parametrize(("where", "stored"), [("before", 0), ("after", 1)])
+def test_one_that_is_killed_with_the_lock_in_hand_leaves_it_to_the_others(
+    repo: Repo, start: Callable[..., Worker], where: str, stored: int
+) -> None:
+    ada, bob = start("Ada"), start("Bob")
+    hello = {"to": ["Bob"], "text": "Hello", "key": "k"}
+    ada.tell("stop_inside", where=where, verb="send", arguments=hello)
+    ada.has_stopped()
+    bob.tell("run", verb="task add", arguments={"title": "Waits in the queue"})
+    ada.process.kill()
+    assert ada.process.wait(30) == -signal.SIGKILL
+    assert Outcome(bob.hear()).won
+    assert len(repo.events("message:sent")) == stored
+    again = repo.session("Ada").run("send", hello).result
+    assert again.repeated is bool(stored)
+    assert len(repo.events("message:sent")) == 1
+    repo.verify()
+
+
+@pytest.mark.promise(8)
+def test_agents_that_stop_and_go_on_at_any_moment_change_no_owner(repo: Repo, start: Callable[..., Worker]) -> None:
+    """In the middle of commands, with and without the lock, within their ttl."""
+    workers = [start(f"Agent-{number}") for number in range(4)]
+    for number in range(len(workers)):
+        repo.run("task add", title=f"Work {number}", ttl=LONG)
+    chance = random.Random(3)
+    took: dict[str, int] = {}
+    for _ in range(15):
+        steps = [[("task claim", {"task": f"task-{n:03}"}) for n in chance.sample(range(1, 5), 4)] for _ in workers]
+        gate = repo.root.parent / "gate"
+        gate.touch()
+        for worker, its in zip(workers, steps, strict=True):
+            worker.tell("race", gate=str(gate), steps=[*its, ("claim", {"paths": ["a/**", "b"]}), ("release", {"all": True})])
+        for worker in chance.sample(workers, 2):
+            sleep(chance.uniform(0, 0.02))
+            worker.stop()
+            sleep(chance.uniform(0, 0.03))
+            worker.go_on()
+        for number, worker in enumerate(workers):
+            assert worker.hear() == "ready"
+            for said in worker.hear()[:4]:
+                if "error" not in said:
+                    took.setdefault(said["result"]["id"], number)
+                    assert took[said["result"]["id"]] == number
+    events = repo.events()
+    assert [e.data["holder"] for e in events if e.type == "task:started"] == [
+        f"Agent-{took[e.stream.partition('/')[2]]}#1" for e in events if e.type == "task:started"
+    ]
+    assert len(took) == 4
+    assert not repo.events("task:lapsed", "file:lapsed")
+    assert replay.double_holdings(events) == []
+    assert replay.double_grants(events, ["a/x", "b"]) == []
+    repo.verify()
+
+
+def test_one_that_stands_still_in_the_mirrors_keeps_nobody_from_working(
+    make_repo: Callable[..., Repo], start: Callable[..., Worker]
+) -> None:
+    repo = make_repo(packs=("orchestrator",), name="mirrored")
+    ada, bob = start("Ada", repo), start("Bob", repo)
+    bob.ask("hurry", seconds=0.2)
+    path = repo.root / ".claude-orchestrator/tasks/messages/to-developer.json"
+    path.unlink()  # so that there is something to do
+    ada.tell("stop_in_the_mirrors", verb="board", arguments={})
+    ada.has_stopped()
+    written = {"messages": [file_agents.assignment("task", 1)], "lastRead": None}
+    path.write_text(json.dumps(written), encoding="utf-8")
+    sent = bob.run("send", to=["Ada"], text="Hello")
+    assert sent.won
+    assert "mirror_pending" in sent.warnings
+    ada.go_on()
+    assert Outcome(ada.hear()).won
+    assert bob.run("board").warnings == []
+    assert [event.data["kind"] for event in repo.events("message:sent")] == ["note", "task_assignment"]
+    assert json.loads(path.read_bytes()) == written
+    repo.verify()
+
+
+@pytest.mark.soak
+@pytest.mark.promise(8)
+@pytest.mark.timeout(300)
+def test_a_minute_of_standing_still_changes_no_owner_and_ends_in_order(
+    repo: Repo, start: Callable[..., Worker]
+) -> None:
+    ada, bob = start("Ada"), start("Bob")
+    token = give(repo, ada, 61.0)
+    ada.stop()
+    deadline = monotonic() + 60.0
+    while monotonic() < deadline:
+        assert bob.run("task claim", task="task-001").error == "task_held"
+        assert bob.run("claim", paths=["src/api.py"]).error == "file_held"
+        sleep(0.5)
+    assert not repo.events("task:lapsed", "file:lapsed")
+    grant = takes(bob).result
+    ada.go_on()
+    refused = ada.run("task complete", task="task-001", token=token)
+    assert (refused.error, refused.details["holder"]) == ("not_holder", "Bob#1")
+    assert bob.run("task complete", task="task-001", token=grant["token"]).won
+    repo.verify()
