@@ -333,7 +333,7 @@ def test_a_path_is_released_in_another_case_where_git_ignores_it():
 @pytest.mark.parametrize("stranger", [KEATS, "Yeats#2"])
 def test_what_another_holds_is_not_released_and_the_holder_is_named(named, stranger):
     state = world(asking(YEATS, "src/"))
-    with pytest.raises(Refused) as refusal:
+    with pytest.raises(Held) as refusal:
         decide(state, ReleaseFiles(holder=stranger, **named))
     assert refusal.value.code == "not_holder"
     assert refusal.value.details["holder"] == YEATS

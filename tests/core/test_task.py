@@ -382,6 +382,14 @@ def test_a_task_that_nobody_holds_does_not_lapse():
         assert decide(told.life, told.task, SILENT) == []
 
 
+@pytest.mark.promise(8)
+def test_whoever_takes_its_leave_has_used_up_no_attempt():
+    told = History()
+    for _ in range(5):
+        told.does(move("claim"), SILENT.replace(failed=False))
+    assert (told.task.state, told.task.attempt, told.task.holder) == ("open", 1, None)
+
+
 def test_the_silent_one_finds_its_token_stale():
     told = History().does(move("claim"), SILENT, move("claim", KEATS))
     assert told.refuses(move("submit", YEATS, token=2)).details["holder"] == "Keats#1"
@@ -579,9 +587,9 @@ class Tasks(RuleBasedStateMachine):
         self.report = given or (None if more else self.report)
         self.flagged = False
 
-    @rule(seconds=st.floats(0, 1e6))
-    def silence(self, seconds):
-        said = self.run(LapseTask(silent_for=seconds, ttl=60.0, reason="silent"), "moot")
+    @rule(seconds=st.floats(0, 1e6), failed=st.sampled_from([True, True, False]))
+    def silence(self, seconds, failed):
+        said = self.run(LapseTask(silent_for=seconds, ttl=60.0, reason="silent", failed=failed), "moot")
         if self.holder is None:
             assert said == []
         elif self.life.silence == "flag":
@@ -589,7 +597,7 @@ class Tasks(RuleBasedStateMachine):
             self.flagged = True
         else:
             assert [p.type for p in said] == ["task:lapsed"]
-            self._took(self.start, 1)
+            self._took(self.start, int(failed))
 
     @rule(on=st.lists(st.sampled_from("abc"), max_size=2))
     def block(self, on):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -88,9 +89,8 @@ def test_what_changes_nothing_is_no_commit(machine):
 
 def test_a_command_that_would_cause_too_many_events_is_refused(machine, monkeypatch):
     monkeypatch.setattr(works, "_EVENT_LIMIT", 3)
-    machine.does(add("a"), *(add(f"b{n}", needs=("a",)) for n in range(3)), move("claim", "a"))
+    machine.does(add("a"), *(add(f"b{n}", needs=("a",)) for n in range(3)), move("claim", "a"), move("submit", "a"))
     with pytest.raises(Refused) as caught:
-        machine.run(move("submit", "a"))
         machine.run(move("approve", "a", "Keats"))
     assert caught.value.code == "too_many_events"
     assert machine.task("a").state == "review"
@@ -390,6 +390,21 @@ def test_views_that_another_process_renewed_do_not_trouble_those_who_have_them_o
     third = opened(machine)
     assert third.task("a") == machine.task("a") == other.task("a")
     assert {place.verify().problems for place in (machine, other, third)} == {()}
+
+
+@pytest.mark.promise(3)
+def test_a_log_restored_from_a_backup_is_not_seen_through_newer_views(machine, opened, tmp_path):
+    machine.does(add("a"))
+    machine.close()
+    backup = shutil.copy(Path(machine.directory) / "log.db", tmp_path / "backup")
+    later = opened(machine)
+    later.does(move("claim", "a"), add("b"))
+    later.close()
+    shutil.copy(backup, Path(machine.directory) / "log.db")
+    restored = opened(machine)
+    assert restored.task("a").state == "open"
+    assert restored.run(move("claim", "a")).events
+    assert restored.verify().sound
 
 
 def test_a_rebuild_gives_the_same_rows(lived_in):

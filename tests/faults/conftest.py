@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.crew import Crew, Repo
-
-RACERS = 50
+from tests.faults.crew import RACERS, Crew, Repo
 
 
 @pytest.fixture

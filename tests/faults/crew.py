@@ -13,20 +13,23 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import moot
 from moot.api.answer import plain
-from moot.api.session import Session
 from moot.core.errors import MootError
-from moot.core.event import Event
-from moot.engine.clock import Clock
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.engine.clock import Clock
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(moot.__file__).resolve().parents[1]
 PATIENCE = 60.0  # seconds; a loaded machine is slow, a broken wait ends
+RACERS = 50
 
 
 class Worker:

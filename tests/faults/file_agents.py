@@ -9,6 +9,7 @@ import json
 import mmap
 import os
 import random
+import signal
 import sys
 import time
 from typing import Any
@@ -102,6 +103,17 @@ def _write_by_rename(path: str, data: bytes) -> None:
     os.replace(draft, path)
 
 
+def tear(path: str, agent: str, cut: int) -> None:
+    """Begin to write the file in place, and die after so many bytes."""
+    with open(path, "rb") as file:
+        content = json.loads(file.read())
+    content["messages"].append({**assignment(agent, 0), "instructions": "Größe " * 20})
+    data = json.dumps(content, ensure_ascii=False).encode()
+    writing = os.open(path, os.O_WRONLY | os.O_TRUNC)
+    os.write(writing, data[: cut % len(data)])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def watch(paths: dict[str, list[str]], stop: str) -> dict[str, Any]:
     """Read the files over and over. Each has the flags of those who write it in place: then it may be torn."""
     flags = {path: [Flag(flag) for flag in its] for path, its in paths.items()}
@@ -123,7 +135,7 @@ def watch(paths: dict[str, list[str]], stop: str) -> dict[str, Any]:
     return {"looks": looks, "broken": broken[:20]}
 
 
-COMMANDS = {"append": append, "watch": watch}
+COMMANDS = {"append": append, "tear": tear, "watch": watch}
 
 
 def main() -> None:

@@ -12,12 +12,14 @@ import signal
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from moot.api.session import Session
 from moot.wiring.workshop import Workshop
 from tests.faults.file_agents import TASKS
 from tests.faults.worker import ENV, entered, outcome
+
+if TYPE_CHECKING:
+    from moot.api.session import Session
 
 UP = b"."
 
@@ -78,9 +80,7 @@ def carry_out(session: Session, journal: Journal, number: int) -> None:
     journal.end(number, said)
 
 
-def work_on(
-    mouth: int, path: str, where: dict[str, Any], plan: str, most: int = 1_000_000, last: bool = False
-) -> None:
+def work_on(mouth: int, path: str, where: dict[str, Any], plan: str, most: int = 1_000_000, last: bool = False) -> None:
     """Repeat what was in flight, then give `most` new commands and look at the board until the end.
 
     The `last` life ends after what was in flight.
@@ -113,9 +113,9 @@ def once(
     _until_line(mouth, command, die_at, only)
 
 
-def make(mouth: int, cwd: str, packs: list[str], die_at: int = 0) -> None:
+def make(mouth: int, cwd: str, packs: list[str], die_at: int = 0, only: str = "") -> None:
     """The same for making a workspace."""
-    _until_line(mouth, lambda: Workshop(cwd, ENV).create(tuple(packs)).full(), die_at, "")
+    _until_line(mouth, lambda: Workshop(cwd, ENV).create(tuple(packs)).full(), die_at, only)
 
 
 def _until_line(mouth: int, command: Callable[[], dict[str, Any]], die_at: int, only: str) -> None:

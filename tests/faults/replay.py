@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from itertools import product
+from typing import TYPE_CHECKING
 
-from moot.core.event import Event
+if TYPE_CHECKING:
+    from moot.core.event import Event
 
 
 def paths_of(names: Iterable[str], depth: int) -> list[str]:

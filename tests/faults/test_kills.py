@@ -14,14 +14,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from moot.core.event import Event
 from tests.faults import replay
-from tests.faults.crew import PATIENCE, ROOT, SOURCES, Repo, Worker
+from tests.faults.crew import PATIENCE, SOURCES, Repo, Worker
 from tests.faults.lives import Journal
+
+if TYPE_CHECKING:
+    from moot.core.event import Event
 
 WRITERS = 4
 BATCHES = 4
@@ -154,7 +156,7 @@ def at_each_line(
 @pytest.mark.promise(1)
 @pytest.mark.promise(6)
 @pytest.mark.parametrize(
-    ("verb", "arguments", "type"),
+    ("verb", "arguments", "event"),
     [
         ("send", {"to": ["Bob"], "text": "Hello"}, "message:sent"),
         ("task add", {"title": "Write it", "needs": ["task-001"]}, "task:added"),
@@ -164,18 +166,18 @@ def at_each_line(
     ids=["send", "task add", "claim", "join"],
 )
 def test_a_command_killed_at_any_line_is_done_once_when_its_key_is_repeated(
-    repo: Repo, keeper: Worker, verb: str, arguments: dict[str, Any], type: str
+    repo: Repo, keeper: Worker, verb: str, arguments: dict[str, Any], event: str
 ) -> None:
     for name in ("Ada", "Bob", "Cyd"):
         repo.join(name)
     repo.run("task add", title="First")
-    before, times = len(repo.events(type)), 0
+    before, times = len(repo.events(event)), 0
     for _ in at_each_line(keeper, repo, verb, arguments, points=30):
         times += 1
         if verb == "claim":  # or the next one would hold it already
-            repo.run("release", what=[repo.events(type)[-1].data["id"]], force=True, reason="next")
+            repo.run("release", what=[repo.events(event)[-1].data["id"]], force=True, reason="next")
     assert times > 20
-    assert len(repo.events(type)) == before + times
+    assert len(repo.events(event)) == before + times
     assert replay.broken_order(repo.events()) == []
     assert half_commits(repo.events()) == []
     repo.verify()
@@ -202,12 +204,25 @@ def test_views_whose_rebuilding_was_killed_at_any_line_are_rebuilt_by_the_next(r
     fresh.close()
 
 
-@pytest.mark.parametrize("packs", [[], ["orchestrator"]], ids=["plain", "with a pack"])
+@pytest.mark.parametrize(
+    ("packs", "only"),
+    [
+        ([], ""),
+        (["orchestrator"], ""),
+        pytest.param(
+            ["orchestrator"],
+            "/wiring/workshop.py",
+            marks=pytest.mark.xfail(reason="a kill between making and filling moot.toml leaves an empty one"),
+        ),
+    ],
+    ids=["plain", "with a pack", "each line of the making itself"],
+)
 def test_a_workspace_whose_making_was_killed_at_any_line_is_made_by_the_next(
-    tmp_path: Path, keeper: Worker, packs: list[str]
+    tmp_path: Path, keeper: Worker, packs: list[str], only: str
 ) -> None:
     def made(number: int, **more: Any) -> dict[str, Any]:
-        return keeper.ask("live", work="make", arguments={"cwd": str(tmp_path / str(number)), "packs": packs, **more})
+        where = {"cwd": str(tmp_path / str(number)), "packs": packs, "only": only}
+        return keeper.ask("live", work="make", arguments={**where, **more})
 
     Repo.plain(tmp_path / "0")
     total = json.loads(made(0)["said"])["lines"]

@@ -11,6 +11,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -38,9 +39,14 @@ def trees(make_repo: Callable[..., Repo]) -> tuple[Repo, list[Path]]:
     return repo, roots
 
 
-def assign(repo: Repo, task: str) -> None:
+def task_data(task: str) -> dict[str, Any]:
+    """An assignment as a caller of moot gives it."""
     message = {**file_agents.assignment("prepared", 0), "taskId": task}
-    repo.run("send", type="task_assignment", data=message)
+    return {name: value for name, value in message.items() if name != "type"}
+
+
+def assign(repo: Repo, task: str) -> None:
+    repo.run("send", type="task_assignment", data=task_data(task))
 
 
 def mark_of(message: dict[str, Any]) -> str:
@@ -61,11 +67,11 @@ def in_the_files(roots: list[Path]) -> list[str]:
     return found
 
 
-def in_step(repo: Repo) -> None:
-    """Wait until nothing is pending any more."""
+def in_step(repo: Repo, but: tuple[str, ...] = ()) -> None:
+    """Wait until nothing is pending any more, and nothing else is to be said."""
 
     def calm() -> bool:
-        return not repo.own.run("mirror", {}).warnings
+        return not [warning for warning in repo.own.run("mirror", {}).warnings if warning.code not in but]
 
     until(calm, "files and log come into step")
 
@@ -198,4 +204,29 @@ def test_a_call_killed_at_any_line_leaves_whole_files_and_the_next_one_brings_th
             assert Counter(in_the_log(repo)) == expected, f"killed at line {line} of {total}"
             assert Counter(in_the_files(roots)) == expected
     assert number > 20
+    repo.verify()
+
+
+@pytest.mark.promise(14)
+@pytest.mark.parametrize("cut", [0, 1, 40, 200, 390, 401, -2, -1], ids=str)
+def test_a_file_whose_writer_was_killed_is_kept_in_quarantine_and_rendered_again(
+    make_repo: Callable[..., Repo], cut: int
+) -> None:
+    repo = make_repo(SETTINGS.replace("10m", "100ms"))
+    roots = [repo.root, repo.add_worktree("second")]
+    assign(repo, "task-good")
+    torn = roots[1] / FILES["assignment"]
+    with Worker("tests.faults.file_agents") as writer:
+        writer.tell("tear", path=str(torn), agent="Torn", cut=cut)
+        assert writer.process.wait(30) == -signal.SIGKILL
+    left = torn.read_bytes()
+    assert repo.run("send", type="task_assignment", data=task_data("task-later"))["id"], "nobody has to wait for it"
+    in_step(repo, but=("entries_held", "entry_held"))
+    (event,) = repo.events("file:quarantined")
+    assert event.data["sha256"] == sha256(left).hexdigest()
+    assert (repo.state / "quarantine" / event.data["sha256"]).read_bytes() == left
+    assert [held["id"] for held in repo.run("held")] == [event.stream.partition("/")[2]]
+    assert in_the_files(roots) == in_the_log(repo)
+    tasks = [message["taskId"] for message in json.loads(torn.read_bytes())["messages"]]
+    assert tasks == ["task-good", "task-later"]
     repo.verify()

@@ -189,7 +189,9 @@ def test_agents_that_stop_and_go_on_at_any_moment_change_no_owner(repo: Repo, st
         gate = repo.root.parent / "gate"
         gate.touch()
         for worker, its in zip(workers, steps, strict=True):
-            worker.tell("race", gate=str(gate), steps=[*its, ("claim", {"paths": ["a/**", "b"]}), ("release", {"all": True})])
+            worker.tell(
+                "race", gate=str(gate), steps=[*its, ("claim", {"paths": ["a/**", "b"]}), ("release", {"all": True})]
+            )
         for worker in chance.sample(workers, 2):
             sleep(chance.uniform(0, 0.02))
             worker.stop()

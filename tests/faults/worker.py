@@ -10,16 +10,18 @@ import json
 import os
 import signal
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from moot.api.answer import plain
-from moot.api.session import Session
 from moot.core.errors import MootError
 from moot.engine.loop import Engine
 from moot.logs.sqlite import SqliteLog
 from moot.views.store import Store
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+
+if TYPE_CHECKING:
+    from moot.api.session import Session
 
 ENV = {"USER": "anna"}
 _here: list[Session] = []
@@ -89,12 +91,12 @@ def race(gate: str, steps: list[tuple[str, dict[str, Any]]]) -> list[dict[str, A
     return [outcome(_here[0], verb, arguments) for verb, arguments in steps]
 
 
-def race_init(gate: str, cwd: str) -> list[dict[str, Any]]:
+def race_init(gate: str, cwd: str, packs: list[str]) -> list[dict[str, Any]]:
     """Make a workspace, with all the others."""
     say("ready")
     wait_at(gate)
     try:
-        created = Workshop(cwd, ENV).create(())
+        created = Workshop(cwd, ENV).create(tuple(packs))
         return [{"result": created.full(), "warnings": []}]
     except MootError as error:
         return [{**error.plain(), "exit": error.exit_code}]

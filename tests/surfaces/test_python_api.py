@@ -375,8 +375,12 @@ def test_an_entry_of_a_file_that_cannot_be_taken_is_held_shown_and_dropped(lead:
 
 def test_watching_the_files_says_what_could_not_be_taken(lead: Workspace) -> None:
     path = Path(lead.root, ".claude-orchestrator/tasks/messages/to-developer.json")
-    path.write_text(json.dumps({"messages": [{"type": "nothing of the kind"}], "lastRead": None}))
-    assert next(lead.watch()).code == "entries_held"
+    path.write_text(json.dumps({"messages": [{"type": "written before"}], "lastRead": None}))
+    notices = lead.watch()
+    assert next(notices).code.endswith("_held")
+    path.write_text(json.dumps({"messages": [{"type": "written while watching"}], "lastRead": None}))
+    assert next(notices).code.endswith("_held")
+    assert len(lead.held()) == 2
 
 
 def test_watching_without_a_packs_files_is_refused(ada: Workspace) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.core.deciders.agent import unknown
 from moot.core.errors import Refused, Unknown
-from moot.core.principal import name_of
+from moot.core.principal import name_of, same_agent
 from moot.engine.work import closest_agent
 from moot.views import look
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from moot.api.pack import Packs
+    from moot.core.deciders.message import Message
     from moot.core.principal import Actor
     from moot.engine.work import Work
 
@@ -40,10 +41,12 @@ def _mailboxes(work: Work, packs: Packs, address: str, sender: Actor) -> list[st
 
 
 def _role(work: Work, packs: Packs, role: str, sender: Actor) -> list[str]:
-    if role in packs.shared_roles:
-        return [f"@{role}"]
+    shared = next((name for name in packs.shared_roles if name.lower() == role.lower()), None)
+    if shared is not None:
+        return [f"@{shared}"]
     here = [a for a in look.agents(work.store) if a.here]
-    members = [a.name for a in here if role in a.roles and a.name.lower() != sender.name.lower()]
+    fill = [a for a in here if role.lower() in {name.lower() for name in a.roles}]
+    members = [a.name for a in fill if a.name.lower() != sender.name.lower()]
     if not members:
         known = sorted({r for a in here for r in a.roles} | set(packs.shared_roles))
         raise Unknown(
@@ -79,6 +82,31 @@ def _person(address: str) -> str:
             "unknown_person", f"{address!r} is no account of this machine.", "Write person:LOGIN, as in `whoami`."
         ) from None
     return address
+
+
+def retired(work: Work, principal: str) -> bool:
+    """Whether nothing can be said to it any more."""
+    return "#" in principal and work.agent(name_of(principal)).retired
+
+
+def to_settle(work: Work, boxes: Iterable[str], message: Message, me: Actor) -> list[str]:
+    """Those of the caller's mailboxes that have the message and where it was not taken by another.
+
+    Where it was taken in each of them: all of them, so that the rules can say by whom.
+    """
+    to = {name.lower() for name in message.to}
+    mine = [box for box in boxes if box.lower() in to]
+    return [box for box in mine if not _taken(work, box, message, me)] or mine
+
+
+def _taken(work: Work, box: str, message: Message, me: Actor) -> bool:
+    state = work.mailbox(box, (message.id,))
+    return state.taken_by_another(state.entries[message.id], me.principal)
+
+
+def taken_by(work: Work, box: str, message: Message, me: Actor) -> bool:
+    taker = work.mailbox(box, (message.id,)).entries[message.id].taker
+    return taker is not None and same_agent(taker, me.principal)
 
 
 def mailbox_of(work: Work, principal: str) -> str:

@@ -45,7 +45,8 @@ MODULES: dict[str, tuple[str, ...]] = {
 class Param(Record):
     """One argument of a verb.
 
-    type: text, words (text or `-` for standard input or @FILE), int, seconds (`90`, `30m`), flag, json.
+    type: text, words (text, or `-` for standard input), int, seconds (`90`, `30m`), flag, json.
+    limit: how long a text may be, in characters (words: in bytes); 0 is what its name is worth, see `_LIMITS`.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Param(Record):
     required: bool = False
     default: Any = None
     choices: tuple[str, ...] = ()
+    limit: int = 0
 
 
 class Verb(Record):
@@ -70,6 +72,17 @@ class Verb(Record):
     writes: bool = True
     opens: bool = True  # needs an existing workspace
 
+
+_LIMIT = 10_000
+_LIMITS = {
+    "title": 500,
+    **dict.fromkeys(
+        ("fail_on", "holder", "id", "ids", "key", "lifecycle", "name", "needs", "pack", "report")
+        + ("role", "state", "stream", "task", "thread", "to", "type"),
+        200,
+    ),
+}
+_WORDS_LIMITS = {"body": 1 << 20}  # a message is weighed as a whole, by its decider: `text` is not weighed here
 
 DEEPEST = 100  # levels of JSON; what comes in must be readable by everybody later
 KEY = Param("key", "An idempotency key: the same key with the same request is done once.")
@@ -159,20 +172,47 @@ def _sound(verb: Verb, param: Param, value: str) -> str:
         raise _usage(verb, f"{param.name}: the text is not valid UTF-8") from None
     if "\x00" in value:
         raise _usage(verb, f"{param.name}: the text has a NUL character")
+    _check_length(verb, param, value)
     return value
+
+
+def _check_length(verb: Verb, param: Param, value: str) -> None:
+    """Whatever is stored is read by everybody later, so none of it is without bound."""
+    if param.type == "words":
+        size, unit, limit = len(value.encode()), "bytes", param.limit or _WORDS_LIMITS.get(param.name)
+    else:
+        size, unit, limit = len(value), "characters", param.limit or _LIMITS.get(param.name, _LIMIT)
+    if limit is not None and size > limit:
+        raise Usage(
+            "too_long",
+            f"{param.name} of `{verb.name}` has {size:,} {unit}; {limit:,} are allowed.",
+            "Say it shorter, or put it into a file of the repository and name that.",
+            verb=verb.name,
+            argument=param.name,
+            size=size,
+            limit=limit,
+        )
 
 
 def _json(verb: Verb, param: Param, given: Any) -> Any:
     import json
 
     try:
-        value = json.loads(given) if isinstance(given, str) else given
+        value = json.loads(given, object_pairs_hook=_unique) if isinstance(given, str) else given
         json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # no NaN, no half of a pair, nothing foreign
     except (TypeError, ValueError, RecursionError) as error:
         raise _usage(verb, f"{param.name} is no valid JSON: {error}", code="bad_json") from None
     if not _shallow(value, DEEPEST):
         raise _usage(verb, f"{param.name} is nested more than {DEEPEST} levels deep", code="bad_json")
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the key {next(n for n in names if names.count(n) > 1)!r} stands there twice")
+    return found
 
 
 def _shallow(value: Any, left: int) -> bool:

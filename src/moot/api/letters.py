@@ -1,17 +1,54 @@
-"""A message as its reader sees it, and the lines that tell it."""
+"""What waits for a reader, a message as its reader sees it, and the lines that tell it."""
 
 from __future__ import annotations
 
+from moot.core import timestamps
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence
+from moot.views import look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.deciders.message import Message
+    from moot.api.session import Session
     from moot.views.look import Delivery
+
+
+class Pile(Record):
+    """What waits for one reader: some of it, how much more there is, and what of it is too late now."""
+
+    mail: tuple[Delivery, ...]
+    more: int
+    expired: tuple[Delivery, ...]
+
+
+def pile(session: Session, reader: str, limit: int, *, seen: bool) -> Pile:
+    """The oldest of what the reader has seen and not settled, or of what is new to it, over all its mailboxes."""
+    store, now = session.engine.read(), session.clock.wall_seconds()
+    boxes = session.mailboxes()
+    live: list[Delivery] = []
+    late: list[Delivery] = []
+    for box in boxes:
+        enough = len(live) + limit
+        for delivery in look.unsettled(store, box, reader, seen=seen):
+            (late if expired(delivery, now) else live).append(delivery)
+            if len(live) >= enough:
+                break
+    live.sort(key=lambda d: d.message.position)
+    shown = tuple(live[:limit])
+    if len(live) < limit:
+        return Pile(mail=shown, more=0, expired=tuple(late))
+    there = sum(look.count_unsettled(store, box, reader, seen=seen) for box in boxes)
+    return Pile(mail=shown, more=there - len(shown) - len(late), expired=tuple(late))
+
+
+def expired(delivery: Delivery, now: float) -> bool:
+    """Whether its time is over, recorded or not."""
+    sent, limit = timestamps.parse(delivery.message.at), delivery.message.expires
+    return limit is not None and sent is not None and now > sent + limit
 
 
 class Letter(Record):
@@ -78,9 +115,9 @@ def told(item: Letter) -> list[str]:
 
         lines += fence(json.dumps(item.data, ensure_ascii=False, indent=1)).splitlines()
     lines += [f"! {flag}" for flag in item.flags]
-    if not item.stages and item.stage in ("stored", "offered"):
+    if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":
             lines.append(f"wants an answer: moot reply {item.id} '…'")
-        elif item.wants == "ack":
+        elif item.wants == "ack" and item.stage != "acked":
             lines.append(f"wants a confirmation: moot ack {item.id}")
     return lines

@@ -79,6 +79,7 @@ class Submission(Record):
     limit: int
     roots: tuple[str, ...]  # of the worktrees, to make paths relative
     now: float
+    ttl: float = 0.0  # of a task that the message makes
     source: str | None = None
 
 
@@ -109,10 +110,14 @@ class Protocol(ABC):
 class Packs:
     """The active packs."""
 
-    def __init__(self, packs: Sequence[Pack], protocol: Callable[[str], Protocol]) -> None:
+    def __init__(self, packs: Sequence[Pack] = (), protocol: Callable[[str], Protocol] | None = None) -> None:
         self.packs = tuple(packs)
-        self.protocol = protocol
+        self._protocol = protocol
         self.shared_roles = frozenset(r.name for p in packs for r in p.roles if r.delivery == "one")
+
+    def protocol(self, pack: str) -> Protocol:
+        assert self._protocol is not None, "there are no packs"
+        return self._protocol(pack)
 
     @property
     def mirrors(self) -> tuple[MirrorSpec, ...]:
@@ -170,6 +175,7 @@ class Packs:
                 limit=self.limit(spec.pack, session.settings.message_limit),
                 roots=roots,
                 now=session.clock.wall_seconds(),
+                ttl=session.settings.task_ttl,
             )
             self.protocol(spec.pack).accept(work, submission)
 
@@ -177,11 +183,27 @@ class Packs:
             return session.try_out(act)
         outcome = session.commit(act)
         if not outcome.events:
-            return Answer(result={"repeated": True}, say=("An identical message is there already; nothing changed.",))
+            return self._there_already(session, spec, data, roots)
         answer = stored(outcome)
         for flag in answer.result.flags:
             session.warn(*(part.strip() for part in flag.split(":", 1)))
         return answer
+
+    def _there_already(
+        self, session: Session, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]
+    ) -> Answer:
+        """The answer to a message that is equal to one before it, and so changed nothing."""
+        from moot.api.verbs.mail import Receipt
+        from moot.views import look
+
+        def text(said: Mapping[str, Any]) -> str:
+            return self.protocol(spec.pack).same(spec, {k: v for k, v in said.items() if k != spec.stamp}, roots)
+
+        task = str(data.get(spec.task or ""))
+        sent = look.messages_of_task(session.engine.read(), task, kind=spec.name)
+        found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
+        receipt = Receipt(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
+        return Answer(result=receipt, say=(f"{found.id} says the same already; nothing changed.",))
 
     def unknown_type(self, kind: str) -> Unknown:
         typed = [spec.name for pack in self.packs for spec in pack.messages]
@@ -236,6 +258,7 @@ def _lifecycle(name: str, data: Mapping[str, Any]) -> Lifecycle:
             needs=tuple(e.get("needs", ())),
             attempt=e.get("attempt", 0),
             takes=e.get("takes", False),
+            explicit=e.get("explicit", False),
         )
         for e in data["edges"]
     )

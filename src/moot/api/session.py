@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from moot.api import catalogue
 from moot.api.answer import Notice
 from moot.core import principal as principals
+from moot.core.errors import Unavailable
 from moot.core.event import Key
 from moot.core.record import Record
 from moot.views import load, look
@@ -68,6 +69,7 @@ class Session:
         self.cwd = cwd
         self.mirrors: Mirrors | None = None
         self._warnings: list[Notice] = []
+        self._stored = 0  # the last position that this call has appended
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
 
     @property
@@ -78,19 +80,32 @@ class Session:
         """Carry out a verb."""
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
-        self._warnings = []
+        self._warnings, self._stored = [], 0
         self.sync()
-        if name != "join":  # a join judges how long the name was silent, and is itself no sign of life of the one before
+        if name != "join":  # that one judges how long the name was silent, and is no sign of life of the one before
             self.stamp()
         self._request = (name, given.get("key"), {k: v for k, v in given.items() if k != "key"})
-        answer: Answer = verb.does(self, **{k: v for k, v in given.items() if k != "key"})
-        if self.mirrors is not None and not name.startswith("held"):
-            self._remind_of_held()
+        try:
+            answer: Answer = verb.does(self, **{k: v for k, v in given.items() if k != "key"})
+            if self.mirrors is not None and not name.startswith("held"):
+                self._remind_of_held()
+        except Unavailable as error:
+            if not self._stored:
+                raise
+            answer = self._stored_all_the_same(error)
         return answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
+
+    def _stored_all_the_same(self, error: Unavailable) -> Answer:
+        """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
+        from moot.api.answer import Answer
+
+        self.warn(error.code, f"{error.message} {error.remedy}")
+        return Answer(result={"position": self._stored}, say=(f"stored, up to position {self._stored}",))
 
     def commit(self, act: Callable[[Work], None]) -> Outcome:
         """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow."""
         outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
+        self._stored = outcome.last
         if outcome.behind:
             self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
         if outcome.events:
@@ -179,7 +194,7 @@ class Session:
     def silence(self, principal: str) -> float:
         """For how long the holder has not been heard of; 0 for whoever leaves no trace."""
         name, mark, incarnation = principal.partition("#")
-        return self.presence.silence(name, int(incarnation)) if mark else 0.0
+        return self.presence.silence(name, int(incarnation)) if mark and incarnation.isdigit() else 0.0
 
     def stamp(self) -> None:
         """Leave a trace that the calling agent is alive."""

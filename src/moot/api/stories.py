@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from moot.core.errors import Unknown
 from moot.core.principal import agent_stream, mailbox_stream, name_of
+from moot.core.record import Record
 from moot.core.text import one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
+    from typing import Any
 
     from moot.core.event import Event
     from moot.engine.loop import Engine
 
+    Streams = dict[str, set[str] | None]  # the streams to look into, each with the ids to look for (None: any event)
+
 _PAGE = 500
 _LONGEST = 5000  # events of one story
+_WIDTH = 200
 
+# The reason, where there is one, follows behind a colon, unless it is told here.
 _SAID = {
     "agent:joined": "joined as {name}#{incarnation}",
     "agent:left": "left",
@@ -24,25 +30,33 @@ _SAID = {
     "message:offered": "was shown {ids}",
     "message:acked": "{who} confirmed {ids}",
     "message:answered": "{who} answered {id} with {reply}",
-    "message:expired": "{ids} expired unread",
-    "message:dead": "{ids} will never be read: {reason}",
+    "message:expired": "{ids} expired",
+    "message:dead": "{ids} will never be read",
     "mailbox:cleared": "{ids} left the file ({reason})",
     "mailbox:restored": "{ids} are back in the file",
     "task:added": "added “{title}”",
-    "task:flagged": "flagged: {reason}",
+    "task:flagged": "flagged",
     "task:blocked": "waits for {on}",
     "task:readied": "{done} is done; still waits for {waits}",
     "task:amended": "a later report: {report}",
     "task:described": "now has {extra}",
     "graph:linked": "{task} needs {needs}",
-    "file:claimed": "claimed {paths} ({mode}) {reason}",
+    "file:claimed": "claimed {paths} ({mode})",
     "file:released": "released {paths}",
-    "file:lapsed": "{holder} lost {paths}: {reason}",
-    "entry:held": "held an entry of {path}: {reason}",
+    "file:lapsed": "{holder} lost {paths}",
+    "entry:held": "held an entry of {path}",
     "entry:resubmitted": "resubmitted as {message}",
-    "entry:dropped": "dropped: {reason}",
-    "file:quarantined": "put {path} into quarantine as {sha256}: {reason}",
+    "entry:dropped": "dropped",
+    "file:quarantined": "put {path} into quarantine as {sha256}",
 }
+_MOVED = "{source} → {target} (attempt {attempt})"
+
+
+class Tale(Record):
+    """The events about a thing, in order; the oldest ones are left out of a very long one."""
+
+    events: tuple[Event, ...]
+    left_out: int = 0
 
 
 class _Fields(dict[str, object]):
@@ -52,13 +66,31 @@ class _Fields(dict[str, object]):
 
 def sentence(event: Event) -> str:
     """One line that says what happened."""
-    data = _Fields({name: _told(value) for name, value in event.data.items()})
-    if "verb" in data:
-        said = f"{data['source']} → {data['target']} (attempt {data['attempt']})"
-        said += f": {data['reason']}" if data["reason"] else ""
-    else:
-        said = _SAID.get(event.type, "{}").format_map(data) if event.type in _SAID else str(event.data)
-    return one_line(said.strip().removesuffix(":"), 200)
+    template = _MOVED if "verb" in event.data else _SAID.get(event.type)
+    if template is None:
+        return one_line(str(event.data), _WIDTH)
+    said = template.format_map(_Fields({name: _told(value) for name, value in event.data.items()}))
+    facts = _facts(event.data)
+    said = said.strip().removesuffix(":") + (f" ({'; '.join(facts)})" if facts else "")
+    if event.data.get("reason") and "{reason}" not in template:
+        said += f": {event.data['reason']}"
+    return one_line(said, _WIDTH)
+
+
+def _facts(data: Mapping[str, Any]) -> list[str]:
+    """What only some events say."""
+    found = []
+    if data.get("replaces"):
+        found.append(f"in place of #{data['replaces']}")
+    if data.get("retired"):
+        found.append("for good")
+    if data.get("forced"):
+        found.append(f"by force, {data.get('holder', '')} held it")
+    if data.get("silent_for"):
+        found.append(f"silent for {data['silent_for']:.0f} s of {data.get('ttl') or 0:.0f} s")
+    if data.get("unread"):
+        found.append("to be read again")
+    return found + [str(flag) for flag in data.get("flags", ())]
 
 
 def _told(value: object) -> object:
@@ -68,65 +100,81 @@ def _told(value: object) -> object:
 
 
 def line(event: Event) -> str:
-    return f"#{event.position} {event.at} {event.type} {event.stream} by {name_of(event.by)}: {sentence(event)}"
+    where = one_line(f"{event.type} {event.stream} by {name_of(event.by)}", _WIDTH)
+    return f"#{event.position} {event.at} {where}: {sentence(event)}"
 
 
-def story(engine: Engine, thing: str) -> list[Event]:
-    """Every event about a task, message, agent, claimed path or held entry, in order."""
+def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
+    """Every event about a task, message, agent, claimed path or held entry; also of a mailbox, claims or the graph.
+
+    A role of `roles` has a mailbox even before the first message.
+    """
     streams = _streams(engine, thing)
-    if streams is None:
+    kept: dict[int, Event] = {}
+    left_out = 0
+    for stream, about in streams.items():
+        for event in _about(engine, stream, about):
+            kept[event.position] = event
+            if len(kept) >= 2 * _LONGEST:
+                left_out += _forget_the_oldest(kept)
+    left_out += _forget_the_oldest(kept)
+    if not kept and thing not in ("claims", "graph", *(f"@{role}" for role in roles)):
         raise Unknown(
             "unknown_thing",
-            f"Nothing here is called {thing!r}.",
-            "Name a task, a message (m-…), an agent, a claim (c-…), a held entry (h-…), a mailbox (@role) or `claims`.",
+            f"Nothing here is called {thing[:80]!r}.",
+            "Name a task, a message (m-…), an agent, a claim (c-…), a path that was claimed, a held entry (h-…), a "
+            "mailbox (@role), `claims` or `graph`.",
             thing=thing,
         )
-    found = {event.position: event for stream, about in streams for event in _about(engine, stream, about)}
-    return [found[position] for position in sorted(found)]
+    return Tale(events=tuple(kept[position] for position in sorted(kept)), left_out=left_out)
 
 
-def _streams(engine: Engine, thing: str) -> list[tuple[str, frozenset[str] | None]] | None:
-    """The streams to look into, each with the ids that an event must mention (None: any event)."""
+def _forget_the_oldest(kept: dict[int, Event]) -> int:
+    oldest = sorted(kept)[: max(0, len(kept) - _LONGEST)]
+    for position in oldest:
+        del kept[position]
+    return len(oldest)
+
+
+def _streams(engine: Engine, thing: str) -> Streams:
     store = engine.read()
     task, _ = load.task(store, thing)
     if task.exists:
-        messages = look.messages_of_task(store, thing)
-        found = [s for m in messages for s in _of_message(m.id, m.to)]
-        return [(f"task/{thing}", None), ("graph", frozenset((thing,))), ("claims", frozenset((thing,))), *found]
+        found: Streams = {f"task/{thing}": None, "graph": {thing}, "claims": {thing}}
+        for said in look.messages_of_task(store, thing):
+            _look_for_message(found, said.id, said.to)
+        return found
     message, _ = load.message(store, thing)
     if message.exists:
-        replies = [m for m in look.thread(store, message.thread) if m.reply_to == thing]
-        return [*_of_message(thing, message.to), *((f"message/{m.id}", None) for m in replies)]
+        found = {f"message/{m.id}": None for m in look.thread(store, message.thread) if m.reply_to == thing}
+        _look_for_message(found, thing, message.to)
+        return found
     agent, _ = load.agent(store, agent_stream(thing), thing)
     if agent.exists:
-        return [(agent_stream(thing), None), (mailbox_stream(thing), None)]
+        return {agent_stream(thing): None, mailbox_stream(thing): None}
     if load.entry(store, thing)[0].status:
-        return [(f"entry/{thing}", None)]
-    if thing.startswith("@"):
-        return [(mailbox_stream(thing), None)]
-    if thing == "claims":
-        return [("claims", None)]
-    if thing.startswith("c-") or any(thing in e.data.get("paths", ()) for e in _read(engine, "claims")):
-        return [("claims", frozenset((thing,)))]
-    return None
+        return {f"entry/{thing}": None}
+    if thing in ("claims", "graph"):
+        return {thing: None}
+    return {mailbox_stream(thing): None, "claims": {thing}}
 
 
-def _of_message(name: str, to: Iterable[str]) -> list[tuple[str, frozenset[str] | None]]:
-    return [(f"message/{name}", None), *((mailbox_stream(box), frozenset((name,))) for box in to)]
+def _look_for_message(found: Streams, name: str, to: Iterable[str]) -> None:
+    found[f"message/{name}"] = None
+    for box in to:
+        wanted = found.setdefault(mailbox_stream(box), set())
+        assert wanted is not None, "a mailbox is searched for messages here, never told as a whole"
+        wanted.add(name)
 
 
-def _about(engine: Engine, stream: str, about: frozenset[str] | None) -> Iterator[Event]:
-    for event in _read(engine, stream):
-        if about is None or any(_mentions(value, about) for value in event.data.values()):
-            yield event
+def _about(engine: Engine, stream: str, about: set[str] | None) -> Iterator[Event]:
+    position = 0
+    while events := engine.log.read(position, _PAGE, stream):
+        for event in events:
+            if about is None or any(_mentions(value, about) for value in event.data.values()):
+                yield event
+        position = events[-1].position
 
 
-def _mentions(value: object, about: frozenset[str]) -> bool:
+def _mentions(value: object, about: set[str]) -> bool:
     return (isinstance(value, str) and value in about) or (isinstance(value, list) and any(v in about for v in value))
-
-
-def _read(engine: Engine, stream: str) -> Iterator[Event]:
-    position, count = 0, 0
-    while count < _LONGEST and (events := engine.log.read(position, _PAGE, stream)):
-        yield from events
-        position, count = events[-1].position, count + len(events)

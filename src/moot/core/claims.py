@@ -10,7 +10,7 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Any, Self
 
 STREAM = "claims"
@@ -23,6 +23,18 @@ LIVE_GLOB_LIMIT = 500
 REASON_LIMIT = 2_000
 TTL_LIMIT = 30 * 24 * 3600
 SHOWN_LIMIT = 20  # collisions told in a refusal
+_ID_LETTERS = 7
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+def new_id(token: Callable[[int], str]) -> str:
+    """The name of a claim, from a source of random words."""
+    return f"c-{token(_ID_LETTERS)}"
+
+
+def is_id(text: str) -> bool:
+    """Whether it looks like the name of a claim. A file may still be called so."""
+    return text.startswith("c-") and len(text) == _ID_LETTERS + 2 and all(char in _ALPHABET for char in text[2:])
 
 
 class Claimed(Payload):
@@ -88,6 +100,22 @@ class Collision(Record):
     asked: str
     witness: str
 
+    def told(self) -> dict[str, Any]:
+        """What whoever is refused gets to know."""
+        claim = self.claim
+        return {
+            "asked": self.asked,
+            "path": self.path,
+            "witness": self.witness,
+            "claim": claim.id,
+            "holder": claim.holder,
+            "mode": claim.mode,
+            "token": claim.token,
+            "task": claim.task,
+            "worktree": claim.worktree,
+            "reason": claim.reason,
+        }
+
 
 class ClaimFiles(Record):
     id: str
@@ -106,6 +134,7 @@ class ReleaseFiles(Record):
     holder: str
     ids: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
+    worktree: str | None = None  # where the paths are; None: in all of them
     force: bool = False
     reason: str = ""
     fold: bool = False

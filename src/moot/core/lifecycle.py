@@ -32,6 +32,7 @@ class Edge(Record):
     needs: tuple[str, ...] = ()
     attempt: int = 0
     takes: bool = False
+    explicit: bool = False  # taken by its own verb only, never by naming the wanted state
 
     def open_to(self, roles: tuple[str, ...], *, person: bool) -> bool:
         """Whether somebody in these roles may take it who has had nothing to do with the task so far."""

@@ -28,7 +28,6 @@ from moot.core.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from typing import NoReturn
 
     from moot.core.meeting import Atom, Segment
 
@@ -71,9 +70,22 @@ def canonical_pattern(text: str) -> str:
     return pattern
 
 
-def escape(path: str) -> str:
-    """The pattern that matches exactly this path."""
-    return "".join(f"[{char}]" if char in "*?[" else char for char in path) if is_glob(path) else path
+def lenient_pattern(text: str) -> str:
+    """The same for somebody who asks about a path: what is no pattern can still be the name of a file."""
+    try:
+        return canonical_pattern(text)
+    except Refused:
+        return escape(canonical(text))
+
+
+def escape(path: str, special: str = "*?[") -> str:
+    """The pattern that matches exactly this path; or, with fewer characters named, takes only these literally."""
+    return "".join(f"[{char}]" if char in special else char for char in path) if is_glob(path) else path
+
+
+def unescape(pattern: str) -> str:
+    """The text that `escape` made a pattern of, and any other text as good as unchanged: what one would have typed."""
+    return pattern.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[")
 
 
 def is_glob(text: str) -> bool:
@@ -81,14 +93,10 @@ def is_glob(text: str) -> bool:
     return "*" in text or "?" in text or "[" in text
 
 
-def matches(pattern: str, path: str, *, fold: bool = False) -> bool:
-    """Whether the path is among those that the pattern means."""
-    return meet(compiled(canonical_pattern(pattern), fold=fold), exactly(canonical(path), fold=fold)) is not None
-
-
-def overlap(a: str, b: str, *, fold: bool = False) -> str | None:
-    """A path that both patterns match, or None if there is no such path."""
-    return meet(compiled(canonical_pattern(a), fold=fold), compiled(canonical_pattern(b), fold=fold))
+def spellings(pattern: str, *, fold: bool = False) -> set[str]:
+    """How somebody may have typed it: with or without escapes, a directory with or without what means all below."""
+    texts = (text.removesuffix("/**") for text in (pattern, unescape(pattern)))
+    return set(map(_folded, texts) if fold else texts)
 
 
 def exactly(path: str, *, fold: bool = False) -> Pattern:
@@ -130,16 +138,41 @@ def _segments(text: str) -> list[str]:
 
         text = normalize("NFC", text)
     if len(text) > PATH_LIMIT:
-        _refuse("path_malformed", text, f"is longer than {PATH_LIMIT} characters", "Shorten it.")
+        raise Refused(
+            "path_malformed",
+            f"{_shown(text)} is longer than {PATH_LIMIT} characters.",
+            "Shorten it.",
+            path=_storable(text),
+        )
     if text.startswith("/"):
-        _refuse("path_absolute", text, "is absolute", "Write it from the root of the repository: src/api.py.")
+        raise Refused(
+            "path_absolute",
+            f"{_shown(text)} is absolute.",
+            "Write it from the root of the repository: src/api.py.",
+            path=_storable(text),
+        )
     if "\\" in text:
-        _refuse("path_malformed", text, "has a backslash", "Separate with `/`; a literal `*` is written `[*]`.")
+        raise Refused(
+            "path_malformed",
+            f"{_shown(text)} has a backslash.",
+            "Separate with `/`; a literal `*` is written `[*]`.",
+            path=_storable(text),
+        )
     if not all(map(_legal, () if text.isascii() and text.isprintable() else text)):
-        _refuse("path_malformed", text, "has a control character", "Rename the file, or claim its directory.")
+        raise Refused(
+            "path_malformed",
+            f"{_shown(text)} has a control character.",
+            "Rename the file, or claim its directory.",
+            path=_storable(text),
+        )
     segments = [segment for segment in text.split("/") if segment not in ("", ".")]
     if ".." in segments:
-        _refuse("path_outside", text, "climbs with `..`", "Write it from the root of the repository, without `..`.")
+        raise Refused(
+            "path_outside",
+            f"{_shown(text)} climbs with `..`.",
+            "Write it from the root of the repository, without `..`.",
+            path=_storable(text),
+        )
     return segments
 
 
@@ -158,11 +191,12 @@ def _check_size(pattern: str, segments: list[str]) -> None:
         parsed = [_segment(segment, fold=False) for segment in segments]
         wild = sum(s is STAR or sum(not isinstance(atom, str) for atom in s) for s in parsed)
     if wild > WILDCARD_LIMIT or len(pattern) > PATTERN_LIMIT or len(segments) > SEGMENT_LIMIT:
-        _refuse(
+        limits = f"{PATTERN_LIMIT} characters, {SEGMENT_LIMIT} segments or {WILDCARD_LIMIT} wildcards"
+        raise Refused(
             "pattern_too_complex",
-            pattern,
-            f"is over {PATTERN_LIMIT} characters, {SEGMENT_LIMIT} segments or {WILDCARD_LIMIT} wildcards",
+            f"{_shown(pattern)} is over {limits}.",
             "Use a wider and simpler pattern, or several.",
+            path=_storable(pattern),
         )
 
 
@@ -183,12 +217,12 @@ def _segment(text: str, fold: bool) -> Segment:  # noqa: FBT001
         else:
             atoms.append(_folded(char) if fold else char)
     if any(atom is STAR and atoms[index] is STAR for index, atom in enumerate(atoms[1:])):
-        _refuse("pattern_malformed", text, "has `**` beside other things", "Write `*`, or `**` alone between slashes.")
+        raise _malformed(text, "has `**` beside other things", "Write `*`, or `**` alone between slashes.")
     literal = [atom for atom in atoms if isinstance(atom, str)]
     if len(literal) < len(atoms):
         return tuple(atoms)
     if (name := "".join(literal)) in NO_NAMES:
-        _refuse("pattern_malformed", text, "can only mean a directory itself or the one above", "Leave it out.")
+        raise _malformed(text, "can only mean a directory itself or the one above", "Leave it out.")
     return name
 
 
@@ -199,9 +233,9 @@ def _class(text: str, at: int, fold: bool) -> tuple[Atom, int]:  # noqa: FBT001
     end = text.find("]", at + 1)
     body = text[at:end]
     if end < 0:
-        _refuse("pattern_malformed", text, "has a `[` that is not closed", "Write `[[]` for a literal one.")
+        raise _malformed(text, "has a `[` that is not closed", "Write `[[]` for a literal one.")
     if "[:" in body:
-        _refuse("pattern_malformed", text, "names a class, which is not known here", "Write the range, as in `[a-z]`.")
+        raise _malformed(text, "names a class, which is not known here", "Write the range, as in `[a-z]`.")
     chars = {char for char in _class_members(text, body) if char != "/" and _legal(char)}
     if fold:
         chars = set(map(_folded, chars))
@@ -217,9 +251,15 @@ def _class_members(text: str, body: str) -> Iterable[str]:
         if body[at : at + 1] == "-" and at + 1 < len(body):
             last, at = body[at + 1], at + 2
         if last < first:
-            _refuse("pattern_malformed", text, f"has a range that runs backwards: {first}-{last}", "Turn it around.")
+            wrong = f"has a range that runs backwards: {first}-{last}"
+            raise _malformed(text, wrong, "Turn it around, or write `[[]` for a literal `[`.")
         if ord(last) - ord(first) + len(members) >= CLASS_LIMIT:
-            _refuse("pattern_too_complex", text, f"has a class of over {CLASS_LIMIT} characters", "Use `?` instead.")
+            raise Refused(
+                "pattern_too_complex",
+                f"{_shown(text)} has a class of over {CLASS_LIMIT} characters.",
+                "Use `?` instead.",
+                path=_storable(text),
+            )
         members.update(map(chr, range(ord(first), ord(last) + 1)))
     return members
 
@@ -258,5 +298,9 @@ def _shown(text: str) -> str:
     return repr(text if len(text) <= 120 else text[:120] + "…")
 
 
-def _refuse(code: str, text: str, wrong: str, remedy: str) -> NoReturn:
-    raise Refused(code, f"{_shown(text)} {wrong}.", remedy, path=text.encode("utf-8", "backslashreplace").decode())
+def _storable(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _malformed(text: str, wrong: str, remedy: str) -> Refused:
+    return Refused("pattern_malformed", f"{_shown(text)} {wrong}.", remedy, path=_storable(text))

@@ -18,6 +18,10 @@ else:
         return lambda cls: cls
 
 
+_ATOMS = frozenset((str, int, float, bool, type(None)))  # most values: what JSON has as it is
+_NO_DEFAULT = object()
+
+
 @dataclass_transform(frozen_default=True)
 class Record:
     """Subclass it, annotate fields, give defaults where there are any (immutable ones only)."""
@@ -34,15 +38,15 @@ class Record:
         cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in own if n in cls.__dict__}}
 
     def __init__(self, *args: Any, **fields: Any) -> None:
-        values = self.__dict__
-        values.update(self._defaults)
         if args:
-            values.update(zip(self._names, args, strict=False))
-        values.update(fields)
-        if values.keys() != self._expected or len(args) > len(self._names):
-            missing = sorted(self._expected - values.keys())
-            unknown = sorted(values.keys() - self._expected)
+            fields = {**dict(zip(self._names, args, strict=False)), **fields}
+        if len(fields) != len(self._names):
+            fields = {**self._defaults, **fields}
+        if fields.keys() != self._expected or len(args) > len(self._names):
+            missing = sorted(self._expected - fields.keys() - self._defaults.keys())
+            unknown = sorted(fields.keys() - self._expected)
             raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional")
+        object.__setattr__(self, "__dict__", fields)  # Python made this dict for this call: it is ours to keep
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: records are values")
@@ -64,8 +68,9 @@ class Record:
 
     def plain(self) -> dict[str, Any]:
         """Its fields as JSON-ready data, in order, those at their default left out."""
-        values, defaults = self.__dict__, self._defaults
-        return {n: _thaw(values[n]) for n in self._names if n not in defaults or values[n] != defaults[n]}
+        values, default = self.__dict__, self._defaults.get
+        said = {n: v for n in self._names if (v := values[n]) != default(n, _NO_DEFAULT)}
+        return {n: v if type(v) in _ATOMS else _thaw(v) for n, v in said.items()}
 
     def full(self) -> dict[str, Any]:
         """All its fields as JSON-ready data, in order."""
@@ -74,7 +79,8 @@ class Record:
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
         """The record that `plain` described. Keys that this version does not know are left out."""
-        return cls(**{n: _freeze(v) for n, v in data.items() if n in cls._expected})
+        known = cls._expected
+        return cls(**{n: _freeze(v) if type(v) is list else v for n, v in data.items() if n in known})
 
 
 def _thaw(value: Any, *, whole: bool = False) -> Any:

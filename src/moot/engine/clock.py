@@ -11,6 +11,7 @@ import sys
 import time
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32: no i, l, o, u
+_LETTER_OF_BYTE = (_ALPHABET * 8).encode()
 
 # Leases must not run while the machine sleeps. Linux's CLOCK_MONOTONIC stops then; Apple's does not, but this one does.
 _AWAKE: int = getattr(time, "CLOCK_UPTIME_RAW", time.CLOCK_MONOTONIC)
@@ -47,13 +48,16 @@ class Clock:
 
     def token(self, length: int) -> str:
         """A random word, 5 bits a letter."""
-        return "".join(_ALPHABET[byte & 31] for byte in os.urandom(length))
+        return _random(length)
 
     def commit_id(self) -> str:
         """A word of 26 letters that sorts by time: 48 bits of milliseconds, then 80 random ones."""
         milliseconds = int(self.wall_seconds() * 1000) & (1 << 48) - 1
-        number = milliseconds << 80 | int.from_bytes(os.urandom(10), "big")
-        return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -1, -5))
+        return "".join([_ALPHABET[milliseconds >> shift & 31] for shift in range(45, -1, -5)]) + _random(16)
+
+
+def _random(letters: int) -> str:
+    return os.urandom(letters).translate(_LETTER_OF_BYTE).decode()
 
 
 def _linux_boot() -> str:

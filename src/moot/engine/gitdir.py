@@ -20,23 +20,28 @@ _LONGEST_CONFIG = 4 << 20
 
 
 def at(directory: str) -> str | None:
-    """The git directory that belongs to this very directory: its `.git`, or itself; None if it has none."""
+    """The git directory that belongs to this very directory: its `.git`, or itself; None if it has none.
+
+    As git has it: only a `.git` file must lead to a repository. Any other leftover of that name is as good as none.
+    """
     dot_git = os.path.join(directory, ".git")
     try:
         mode = os.stat(dot_git).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        if os.path.islink(dot_git):
-            raise _broken(dot_git, "it is a link that leads nowhere") from None
-        return directory if is_git_directory(directory) else None
+        mode = 0
     except OSError as problem:
         raise _broken(dot_git, problem.strerror or "it cannot be read") from problem
-    if S_ISDIR(mode):
-        if is_git_directory(dot_git):
-            return dot_git
-        raise _broken(dot_git, "it has no HEAD, objects and refs")
-    if not S_ISREG(mode):
-        raise _broken(dot_git, "it is neither a directory nor a file")
-    return _pointed_to(dot_git)
+    if S_ISREG(mode):
+        return _pointed_to(dot_git)
+    if S_ISDIR(mode) and is_git_directory(dot_git):
+        return dot_git
+    return directory if is_git_directory(directory) else None
+
+
+def is_root(directory: str) -> bool:
+    """Whether its `.git` makes it a repository's or a worktree's root, be it a broken one."""
+    dot_git = os.path.join(directory, ".git")
+    return os.path.isfile(dot_git) or is_git_directory(dot_git)
 
 
 def is_git_directory(directory: str) -> bool:

@@ -55,9 +55,11 @@ class Engine:
         self.clock = clock
         self.lifecycles = lifecycles
         self.reactions = reactions
+        self._bound = False
 
     def read(self) -> Store:
         """The views, caught up with the log."""
+        self._bind()
         if self.store.cursor() < self.log.head():
             with self.log.exclusive():
                 self.store.begin()
@@ -79,6 +81,7 @@ class Engine:
 
         `by` is the principal, or finds it out (an agent's incarnation is known only inside).
         """
+        self._bind()
         lost: Conflict | None = None
         for _ in range(_TRIES):
             with self.log.exclusive():
@@ -158,6 +161,17 @@ class Engine:
             )
         events = self.log.read(found.first - 1, found.last - found.first + 1)
         return Outcome(events=tuple(events), repeated=True)
+
+    def _bind(self) -> None:
+        """Once per process: make sure that these are views of this log, and not of one before a backup was restored."""
+        if self._bound:
+            return
+        position, commit = self.store.mark()
+        event = self.log.read(position - 1, 1) if position else []
+        if position and (not event or event[0].position != position or event[0].commit != commit):
+            self.store.close()
+            self.store.renew()
+        self._bound = True
 
     def _catch_up(self) -> None:
         position = self.store.cursor()

@@ -41,6 +41,15 @@ class Worktree(Record):
     name: str
 
 
+class Named(Record):
+    """What a path or glob that somebody typed means."""
+
+    path: str  # the repository's own; a slash at its end stays: it says that all below is meant
+    worktree: str  # the name of the one that it is in
+    root: str  # of that worktree, as `real` spells it
+    real: str  # the file on this machine, if it is there
+
+
 def find(start: str, env: Mapping[str, str]) -> Place:
     """The workspace of a directory or file, which need not exist yet. `MOOT_WORKSPACE` overrides it."""
     here = os.path.realpath(start)
@@ -202,8 +211,7 @@ def _repositories_below(directory: str, looks: int = 2000, enough: int = 20) -> 
     try:
         with os.scandir(directory) as entries:
             for entry, _ in zip(entries, range(looks), strict=False):
-                dot_git = os.path.join(entry.path, ".git")
-                if entry.is_dir() and (os.path.lexists(dot_git) or gitdir.is_git_directory(entry.path)):
+                if entry.is_dir() and (gitdir.is_root(entry.path) or gitdir.is_git_directory(entry.path)):
                     found.append(entry.name)
     except OSError:
         return []
@@ -233,11 +241,8 @@ def _write_new(path: str, content: bytes) -> None:
         out.write(content)
 
 
-def repository_path(place: Place, cwd: str, given: str) -> str:
-    """A path or glob as typed (relative to `cwd`, or absolute in any worktree), as the repository's own path.
-
-    A slash at its end stays: it says that all below is meant.
-    """
+def resolve(place: Place, cwd: str, given: str) -> Named:
+    """A path or glob as typed: relative to `cwd`, or absolute in any worktree."""
     from moot.core.paths import canonical
 
     if not _speakable(given):
@@ -245,10 +250,12 @@ def repository_path(place: Place, cwd: str, given: str) -> str:
     slash = "/" if given.endswith("/") else ""
     here = os.path.realpath(cwd)
     if place.root == place.common == here and not os.path.isabs(given):
-        return canonical(given) + slash  # in a bare repository's own directory nothing else can be meant
+        # In a bare repository's own directory nothing else can be meant.
+        return Named(canonical(given) + slash, place.worktree, here, os.path.join(here, given))
     typed = os.path.join(here, given)
     real = os.path.realpath(typed)
-    roots = {_identity(worktree.root) for worktree in worktrees(place)} - {None}
+    roots = {_identity(worktree.root): worktree.name for worktree in worktrees(place)}
+    roots.pop(None, None)  # gone
     top = _top(real, roots)
     typed_top = _top(os.path.normpath(typed), roots)
     if typed_top is not None and (top is None or _identity(top) != _identity(typed_top)):
@@ -259,16 +266,14 @@ def repository_path(place: Place, cwd: str, given: str) -> str:
             path=given,
         )
     if top is None:
-        code = "path_absolute" if os.path.isabs(given) else "path_outside"
-        raise Refused(
-            code,
-            f"{given} is outside the workspace {place.root}.",
-            "Name a path inside one of its worktrees, relative to where you are.",
-            path=given,
-        )
+        outside = f"{given} is outside the workspace {place.root}."
+        remedy = "Name a path inside one of its worktrees, relative to where you are."
+        if os.path.isabs(given):
+            raise Refused("path_absolute", outside, remedy, path=given)
+        raise Refused("path_outside", outside, remedy, path=given)
     inner = real[len(top) :].strip("/")
     _refuse_foreign(place, given, top, inner)
-    return canonical(inner or ".") + slash
+    return Named(canonical(inner or ".") + slash, roots[_identity(top)], top, real)
 
 
 def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:
@@ -281,7 +286,7 @@ def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:
         )
     for end in range(1, len(parts)):
         nested = os.path.join(top, *parts[:end])
-        if os.path.lexists(os.path.join(nested, ".git")):
+        if gitdir.is_root(nested):
             raise Refused(
                 "path_outside",
                 f"{given} belongs to another repository, {nested}.",
@@ -290,7 +295,7 @@ def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:
             )
 
 
-def _top(path: str, roots: set[tuple[int, int] | None]) -> str | None:
+def _top(path: str, roots: Mapping[tuple[int, int] | None, str]) -> str | None:
     """The nearest worktree root above a path, as the path spells it (another case, a link above the worktree)."""
     return next((above for above in _upwards(path) if _identity(above) in roots), None)
 

@@ -19,6 +19,7 @@ import json
 import re  # noqa: TID253 (this module itself is loaded on demand)
 import tomllib  # noqa: TID253
 
+from moot.core.claims import TTL_LIMIT
 from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.core.text import closest
@@ -122,7 +123,7 @@ KEYS: Mapping[str, tuple[str, Reader]] = {
     "tasks.attempts": ("task_attempts", _whole(1, 1000)),
     "tasks.review": ("task_review", _yes_or_no),
     "tasks.lifecycle": ("task_lifecycle", _name),
-    "claims.ttl": ("claim_ttl", _duration(1.0, 365 * _DAY)),
+    "claims.ttl": ("claim_ttl", _duration(1.0, TTL_LIMIT)),
     "claims.scope": ("claim_scope", _choice("workspace", "worktree")),
     "messages.limit": ("message_limit", _size(2**10, 2**26)),
     "mirrors.torn_after": ("mirror_torn_after", _duration(0.1, 3600.0)),

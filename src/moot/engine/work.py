@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     State = TypeVar("State")
 
 _EVENT_LIMIT = 10_000
+_NAMED, _LISTED = 10, 1000  # known tasks that a refusal names to a reader, and to a program
 
 
 class Work(World):
@@ -41,7 +42,7 @@ class Work(World):
         self.conditions: dict[str, int] = {}
         self.drafts: list[Draft] = []
         self._at = at
-        self._lifecycles = lifecycles
+        self.lifecycles = lifecycles
         self._reactions = reactions
         self._states: dict[str, Any] = {}
 
@@ -133,6 +134,8 @@ class Work(World):
                 holder=state.principal,
                 incarnation=state.incarnation,
             )
+        if state.retired:
+            raise Refused("agent_retired", f"{state.name} was retired.", "Join under another name.", agent=state.name)
         if not state.here:
             raise Refused(
                 "not_joined", f"{state.name} has left.", f"Join again: `moot join {state.name}`.", agent=state.name
@@ -140,14 +143,14 @@ class Work(World):
         return principals.Actor(principal=state.principal, roles=state.roles)
 
     def lifecycle(self, name: str) -> Lifecycle:
-        if name not in self._lifecycles:
+        if name not in self.lifecycles:
             raise Refused(
                 "unknown_lifecycle",
                 f"No active pack brings the lifecycle {name!r}.",
-                f'Known: {", ".join(self._lifecycles)}. Packs are turned on in moot.toml: packs = ["{name}"].',
+                f'Known: {", ".join(self.lifecycles)}. Packs are turned on in moot.toml: packs = ["{name}"].',
                 lifecycle=name,
             )
-        return self._lifecycles[name]
+        return self.lifecycles[name]
 
     def known_task(self, name: str) -> tasks.Task:
         found = self.task(name)
@@ -171,7 +174,8 @@ class Work(World):
         self._happened("message", name, message.stream(name), payloads, thread=thread or name, pack=pack)
 
     def do_mailbox(self, name: str, command: Any) -> None:
-        ids = command.__dict__.get("ids") or (command.__dict__.get("id", ""),)
+        fields = command.__dict__
+        ids = fields["ids"] if "ids" in fields else (fields["id"],)
         payloads = mailbox.decide(self.mailbox(name, ids), command)
         self._happened("mailbox", name.lower(), principals.mailbox_stream(name), payloads)
 
@@ -188,7 +192,8 @@ class Work(World):
     def _step(self, kind: str, key: str, command: Record) -> None:
         match kind:
             case "task":
-                self.do_task(key, command)
+                if self.task(key).lifecycle in self.lifecycles:  # of a pack that was turned off it stays as it is
+                    self.do_task(key, command)
             case "mailbox":
                 self.do_mailbox(key, command)
             case "claims":
@@ -242,6 +247,14 @@ def closest_agent(store: Store, name: str) -> str | None:
 def unknown_task(store: Store, name: str) -> Unknown:
     from moot.core.text import closest
 
-    near = closest(name, look.task_ids(store))
+    known = look.task_ids(store)
+    near = closest(name, known)
     hint = f"Did you mean {near}? " if near else ""
-    return Unknown("unknown_task", f"There is no task {name!r}.", f"{hint}`moot board` lists the tasks.", task=name)
+    some = ", ".join(known[:_NAMED]) + (", …" if len(known) > _NAMED else "")
+    return Unknown(
+        "unknown_task",
+        f"There is no task {name!r}.",
+        f"{hint}Known: {some or 'none yet'}; `moot board` lists them.",
+        task=name,
+        known=known[:_LISTED],
+    )

@@ -45,18 +45,21 @@ class Absorbed(Record):
     warnings: tuple[Notice, ...] = ()
 
 
-def rendered(session: Session, spec: MirrorSpec) -> tuple[bytes, int]:
-    """The file's content as the log has it, and how many messages it shows."""
+def rendered(session: Session, spec: MirrorSpec) -> tuple[bytes, tuple[str, ...]]:
+    """The file's content as the log has it, and the ids of the messages that it shows."""
     store = session.engine.read()
     protocol = session.packs.protocol(spec.pack)
     types = {kind: session.packs.find(kind) for kind in spec.types}
     visible = look.shown_in_file(store, spec.mailbox, spec.types)
     messages = [protocol.render(types[d.message.kind], d.message.data or {}) for d in visible]  # type: ignore[arg-type]
-    return strict_json.dump({"messages": messages, "lastRead": look.last_read(store, spec.mailbox)}), len(messages)
+    content = {"messages": messages, "lastRead": look.last_read(store, spec.mailbox)}
+    return strict_json.dump(content), tuple(d.entry.id for d in visible)
 
 
-def absorb(session: Session, spec: MirrorSpec, path: str, data: bytes, roots: tuple[str, ...], *, had: int) -> Absorbed:
-    """Take in what somebody wrote. `had`: how many messages moot had rendered into this file before.
+def absorb(
+    session: Session, spec: MirrorSpec, path: str, data: bytes, roots: tuple[str, ...], *, had: tuple[str, ...]
+) -> Absorbed:
+    """Take in what somebody wrote. `had`: the messages that the writer had in front of it in this file.
 
     Raises `strict_json.Torn` or `Malformed` when the content as a whole cannot be taken.
     """
@@ -75,13 +78,16 @@ class _Taking:
         sender = next(t.sender for kind in spec.types if (t := session.packs.find(kind)))
         self._writer = Actor(principal=role(sender), roles=(sender,))
         self._warnings: list[Notice] = []
+        self._held: set[str] | None = None  # what is held already, and
+        self._written: list[str] = []  # the entries as they were written: both found out when one is to be held
 
-    def take(self, entries: list[Any], last_read: object, had: int) -> Absorbed:
+    def take(self, entries: list[Any], last_read: object, had: tuple[str, ...]) -> Absorbed:
         in_hand: list[str] = []
         for place, count in _counted(entries):
             in_hand += self._entry(entries[place], count, place)
         if not entries and had:
-            self._emptied(last_read)
+            if not self._is_own_render(last_read):
+                self._emptied(last_read, had)
         elif last_read is not None:
             self._read(in_hand, last_read)
         return Absorbed(warnings=tuple(self._warnings))
@@ -93,9 +99,10 @@ class _Taking:
             self._hold(entry, place, spec)
             return []
         known = self._known(spec, entry)
-        current = [d for d in known if d.message.attempt == self._attempt(entry)]
-        if known and self._is_done(entry):
+        task, _ = load.task(self._session.engine.store, str(entry.get(spec.task or "")))
+        if known and task.phase == "done":
             return []  # a copy from the past; it delivers nothing again
+        current = [d for d in known if d.message.attempt == task.attempt]
         self._put_back(current, count)
         ids = [d.entry.id for d in current][:count]
         for _ in range(count - len(current)):
@@ -135,18 +142,12 @@ class _Taking:
     def _same(self, spec: MessageType, delivery: Delivery) -> str:
         return self._protocol.same(spec, delivery.message.data or {}, self._roots)
 
-    def _attempt(self, entry: dict[str, Any]) -> int:
-        return load.task(self._session.engine.store, str(entry.get("taskId")))[0].attempt
-
-    def _is_done(self, entry: dict[str, Any]) -> bool:
-        return load.task(self._session.engine.store, str(entry.get("taskId")))[0].phase == "done"
-
     def _put_back(self, known: list[Delivery], count: int) -> None:
         """An entry equal to one that a clear had hidden is shown again."""
         visible = sum(d.entry.hidden is None for d in known)
         hidden = [d.entry.id for d in known if d.entry.hidden in _PUT_BACK][: max(0, count - visible)]
         if hidden:
-            self._commit(lambda work: work.do_mailbox(self._spec.mailbox, Restore(ids=tuple(hidden))))
+            self._commit(lambda work: work.do_mailbox(self._spec.mailbox, Restore(ids=tuple(hidden), unread=True)))
 
     def _accept(self, spec: MessageType, entry: dict[str, Any], place: int) -> str | None:
         session = self._session
@@ -158,30 +159,34 @@ class _Taking:
             limit=session.packs.limit(spec.pack, session.settings.message_limit),
             roots=self._roots,
             now=session.clock.wall_seconds(),
+            ttl=session.settings.task_ttl,
             source=self._spec.path,
         )
         try:
             self._commit(lambda work: self._protocol.accept(work, submission))
         except MootError as error:
-            if error.kind == "unavailable":
-                raise
+            if error.kind == "unavailable" or error.code == "lost_race":
+                raise  # nothing is wrong with the entry: it stays in the file, and the next call takes it
             self._hold(entry, place, error)
             return None
         return submission.id
 
     def _hold(self, entry: Any, place: int, error: MootError) -> None:
         """Keep what could not be taken, tell its recipient, and take it out of the file."""
-        held = look.held_entries(self._session.engine.read())
-        if any(item.raw and item.mirror == self._spec.name and _same(json.loads(item.raw), entry) for item in held):
+        if self._held is None:
+            held = look.held_entries(self._session.engine.read())
+            self._held = {_canonical(json.loads(h.raw)) for h in held if h.raw and h.mirror == self._spec.name}
+            self._written = _as_written(self._data)
+        if _canonical(entry) in self._held:
             return  # the same entry again, out of a copy from before it was taken out
-        raw = _as_written(self._data)[place]
+        self._held.add(_canonical(entry))
         identity = f"h-{self._session.clock.token(7)}"
         task = entry.get("taskId") if isinstance(entry, dict) else None
         said = f"{error.message} {error.remedy}"
         command = HoldEntry(
             path=self._spec.path,
             mirror=self._spec.name,
-            raw=raw,
+            raw=self._written[place],
             code=error.code,
             reason=said,
             defects=tuple(error.details.get("defects", ())),
@@ -206,10 +211,18 @@ class _Taking:
         self._commit(act)
         self._warnings.append(Notice("entry_held", f"{identity}: an entry of {self._path} is held: {said}"))
 
-    def _emptied(self, last_read: object) -> None:
-        """An emptied array is a clear. It may be an accident, so what is unread stays unread, and is named."""
+    def _is_own_render(self, last_read: object) -> bool:
+        """Whether an empty file is, to the byte, one that moot wrote once: a copy from the past, and nobody's clear."""
+        if self._data != strict_json.dump({"messages": [], "lastRead": last_read}):
+            return False
         store = self._session.engine.read()
-        there = look.shown_in_file(store, self._spec.mailbox, self._spec.types)
+        return last_read is None or look.was_last_read(store, self._spec.mailbox, str(last_read))
+
+    def _emptied(self, last_read: object, had: tuple[str, ...]) -> None:
+        """An emptied array is a clear of what was there to see. What is unread stays unread, and is named."""
+        store = self._session.engine.read()
+        shown = look.shown_in_file(store, self._spec.mailbox, self._spec.types)
+        there = [d for d in shown if d.entry.id in had]
         if not there:
             return
         ids = tuple(d.entry.id for d in there)
@@ -260,16 +273,12 @@ def _time(last_read: object, before: str | None, now: str) -> str | None:
     seconds = _seconds(last_read)
     if seconds is None:
         return None
-    given = iso(seconds)
+    given = iso(seconds + 1e-6)  # a float may lie a hair below the millisecond that was written
     return given if (before or "") <= given <= now else now
 
 
 def _canonical(entry: Any) -> str:
     return json.dumps(entry, sort_keys=True)
-
-
-def _same(one: Any, other: Any) -> bool:
-    return _canonical(one) == _canonical(other)
 
 
 def _counted(entries: list[Any]) -> list[tuple[int, int]]:

@@ -20,7 +20,7 @@ class Known(Record):
     """One file as it was left."""
 
     signature: Signature | None = None
-    shown: int = 0  # how many messages were rendered into it
+    shown: tuple[str, ...] = ()  # the messages that were rendered into it
     torn: str | None = None  # the digest of what could not be parsed,
     torn_since: float = 0.0  # and since when (monotonic)
 

@@ -106,7 +106,7 @@ class _Round:
             known = self._memory.known(file.path)
             match file.look(known.signature):
                 case Changed(data=data, signature=signature):
-                    if self._take(spec, file, data, self._age(file, signature.digest)):
+                    if self._take(spec, file, data, self._age(file, signature.digest), known.shown):
                         known = known.replace(signature=signature, torn=None)
                         self._memory.files[file.path] = known
                     else:
@@ -114,16 +114,18 @@ class _Round:
                 case Unchanged(signature=signature):
                     self._memory.files[file.path] = known.replace(signature=signature, torn=None)
                 case Missing():
-                    self._memory.files[file.path] = known.replace(signature=None, shown=0, torn=None)
+                    self._memory.files[file.path] = known.replace(signature=None, shown=(), torn=None)
                 case Unreadable(reason=reason):
                     blocked.add(file.path)
                     self._warn("mirror_pending", f"{file.path} cannot be used: {reason}.")
         return blocked
 
-    def _take(self, spec: MirrorSpec, file: MirrorFile, data: bytes, age: float) -> bool:
-        """Absorb one content, or put it into quarantine. False: it is torn and young, so leave it alone."""
+    def _take(self, spec: MirrorSpec, file: MirrorFile, data: bytes, age: float, had: tuple[str, ...] = ()) -> bool:
+        """Absorb one content, or put it into quarantine. False: it is torn and young, so leave it alone.
+
+        `had` is what its writer had in front of it. Without that an emptied file clears nothing.
+        """
         try:
-            had = self._memory.known(file.path).shown
             taken = mailbox.absorb(self._session, spec, file.path, data, self._roots, had=had)
             self._warnings += taken.warnings
         except Torn as torn:
@@ -181,7 +183,7 @@ class _Round:
             self._memory.files[file.path] = known.replace(signature=written.signature, shown=shown)
             for found in written.displaced:
                 settled = False
-                if self._take(spec, file, found.data, found.age):
+                if self._take(spec, file, found.data, found.age, known.shown):
                     file.absorbed(found)
         return settled
 

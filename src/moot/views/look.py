@@ -7,6 +7,7 @@ import json
 from moot.core.deciders.agent import Agent
 from moot.core.deciders.entry import Entry as HeldEntry
 from moot.core.deciders.message import Message
+from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import Task
 from moot.views.load import entry_of
@@ -39,6 +40,21 @@ def inbox(store: Store, mailboxes: Iterable[str], limit: int) -> list[Delivery]:
     """What is not settled in any of these mailboxes, oldest first."""
     found = [d for box in mailboxes for d in _deliveries(store.rows("open_deliveries", box.lower(), limit))]
     return sorted(found, key=lambda d: d.message.position)[:limit]
+
+
+def unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> Iterator[Delivery]:
+    """What is the reader's to settle in this mailbox, oldest first: either what it was shown, or what is new to it.
+
+    What another took is not. The reader is a principal, the incarnation of an agent; one that took something counts
+    as all its incarnations. Rows are read as one asks for them.
+    """
+    for row in store.rows("unsettled", mailbox.lower(), reader, seen, name_of(reader).lower()):
+        yield from _deliveries((row,))
+
+
+def count_unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> int:
+    row = store.row("count_unsettled", mailbox.lower(), reader, seen, name_of(reader).lower())
+    return int(row[0]) if row else 0
 
 
 def count_open(store: Store, mailbox: str) -> int:

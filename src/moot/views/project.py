@@ -34,6 +34,9 @@ EVENTS: dict[str, dict[str, type[Payload]]] = {
 }
 
 
+_DIGITS = 10  # ids with larger numbers are somebody's own, and do not move the count
+
+
 def project(store: Store, events: Sequence[Event]) -> None:
     """Fold `events` in. The caller holds the transaction; rows and cursor move together, and skip nothing."""
     cursor = store.cursor()
@@ -53,7 +56,7 @@ def project(store: Store, events: Sequence[Event]) -> None:
             continue
         _FOLDS[kind](store, event, key, known.of(event.data))
     if events:
-        store.run("set_meta", "cursor", events[-1].position)
+        store.run("set_meta", "cursor", f"{events[-1].position} {events[-1].commit}")
 
 
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `json.dumps` would make one each time
@@ -102,7 +105,8 @@ def _message(store: Store, event: Event, key: str, payload: Payload) -> None:
 
 
 def _mailbox(store: Store, event: Event, key: str, payload: Payload) -> None:
-    ids = payload.__dict__.get("ids") or (payload.__dict__["id"],)
+    fields = payload.__dict__
+    ids = fields["ids"] if "ids" in fields else (fields["id"],)
     box, _, positions = load.mailbox_rows(store, key, ids)
     after = mailbox.evolve(box, payload)
     for name, position in positions.items():
@@ -127,7 +131,7 @@ def _task(store: Store, event: Event, key: str, payload: Payload) -> None:
 def number_of(task_id: str) -> int:
     """7 for task-007, 0 for ids of another form."""
     digits = task_id[5:] if task_id.startswith("task-") else ""
-    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < 16 else 0
+    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < _DIGITS else 0
 
 
 _FOLDS: dict[str, Callable[[Store, Event, str, Payload], None]] = {

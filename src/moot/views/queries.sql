@@ -94,6 +94,18 @@ SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidde
 FROM delivery d INDEXED BY delivery_open CROSS JOIN message m ON m.position = d.position
 WHERE d.mailbox = ? AND d.open = 1 ORDER BY d.position LIMIT ?
 
+-- name: unsettled
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM delivery d INDEXED BY delivery_open CROSS JOIN message m ON m.position = d.position
+WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2) = ?3
+  AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
+ORDER BY d.position
+
+-- name: count_unsettled
+SELECT count(*) FROM delivery d INDEXED BY delivery_open
+WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2) = ?3
+  AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
+
 -- name: count_open
 SELECT count(*) FROM delivery INDEXED BY delivery_open WHERE mailbox = ? AND open = 1
 

@@ -127,7 +127,7 @@ class Store:
 
     def row(self, query: str, *bindings: Any) -> tuple[Any, ...] | None:
         try:
-            return next(iter(self.db.execute(SQL[query], bindings)), None)
+            return self.db.execute(SQL[query], bindings).fetchone()
         except _TROUBLE as error:
             raise self._given_up(error) from error
 
@@ -172,8 +172,13 @@ class Store:
 
     def cursor(self) -> int:
         """The position up to which the log is folded in."""
+        return self.mark()[0]
+
+    def mark(self) -> tuple[int, str]:
+        """The cursor, and the commit that stands there: views of another log are told by it."""
         row = self.row("cursor")
-        return int(row[0]) if row else 0
+        position, _, commit = str(row[0]).partition(" ") if row else ("0", "", "")
+        return int(position), commit
 
     def begin(self) -> None:
         try:
@@ -201,6 +206,7 @@ class Store:
 def _connect(path: str) -> apsw.Connection:
     db = apsw.Connection(path)
     db.set_busy_timeout(_WAIT_MS)
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans most queries anew for every value bound to them
     for setting in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000"):
         db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
     return db

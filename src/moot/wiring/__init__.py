@@ -17,11 +17,15 @@ from moot.engine.loop import Engine
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog
 from moot.views.store import Store
-from moot.wiring.packs import pack, protocol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from moot.engine.settings import Settings
+
+
+_DIGITS = 16
 
 
 def open_session(
@@ -36,12 +40,13 @@ def open_session(
     """A session in the workspace of `paths`, or of `cwd`."""
     place = places.for_paths(paths, cwd, env) if paths else places.find(cwd, env)
     settings = setting.load(place)
-    packs = Packs([pack(name, place.state) for name in settings.packs], protocol)
+    packs = _packs(settings, place.state)
     clock = clock or Clock()
     core = CORE.replace(attempts=settings.task_attempts)
     reactions = (dependencies, departures, *packs.reactions())
     store = Store(place.state)
-    engine = Engine(SqliteLog(place.state), store, clock, {"core": core, **packs.lifecycles()}, reactions)
+    lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
+    engine = Engine(SqliteLog(place.state), store, clock, {"core": core, **lifecycles}, reactions)
     caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
     session = Session(place, settings, engine, Presence(place.state, clock), packs, caller, cwd)
     if packs.mirrors:
@@ -51,12 +56,27 @@ def open_session(
     return session
 
 
+def _packs(settings: Settings, state: str) -> Packs:
+    for name, table in settings.pack_settings.items():
+        if table:
+            raise Usage(
+                "bad_settings",
+                f"moot.toml sets {', '.join(f'pack.{name}.{key}' for key in table)}; the pack has no such settings.",
+                f"Remove [pack.{name}]. Limits of tasks are set in [tasks].",
+            )
+    if not settings.packs:
+        return Packs()
+    from moot.wiring.packs import pack, protocol
+
+    return Packs([pack(name, state) for name in settings.packs], protocol)
+
+
 def caller_of(env: Mapping[str, str]) -> tuple[str | None, int | None]:
     """Who the environment says is calling."""
     agent, incarnation = env.get("MOOT_AGENT") or None, env.get("MOOT_INCARNATION") or None
     if incarnation is None or agent is None:
         return agent, None
-    if not (incarnation.isascii() and incarnation.isdigit()):
+    if not (incarnation.isascii() and incarnation.isdigit() and len(incarnation) < _DIGITS):
         raise Usage(
             "bad_environment",
             f"MOOT_INCARNATION is {incarnation!r}, which is no number.",
@@ -67,11 +87,11 @@ def caller_of(env: Mapping[str, str]) -> tuple[str | None, int | None]:
 
 def _login(env: Mapping[str, str]) -> str:
     """The account that calls. The environment is asked first: it is what the person sees."""
+    named = env.get("USER") or env.get("LOGNAME")
+    if named:  # it becomes part of principals, which have no room for other characters
+        return "".join(c if c.isalnum() or c in "._-" else "_" for c in named[:64])
     import pwd
 
-    named = env.get("USER") or env.get("LOGNAME")
-    if named:
-        return named
     try:
         return pwd.getpwuid(os.getuid()).pw_name
     except KeyError:

@@ -29,7 +29,7 @@ def pack(name: str, state: str) -> Pack:
     import json
 
     if name not in SHIPPED:
-        raise Usage("unknown_pack", f"moot.toml names the pack {name!r}, which is not here.", f"Known: {SHIPPED}.")
+        raise Usage("unknown_pack", f"moot.toml names the pack {name!r}.", f"Known are: {', '.join(SHIPPED)}.")
     cache = os.path.join(state, "cache", f"pack-{name}.json")
     signature = _pack_signature(name)
     try:

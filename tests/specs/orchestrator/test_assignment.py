@@ -289,6 +289,20 @@ def test_unknown_fields_are_kept_and_rendered_back(project: Project) -> None:
     assert project.held() == []
 
 
+@pytest.mark.proves("S0-TA-10")
+def test_a_message_nested_too_deeply_for_a_file_is_refused(project: Project) -> None:
+    """What moot renders it can also read: an entry that somebody adds to the file is not lost over it."""
+    deepest: Any = 1
+    for _ in range(97):
+        deepest = [deepest]
+    said = project.refusal("send", type="task_assignment", data=assignment(extra=[deepest]))
+    assert said.places == ["extra"]
+    project.assign(assignment(extra=deepest))
+    project.append("developer", assignment("task-002"))
+    project.look()
+    assert project.file("developer")["messages"] == [assignment(extra=deepest), assignment("task-002")]
+
+
 @pytest.mark.proves("S0-TA-11")
 def test_an_assignment_starts_a_pending_task_in_the_same_commit(project: Project) -> None:
     project.join("Lead", "team-lead")

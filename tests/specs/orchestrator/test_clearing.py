@@ -31,9 +31,6 @@ def test_a_completed_task_leaves_both_files(project: Project) -> None:
     assert len(cleared) == 2
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a Clear without messages is dropped by the decider, although it has a time to set"
-)
 def test_a_file_that_was_emptied_before_also_gets_the_time_of_clearing(project: Project) -> None:
     project.assign()
     project.report()

@@ -175,9 +175,6 @@ def test_a_completed_task_is_reopened_on_purpose_only(staffed: Project) -> None:
     assert project.cli("task", "reopen", "task-002", "--reason", "It broke.").result["state"] == "pending"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="`task move` takes the edge from completed to pending although the pack calls it `explicit`"
-)
 def test_a_status_update_reopens_nothing_that_is_completed(staffed: Project) -> None:
     bring(staffed, "completed", "task-001")
     said = staffed.refusal("task move", "Lead", task="task-001", state="pending", reason="Once more.")
@@ -331,7 +328,6 @@ def test_an_unknown_task_is_refused(staffed: Project) -> None:
     assert staffed.refusal("task move", "Lead", task="task-099", state="pending").code == "unknown_task"
 
 
-@pytest.mark.xfail(strict=True, reason="`unknown_task` names the closest id at most, not those that there are")
 def test_an_unknown_task_is_refused_with_the_known_ids(staffed: Project) -> None:
     for name in ("task-001", "login", "task-017"):
         bring(staffed, "in_progress", name)

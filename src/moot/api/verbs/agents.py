@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.agent import Agent, Join, Joined, Leave
+from moot.core.deciders.agent import Agent, Join, Joined, Leave, Left, evolve
 from moot.core.errors import Usage
-from moot.core.principal import checked_name
+from moot.core.principal import agent_stream, checked_name
 from moot.core.record import Record
-from moot.views import look
+from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.engine.loop import Outcome
     from moot.engine.work import Work
 
 # Names for those who bring none. Poets, because one remembers them.
@@ -79,18 +81,22 @@ class Member(Record):
     retired: bool = False
 
 
+class Change(Member):
+    """The agent after it joined or left. `repeated`: that was before, under the same key."""
+
+    repeated: bool = False
+
+
 def join(session: Session, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
     if name is not None:
         checked_name(name)
-    for one in role:
-        if one not in session.packs.shared_roles:
-            checked_name(one)
+    roles = tuple(dict.fromkeys(_role(session, one) for one in role))
 
     def act(work: Work, wanted: str) -> None:
         state = work.agent(wanted)
         silent = session.presence.silence(state.name, state.incarnation) if state.here else 0.0
         command = Join(
-            roles=role,
+            roles=roles,
             client=client,
             worktree=session.place.worktree,
             incarnation=session.caller.incarnation,
@@ -103,18 +109,38 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
         session.presence.stamp(state.name, work.agent(wanted).incarnation)
 
     outcome = session.join(name, lambda work: _free_name(session, work), act)
-    store = session.engine.read()
-    joined = next((e for e in outcome.events if e.type == Joined.type), None)
-    called = str(joined.data["name"] if joined else session.caller.agent).lower()
-    me = next(a for a in look.agents(store) if a.name.lower() == called)
-    incarnation = joined.data["incarnation"] if joined else me.incarnation
-    session.caller = session.caller.replace(agent=me.name, incarnation=incarnation)
-    waiting = sum(look.count_open(store, box) for box in session.mailboxes())
-    lines = [f"You are {me.name}#{incarnation}." + (f" Roles: {', '.join(me.roles)}." if me.roles else "")]
-    if waiting:
+    joined = _found(outcome, Joined.type)
+    now = _agent(session, str(joined.data["name"] if joined else session.caller.agent))
+    me = now if joined is None else evolve(now, Joined.of(joined.data), at=joined.at)  # as it was then
+    session.caller = session.caller.replace(agent=me.name, incarnation=me.incarnation)
+    if not (now.here and now.incarnation == me.incarnation):  # only a repeat by key can come so late
+        gone = f"You were {me.principal} (already, by the same key; {me.principal} is not here any more)."
+        result = _change(session, me.replace(here=False, retired=now.retired), outcome)
+        return Answer(result=result, say=(gone, "To come back, join with another key, or with none."))
+    if outcome.repeated:
+        session.stamp()
+    again = " (already, by the same key)" if outcome.repeated else ""
+    filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
+    lines = [f"You are {me.principal}{again}.{filled}"]
+    if waiting := _waiting(session, me):
         lines.append(f"{waiting} messages wait: moot inbox")
-    lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={incarnation}")
-    return Answer(result=_member(session, me), say=tuple(lines))
+    lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={me.incarnation}")
+    return Answer(result=_change(session, me, outcome), say=tuple(lines))
+
+
+def _role(session: Session, name: str) -> str:
+    """A role as its pack writes it; case does not count. Agents may fill roles that no pack knows."""
+    known = (role.name for pack in session.packs.packs for role in pack.roles)
+    return next((role for role in known if role.lower() == name.lower()), None) or checked_name(name)
+
+
+def _found(outcome: Outcome, kind: str) -> Event | None:
+    return next((event for event in outcome.events if event.type == kind), None)
+
+
+def _waiting(session: Session, me: Agent) -> int:
+    store, boxes = session.engine.store, session.mailboxes()
+    return sum(look.count_unsettled(store, box, me.principal, seen=seen) for box in boxes for seen in (False, True))
 
 
 def _free_name(session: Session, work: Work) -> str:
@@ -124,24 +150,35 @@ def _free_name(session: Session, work: Work) -> str:
 
 
 def leave(session: Session, name: str | None, retire: bool, reason: str | None) -> Answer:
-    who = name or session.caller.agent
+    who = session.caller.agent if name is None else checked_name(name)
     if who is None:
         raise Usage("bad_arguments", "Who leaves?", "Set MOOT_AGENT, or name the agent: `moot leave Yeats`.")
 
     def act(work: Work) -> None:
-        if work.agent(who).exists:
-            work.do_agent(who, Leave(retire=retire, reason=reason))
-        else:
+        state = work.agent(who)
+        if not state.exists:
             from moot.core.deciders.agent import unknown
             from moot.engine.work import closest_agent
 
             raise unknown(who, closest_agent(work.store, who))
+        silent = session.presence.silence(state.name, state.incarnation) if state.here else 0.0
+        by, ttl = session.actor(work).principal, session.settings.task_ttl
+        work.do_agent(who, Leave(retire=retire, reason=reason, by=by, silent_for=silent, ttl=ttl))
 
     outcome = session.commit(act)
-    member = next(m for m in _members(session) if m.name.lower() == who.lower())
-    session.presence.forget(member.name, member.incarnation)
-    said = "was not here" if not outcome.events else ("is retired" if retire else "has left")
-    return Answer(result=member, say=(f"{member.name} {said}.",))
+    left = _found(outcome, Left.type)
+    now = _agent(session, who)
+    if left is None:
+        return Answer(result=_change(session, now, outcome), say=(f"{now.name} was not here.",))
+    then = evolve(now.replace(incarnation=left.data["incarnation"]), Left.of(left.data), at=left.at)
+    if not outcome.repeated:
+        session.presence.forget(then.name, then.incarnation)
+    said = "is retired" if then.retired else "has left"
+    if not outcome.repeated:
+        return Answer(result=_change(session, then, outcome), say=(f"{then.name} {said}.",))
+    back = f"; {now.principal} is here now" if now.here else ""
+    lines = (f"{then.principal} {said} (already, by the same key{back}).",)
+    return Answer(result=_change(session, then, outcome), say=lines)
 
 
 def agents(session: Session, all: bool) -> Answer:  # noqa: A002 (named after the option)
@@ -167,6 +204,14 @@ def agents(session: Session, all: bool) -> Answer:  # noqa: A002 (named after th
     )
     table = Table(("agent", "", "roles", "silent", "mail", "holds"), rows, title="Agents")
     return Answer(result=members, say=lines or ("Nobody is here.",), table=table if rows else None)
+
+
+def _agent(session: Session, name: str) -> Agent:
+    return load.agent(session.engine.read(), agent_stream(name), name)[0]
+
+
+def _change(session: Session, agent: Agent, outcome: Outcome) -> Change:
+    return Change(**_member(session, agent).__dict__, repeated=outcome.repeated)
 
 
 def _members(session: Session) -> list[Member]:
@@ -218,6 +263,10 @@ VERBS = (
             KEY,
         ),
         examples=("moot leave",),
+        detail=(
+            "An agent sends away another one only after that was silent for tasks.ttl, and retires nobody but itself; "
+            "a person may do both at any time."
+        ),
     ),
     Verb(
         "agents",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Refused
+from moot.core.lifecycle import PHASES
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
@@ -63,6 +64,12 @@ def show(session: Session, task: str) -> Answer:
 
 def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A002
     store = session.engine.read()
+    lives = session.engine.lifecycles.values()
+    known = [*PHASES, *(name for life in lives for name in life.names if name not in PHASES)]
+    if state is not None and state not in known:
+        raise Refused(
+            "unknown_state", f"{state!r} is no state of a task.", f"Known: {', '.join(dict.fromkeys(known))}."
+        )
     tasks = look.tasks(store, state, ended=all or state is not None)
     counts = look.counts(store)
     rows = tuple(

@@ -74,6 +74,7 @@ def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
             limit=session.packs.limit(spec.pack, session.settings.message_limit),
             roots=roots,
             now=session.clock.wall_seconds(),
+            ttl=session.settings.task_ttl,
             source=entry.path,
         )
         session.packs.protocol(spec.pack).accept(work, submission)

@@ -45,6 +45,8 @@ def wait(
         raise Usage(
             "bad_arguments", "Wait for what?", "Name --mail, --task, --type or --stream: moot wait --task task-001"
         )
+    if count < 1:
+        raise Usage("bad_arguments", "A wait is for at least one event.", "Leave --count out, or give 1 or more.")
     start = session.engine.log.head() if after is None else after
     deadline = session.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
     if mail:
@@ -65,7 +67,7 @@ def wait(
                     )
         return None
 
-    return _until(session, start, deadline, look_at, f"{len(found)} of {count} events")
+    return _until(session, start, deadline, look_at, lambda: f"{len(found)} of {count} events")
 
 
 def _fits(word: str, pattern: str) -> bool:
@@ -91,7 +93,7 @@ def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
             return None
         return Answer(result={"new": len(new), "ids": [d.entry.id for d in new]}, say=(f"{len(new)} new: moot inbox",))
 
-    return look_at([]) or _until(session, start, deadline, look_at, "no mail")
+    return look_at([]) or _until(session, start, deadline, look_at, lambda: "no mail")
 
 
 def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
@@ -119,7 +121,7 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
             return Answer(result=states, say=tuple(f"{state.id} {state.state}" for state in states))
         return None
 
-    return look_at([]) or _until(session, start, deadline, look_at, f"not all of {', '.join(tasks)} done")
+    return look_at([]) or _until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
 
 
 def _lapse_silent(session: Session, name: str) -> None:
@@ -148,11 +150,16 @@ def _failed(event: Event) -> AwaitedFailed:
 
 
 def _until(
-    session: Session, start: int, deadline: float, look_at: Callable[[list[Event]], Answer | None], missing: str
+    session: Session,
+    start: int,
+    deadline: float,
+    look_at: Callable[[list[Event]], Answer | None],
+    missing: Callable[[], str],
 ) -> Answer:
     """Give each commit to `look_at` until it has an answer. Silence and files are looked at every round."""
     position = start
-    while (left := deadline - session.clock.monotonic()) > 0:
+    while True:
+        left = max(0.0, deadline - session.clock.monotonic())
         for events in session.engine.log.follow(position, timeout=min(left, _ROUND)):
             position = events[-1].position
             if answer := look_at(events):
@@ -163,9 +170,11 @@ def _until(
         session.stamp()
         if answer := look_at([]):
             return answer
+        if session.clock.monotonic() >= deadline:
+            break
     raise TimedOut(
         "timeout",
-        f"Waited in vain: {missing}.",
+        f"Waited in vain: {missing()}.",
         f"Wait on with --after {position}, so that nothing in between is missed.",
         position=position,
     )
@@ -207,10 +216,14 @@ def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...
 
 
 def _following(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
-    for events in session.engine.log.follow(after):
-        for event in events:
-            if matches(event, types, streams):
-                yield Answer(result=event, say=(line(event),))
+    while True:
+        for events in session.engine.log.follow(after, timeout=_ROUND):
+            after = events[-1].position
+            for event in events:
+                if matches(event, types, streams):
+                    yield Answer(result=event, say=(line(event),))
+        session.sync()
+        session.stamp()
 
 
 def explain(session: Session, thing: str) -> Answer:

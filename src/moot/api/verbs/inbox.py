@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import Letter, of_delivery, told
+from moot.api.letters import Letter, expired, of_delivery, pile, told
 from moot.core import timestamps
-from moot.core.deciders.mailbox import Ack, Expire, Offer
+from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.errors import Unknown
 from moot.core.principal import name_of
 from moot.core.record import Record
@@ -15,61 +15,75 @@ from moot.views import look
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.session import Session
+    from moot.core.deciders.message import Message
+    from moot.core.principal import Actor
     from moot.engine.work import Work
     from moot.views.look import Delivery
 
 _SHOWN = 50
+_NAMED = 10  # of those seen before, in the one line about them
+_EXPIRED_AT_ONCE = 1000
 
 
 class Inbox(Record):
-    """What is new to you, and what you have seen and not settled."""
+    """What is new to you, and what you have seen and not settled; of each the oldest, and how many more there are."""
 
     new: tuple[Letter, ...]
     waiting: tuple[Letter, ...]
+    more_new: int = 0
+    more_waiting: int = 0
 
 
 def inbox(session: Session, all: bool, peek: bool, limit: int) -> Answer:  # noqa: A002
-    boxes = session.mailboxes()
-    found = look.inbox(session.engine.read(), boxes, max(1, limit))
     me = session.me()
     if me is not None and (me.here or not me.exists):
         session.try_out(lambda _work: None)  # who is unknown or was replaced is told so; who left may still look
-    principal = me.principal if me and me.exists else boxes[0]
-    expired = [d for d in found if _expired(session, d)]
-    live = [d for d in found if d not in expired]
-    new = [d for d in live if principal not in d.entry.seen]
-    seen = [d for d in live if principal in d.entry.seen]
-    result = Inbox(new=tuple(map(of_delivery, new)), waiting=tuple(map(of_delivery, seen)))
-    lines = [line for item in result.new for line in told(item)]
-    if all:
-        lines += [line for item in result.waiting for line in told(item)]
-    elif seen:
-        lines.append(f"{len(seen)} seen and not settled: {', '.join(item.id for item in result.waiting[:10])}")
+    reader = me.principal if me and me.exists else session.mailboxes()[0]
+    new, seen = (pile(session, reader, limit, seen=before) for before in (False, True))
+    result = Inbox(
+        new=tuple(map(of_delivery, new.mail)),
+        waiting=tuple(map(of_delivery, seen.mail)),
+        more_new=new.more,
+        more_waiting=seen.more,
+    )
+    quiet = peek or (me is not None and not me.here)
 
     def shown() -> None:
-        _record_showing(session, new, expired, principal)
+        _record_showing(session, new.mail, (*new.expired, *seen.expired)[:_EXPIRED_AT_ONCE], reader)
 
-    quiet = peek or (session.caller.agent is not None and me is not None and not me.here)
-    return Answer(result=result, say=tuple(lines) or ("No mail.",), after=None if quiet else shown)
-
-
-def _expired(session: Session, delivery: Delivery) -> bool:
-    sent = timestamps.parse(delivery.message.at)
-    limit = delivery.message.expires
-    return limit is not None and sent is not None and session.clock.wall_seconds() > sent + limit
+    lines = _lines(result, limit, in_full=all, quiet=quiet)
+    return Answer(result=result, say=lines or ("No mail.",), after=None if quiet else shown)
 
 
-def _record_showing(session: Session, new: list[Delivery], expired: list[Delivery], principal: str) -> None:
+def _lines(result: Inbox, limit: int, *, in_full: bool, quiet: bool) -> tuple[str, ...]:
+    lines = [line for item in result.new for line in told(item)]
+    if result.more_new:  # once they were shown, the next call shows those that follow
+        how = f"moot inbox --peek --limit {limit + result.more_new}" if quiet else "moot inbox"
+        lines.append(f"{result.more_new} more: {how}")
+    if in_full:
+        lines += [line for item in result.waiting for line in told(item)]
+        if result.more_waiting:
+            more = result.more_waiting
+            lines.append(f"{more} more seen and not settled: moot inbox --all --limit {limit + more}")
+    elif count := len(result.waiting) + result.more_waiting:
+        named = ", ".join(item.id for item in result.waiting[:_NAMED])
+        lines.append(f"{count} seen and not settled: {named or 'moot inbox --all'}{'…' if count > _NAMED else ''}")
+    return tuple(lines)
+
+
+def _record_showing(
+    session: Session, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str
+) -> None:
     """Offered is said after the output went out, and only if something new was shown."""
-    if not new and not expired:
+    if not new and not late:
         return
 
     def act(work: Work) -> None:
-        for box in dict.fromkeys(d.mailbox for d in (*new, *expired)):
+        for box in dict.fromkeys(d.mailbox for d in (*new, *late)):
             shown = tuple(d.entry.id for d in new if d.mailbox == box)
-            over = tuple(d.entry.id for d in expired if d.mailbox == box)
+            over = tuple(d.entry.id for d in late if d.mailbox == box)
             if shown:
-                work.do_mailbox(box, Offer(ids=shown, to=principal))
+                work.do_mailbox(box, Offer(ids=shown, to=reader))
             if over:
                 work.do_mailbox(box, Expire(ids=over))
 
@@ -85,20 +99,38 @@ def ack(session: Session, ids: tuple[str, ...]) -> Answer:
             message = work.message(name)
             if not message.exists:
                 raise Unknown("unknown_message", f"There is no message {name!r}.", "`moot inbox` lists yours.")
-            mine = next((box for box in boxes if box.lower() in {to.lower() for to in message.to}), None)
-            if mine is None:
-                raise Unknown(
-                    "not_in_mailbox",
-                    f"{name} is not in your mailbox; it went to {', '.join(message.to)}.",
-                    "`moot inbox` lists what is.",
-                    message=name,
-                )
-            work.do_mailbox(mine, Ack(ids=(name,), who=me.principal, at=work.at))
+            _confirm(work, boxes, message, me)
 
     outcome = session.commit(act)
     done = tuple(dict.fromkeys(ids))
     said = f"acked {', '.join(done)}" if outcome.events else f"{', '.join(done)}: acked before"
-    return Answer(result={"acked": list(done)}, say=(said,))
+    owed = [name for name in done if _owed(session, name, boxes)]
+    reminders = (f"{name} still wants an answer: moot reply {name} '…'" for name in owed)
+    return Answer(result={"acked": list(done), "unanswered": owed}, say=(said, *reminders))
+
+
+def _confirm(work: Work, boxes: tuple[str, ...], message: Message, me: Actor) -> None:
+    from moot.api.addresses import retired, to_settle
+
+    mine = to_settle(work, boxes, message, me)
+    if not mine:
+        raise Unknown(
+            "not_in_mailbox",
+            f"{message.id} is not in your mailbox; it went to {', '.join(message.to)}.",
+            "`moot inbox` lists what is.",
+            message=message.id,
+        )
+    for box in mine:
+        work.do_mailbox(box, Ack(ids=(message.id,), who=me.principal, at=work.at))
+        if message.wants == "answer" and retired(work, message.sender):  # nobody is left who could get the answer
+            work.do_mailbox(box, Bury(ids=(message.id,), reason=f"{name_of(message.sender)} retired"))
+
+
+def _owed(session: Session, message: str, boxes: tuple[str, ...]) -> bool:
+    """Whether an answer to it is still to be given from one of these mailboxes."""
+    mine = {box.lower() for box in boxes}
+    chain = look.chain(session.engine.read(), message)
+    return any(box in mine and entry.wants == "answer" and not entry.settled for box, entry, _, _ in chain)
 
 
 class Overdue(Record):
@@ -109,6 +141,7 @@ class Overdue(Record):
     waited: float
     within: float | None
     stage: str
+    taker: str | None = None
 
 
 def overdue(session: Session, all: bool) -> Answer:  # noqa: A002
@@ -117,6 +150,8 @@ def overdue(session: Session, all: bool) -> Answer:  # noqa: A002
     for delivery in look.waiting(session.engine.read()):
         message = delivery.message
         waited = round(now - (timestamps.parse(message.at) or now), 3)
+        if expired(delivery, now):
+            continue
         if all or (message.within is not None and waited > message.within):
             item = Overdue(
                 id=message.id,
@@ -126,12 +161,17 @@ def overdue(session: Session, all: bool) -> Answer:  # noqa: A002
                 waited=waited,
                 within=message.within,
                 stage=delivery.entry.stage,
+                taker=delivery.entry.taker,
             )
             late.append(item)
-    rows = tuple((o.id, o.mailbox, o.sender, f"{o.waited:.0f} s", o.stage, o.text[:60]) for o in late)
-    lines = tuple(f"{o.id} {o.mailbox} has not answered {o.sender} for {o.waited:.0f} s ({o.stage})" for o in late)
+    rows = tuple((o.id, o.mailbox, o.sender, f"{o.waited:.0f} s", _stage(o), o.text[:60]) for o in late)
+    lines = tuple(f"{o.id} {o.mailbox} has not answered {o.sender} for {o.waited:.0f} s ({_stage(o)})" for o in late)
     table = Table(("message", "waits for", "from", "since", "stage", ""), rows, title="Overdue")
     return Answer(result=late, say=lines or ("Nothing is overdue.",), table=table if rows else None)
+
+
+def _stage(item: Overdue) -> str:
+    return f"{item.stage} by {name_of(item.taker)}" if item.taker else item.stage
 
 
 VERBS = (
@@ -142,7 +182,7 @@ VERBS = (
         params=(
             Param("all", "Show again in full what you have seen and not settled.", type="flag"),
             Param("peek", "Look without counting as shown.", type="flag"),
-            Param("limit", "At most so many.", type="int", default=_SHOWN),
+            Param("limit", "At most so many that are new, and so many that are not.", type="int", default=_SHOWN),
         ),
         examples=("moot inbox",),
         detail="What was shown counts as offered, after it went out. Confirm with `ack`, answer with `reply`.",
@@ -153,6 +193,7 @@ VERBS = (
         ack,
         params=(Param("ids", "The messages.", positional=True, many=True, required=True), KEY),
         examples=("moot ack m-4k2xw9a",),
+        detail="A request goes on waiting for its answer (`moot reply`); in a role's mailbox, for that of its taker.",
     ),
     Verb(
         "overdue",

@@ -46,6 +46,8 @@ def send(
     expires: float | None,
     dry_run: bool,
 ) -> Answer:
+    if type == "reply":
+        raise Usage("bad_arguments", "A reply answers a message.", "Name it: moot reply ID 'text'")
     if type not in WANTS:
         return session.packs.send(session, type, to, data, text, dry_run=dry_run)
     if data is not None and not isinstance(data, dict):
@@ -107,9 +109,10 @@ def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A
     def act(work: Work) -> None:
         me = session.actor(work)
         original = _known(work, id)
-        mine = next((box for box in boxes if box.lower() in {name.lower() for name in original.to}), None)
-        if name_of(original.sender).lower() == me.name.lower():
-            to = tuple(name for name in original.to if name.lower() != me.name.lower())
+        mine = addresses.to_settle(work, boxes, original, me)
+        if name_of(original.sender).lower() == me.name.lower():  # one adds to what one said, or answers oneself
+            to = tuple(name for name in original.to if name.lower() != me.name.lower()) or (me.name,)
+            mine = [box for box in mine if not box.startswith("@") or addresses.taken_by(work, box, original, me)]
         else:
             to = (addresses.mailbox_of(work, original.sender),)
         command = SendMessage(
@@ -125,8 +128,8 @@ def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A
             task=original.task,
         )
         work.do_message(identity, command, original.thread)
-        if mine is not None and original.wants != "nothing":
-            work.do_mailbox(mine, Settle(id=id, reply=identity, who=me.principal))
+        for box in mine if original.wants != "nothing" else ():
+            work.do_mailbox(box, Settle(id=id, reply=identity, who=me.principal))
 
     return stored(session.commit(act))
 

@@ -66,7 +66,10 @@ def add(
 
 def next_id(work: Work) -> str:
     """One more than the highest number ever used, at least three digits."""
-    return f"task-{look.highest_number(work.store) + 1:03d}"
+    number = look.highest_number(work.store) + 1
+    while work.task(f"task-{number:03d}").exists:  # beyond the numbers that are counted
+        number += 1
+    return f"task-{number:03d}"
 
 
 def checked_id(name: str) -> str:
@@ -112,12 +115,21 @@ def claim(session: Session, task: str | None) -> Answer:
 
 
 def _candidates(work: Work, actor: Actor) -> Iterator[str]:
-    """What is ready and open to the actor, most urgent first; then what others hold, for they may have fallen silent."""
+    """What is ready and open to the actor, most urgent first; then what others hold: they may have fallen silent."""
     for state in look.ready(work.store, _LOOKED_AT):
-        edge = work.lifecycle(state.lifecycle).edge("claim", state.state)
-        if edge is not None and edge.open_to(actor.roles, person=actor.person):
+        if _may_start(work, state, actor):
             yield state.id
-    yield from look.held_tasks(work.store)
+    for name in look.held_tasks(work.store):
+        state = work.task(name)
+        life = work.lifecycles.get(state.lifecycle)
+        if life and not state.waits and _may_start(work, state.replace(state=life.initial), actor):
+            yield name
+
+
+def _may_start(work: Work, state: Task, actor: Actor) -> bool:
+    life = work.lifecycles.get(state.lifecycle)  # of a pack that was turned off it is not known
+    edge = life.edge("claim", state.state) if life else None
+    return edge is not None and edge.open_to(actor.roles, person=actor.person)
 
 
 def _nothing_ready() -> Unknown:
@@ -179,6 +191,15 @@ def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
             states=list(life.names),
         )
     edge = life.between(found.state, state)
+    if edge is not None and edge.explicit:
+        raise Refused(
+            "explicit_only",
+            f"{task} is {found.state}; it becomes {state} only when that is asked for by its own verb.",
+            f"`moot task {edge.verb} {task} --reason '…'`.",
+            task=task,
+            state=found.state,
+            wanted=state,
+        )
     if edge is None:
         raise Refused(
             "no_such_move",

@@ -5,6 +5,9 @@ What always holds:
   older incarnation tries from then on is refused.
 - A name in use is not taken over by accident: while its holder was heard of within the ttl, joining under it
   needs `take_over`.
+- An agent that says again that it is here, with other roles or another client, has these from then on; it is the
+  same incarnation, and nothing that it holds is touched.
+- Nobody but a person sends away another agent that was heard of within the ttl, or retires another one.
 - A retired name is never used again, and mail for it is refused instead of waiting for nobody.
 """
 
@@ -12,8 +15,12 @@ from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.payload import Payload
-from moot.core.principal import agent, checked_name
+from moot.core.principal import agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
+
+ROLE_LIMIT = 16
+CLIENT_LIMIT = 200  # characters
+REASON_LIMIT = 2000
 
 
 class Joined(Payload):
@@ -68,6 +75,9 @@ class Join(Record):
 class Leave(Record):
     retire: bool = False
     reason: str | None = None
+    by: str | None = None  # the principal that asks for it; None: the agent itself
+    silent_for: float = 0.0
+    ttl: float = 0.0
 
 
 def decide(state: Agent, command: Join | Leave) -> list[Payload]:
@@ -82,19 +92,23 @@ def decide(state: Agent, command: Join | Leave) -> list[Payload]:
         case Join():
             return _join(state, command)
         case Leave():
-            if not state.exists:
-                raise unknown(state.name, None)
-            if not state.here and not command.retire:
-                return []
-            return [Left(incarnation=state.incarnation, retired=command.retire, reason=command.reason)]
+            return _leave(state, command)
         case _:
             unreachable(command)
 
 
 def _join(state: Agent, command: Join) -> list[Payload]:
     checked_name(state.name)
+    if len(command.roles) > ROLE_LIMIT:
+        raise Refused("too_many_roles", f"{len(command.roles)} roles are too many.", f"{ROLE_LIMIT} at most.")
+    if command.client is not None and len(command.client) > CLIENT_LIMIT:
+        raise Refused(
+            "client_too_long",
+            f"The name of the client has {len(command.client)} characters.",
+            f"{CLIENT_LIMIT} at most; for example claude-code.",
+        )
     if state.here and command.incarnation == state.incarnation:
-        return []  # the same agent says it again
+        return _said_again(state, command)
     if state.here and not command.take_over and command.silent_for < command.ttl:
         raise Held(
             "name_in_use",
@@ -115,6 +129,55 @@ def _join(state: Agent, command: Join) -> list[Payload]:
     ]
 
 
+def _said_again(state: Agent, command: Join) -> list[Payload]:
+    """The same agent, perhaps with other roles. What it leaves out stays as it is."""
+    roles, client = command.roles or state.roles, command.client or state.client
+    if (set(roles), client) == (set(state.roles), state.client):
+        return []
+    worktree = command.worktree or state.worktree
+    return [Joined(name=state.name, incarnation=state.incarnation, roles=roles, client=client, worktree=worktree)]
+
+
+def _leave(state: Agent, command: Leave) -> list[Payload]:
+    if not state.exists:
+        raise unknown(state.name, None)
+    if command.reason is not None and len(command.reason) > REASON_LIMIT:
+        raise Refused(
+            "reason_too_long",
+            f"The reason has {len(command.reason)} characters.",
+            f"{REASON_LIMIT} at most; put the rest into a message.",
+        )
+    _check_may_send_away(state, command)
+    if not state.here and not command.retire:
+        return []
+    return [Left(incarnation=state.incarnation, retired=command.retire, reason=command.reason)]
+
+
+def _check_may_send_away(state: Agent, command: Leave) -> None:
+    by = command.by
+    if by is None or by.startswith("person:") or same_agent(by, state.name):
+        return
+    if command.retire:
+        raise Refused(
+            "person_required",
+            f"Only a person retires another agent; you are {by}.",
+            f"Ask a person, who runs it without MOOT_AGENT: `moot leave {state.name} --retire`.",
+            agent=state.name,
+        )
+    silent = command.ttl > 0 and command.silent_for > command.ttl
+    if state.here and not silent:
+        raise Held(
+            "agent_here",
+            f"{state.principal} is here, heard of {command.silent_for:.0f} s ago.",
+            f"Ask it to leave: `moot send {state.name} …`. Silent for {command.ttl:.0f} s, anybody may end it; "
+            f"a person may at once, without MOOT_AGENT: `moot leave {state.name}`.",
+            agent=state.name,
+            incarnation=state.incarnation,
+            silent_for=round(command.silent_for, 3),
+            ttl=command.ttl,
+        )
+
+
 def unknown(name: str, closest: str | None) -> Unknown:
     hint = f"Did you mean {closest}? " if closest else ""
     return Unknown(
@@ -125,6 +188,7 @@ def unknown(name: str, closest: str | None) -> Unknown:
 def evolve(state: Agent, event: Payload, *, at: str) -> Agent:
     match event:
         case Joined():
+            same = state.here and state.incarnation == event.incarnation
             return state.replace(
                 name=event.name,
                 incarnation=event.incarnation,
@@ -132,7 +196,7 @@ def evolve(state: Agent, event: Payload, *, at: str) -> Agent:
                 roles=event.roles,
                 client=event.client,
                 worktree=event.worktree,
-                since=at,
+                since=state.since if same else at,
             )
         case Left():
             return state.replace(here=False, retired=event.retired, since=at)

@@ -7,6 +7,7 @@ What always holds:
 - A claim ends only by an event. It is released; or it lapses, because its holder was silent longer than the ttl that
   it asked for (at the latest in the commit that grants the path to another) or was replaced.
 - The token of a claim is the position of its grant.
+- A path is released by any text that may have named it: a file that comes or goes changes how it is read.
 - A holder names a path once per worktree: asked for again, with another mode or ttl, it moves to the newer claim,
   and a claim without paths is none. Asked for again in the same way, nothing happens.
 - The live claims, their paths and their patterns are bounded in number.
@@ -43,11 +44,11 @@ from moot.core.claims import (
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import unreachable
+from moot.core.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import Any
 
     from moot.core.claims import Command
     from moot.core.errors import MootError
@@ -149,13 +150,16 @@ def in_the_way(state: ClaimsState, command: ClaimFiles) -> list[Collision]:
     return found
 
 
-def who_holds(state: ClaimsState, path: str, *, worktree: str | None = None, fold: bool = False) -> list[Claim]:
-    """The live claims on one path, as seen from a worktree (None: from all of them)."""
-    name = paths.exactly(paths.canonical(path), fold=fold)
+def who_holds(
+    state: ClaimsState, asked: Iterable[str], *, worktree: str | None = None, fold: bool = False
+) -> list[Claim]:
+    """The live claims on any of these paths and patterns, as seen from a worktree (None: from all of them)."""
+    wanted = [paths.compiled(paths.lenient_pattern(path), fold=fold) for path in asked]
     return [
         claim
         for claim in state.live.values()
-        if _same_place(claim.worktree, worktree) and any(paths.meet(name, held) for held in _compiled(claim, fold))
+        if _same_place(claim.worktree, worktree)
+        and any(paths.meet(one, held) for held in _compiled(claim, fold) for one in wanted)
     ]
 
 
@@ -193,31 +197,15 @@ def _held(collisions: list[Collision]) -> Held:
     if first.asked != first.path:
         what += f" overlaps {first.path} (both mean {first.witness}), which"
     why = f", for {claim.task}" if claim.task else ""
-    why += f": {claim.reason}" if claim.reason else ""
+    why += f": {one_line(claim.reason, 80)}" if claim.reason else ""
     others = f", and {len(collisions) - 1} more claims are in the way" if len(collisions) > 1 else ""
     return Held(
         "file_held",
         f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}{why}){others}.",
         f"Ask {holder} for it (`moot send {holder} …`), wait for its release, or take another file.",
-        held=[_told(collision) for collision in collisions[:SHOWN_LIMIT]],
+        held=[collision.told() for collision in collisions[:SHOWN_LIMIT]],
         count=len(collisions),
     )
-
-
-def _told(collision: Collision) -> dict[str, Any]:
-    claim = collision.claim
-    return {
-        "asked": collision.asked,
-        "path": collision.path,
-        "witness": collision.witness,
-        "claim": claim.id,
-        "holder": claim.holder,
-        "mode": claim.mode,
-        "token": claim.token,
-        "task": claim.task,
-        "worktree": claim.worktree,
-        "reason": claim.reason,
-    }
 
 
 def _checked_paths(command: ClaimFiles) -> tuple[str, ...]:
@@ -283,23 +271,29 @@ def _release(state: ClaimsState, command: ReleaseFiles) -> list[Payload]:
         if not _may_release(claim, command):
             raise _not_holder(claim, f"The claim {name}")
         going[name] = set(claim.paths)
-    mine = [claim for claim in state.live.values() if _may_release(claim, command)]
-    for path in map(paths.canonical_pattern, command.paths):
-        named = paths.compiled(path, fold=command.fold)
-        held = [(claim.id, own.text) for claim in mine for own in _compiled(claim, command.fold) if _same(named, own)]
+    near = [claim for claim in state.live.values() if _same_place(claim.worktree, command.worktree)]
+    mine = _spelled((claim for claim in near if _may_release(claim, command)), command.fold)
+    for path in map(paths.lenient_pattern, command.paths):
+        held = [pair for text in paths.spellings(path, fold=command.fold) for pair in mine.get(text, ())]
         if not held:
-            raise _not_claimed(state, command, named)
+            raise _not_claimed(near, command, path)
         for name, own in held:
             going.setdefault(name, set()).add(own)
-    return [_released(state.live[name], command, gone) for name, gone in going.items()]
+    return [_released(state.live[name], command, going[name]) for name in state.live if name in going]
+
+
+def _spelled(claims: Iterable[Claim], fold: bool) -> dict[str, list[tuple[str, str]]]:  # noqa: FBT001
+    """Claim and path by all that somebody may type for it. A file that came or went since has another spelling now."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for claim in claims:
+        for path in claim.paths:
+            for text in paths.spellings(path, fold=fold):
+                found.setdefault(text, []).append((claim.id, path))
+    return found
 
 
 def _may_release(claim: Claim, command: ReleaseFiles) -> bool:
     return command.force or claim.holder == command.holder
-
-
-def _same(one: paths.Pattern, other: paths.Pattern) -> bool:
-    return one.literal == other.literal and one.segments == other.segments
 
 
 def _released(claim: Claim, command: ReleaseFiles | ReleaseAll, gone: set[str] | None = None) -> Released:
@@ -313,9 +307,9 @@ def _released(claim: Claim, command: ReleaseFiles | ReleaseAll, gone: set[str] |
     )
 
 
-def _not_holder(claim: Claim, what: str) -> Refused:
+def _not_holder(claim: Claim, what: str) -> Held:
     holder = name_of(claim.holder)
-    return Refused(
+    return Held(
         "not_holder",
         f"{what} is held by {claim.holder} since position {claim.token}.",
         f"Ask {holder} to release it (`moot send {holder} …`), or a person to use force.",
@@ -325,23 +319,25 @@ def _not_holder(claim: Claim, what: str) -> Refused:
     )
 
 
-def _not_claimed(state: ClaimsState, command: ReleaseFiles, named: paths.Pattern) -> MootError:
+def _not_claimed(claims: list[Claim], command: ReleaseFiles, asked: str) -> MootError:
     """Why a path cannot be released: it is part of a wider claim, another's, or nobody's."""
+    named = [paths.compiled(asked, fold=command.fold), paths.exactly(paths.unescape(asked), fold=command.fold)]
     near = [
         (claim, held.text)
-        for claim in state.live.values()
+        for claim in claims
         for held in _compiled(claim, command.fold)
-        if paths.meet(named, held) is not None
+        if any(paths.meet(one, held) for one in named)
     ]
     for claim, path in near:
         if claim.holder == command.holder:
             return Refused(
                 "part_of_claim",
-                f"{named.text} is no path of a claim by itself; {path} of {claim.id} is.",
+                f"{asked} is no path of a claim by itself; {path} of {claim.id} is.",
                 f"Release {path}, and claim anew what is still needed of it.",
                 claim=claim.id,
                 path=path,
             )
     if near:
-        return _not_holder(near[0][0], named.text)
-    return Unknown("not_claimed", f"Nobody holds {named.text}.", "`moot claims` lists what is held.", path=named.text)
+        return _not_holder(near[0][0], asked)
+    where = "" if command.worktree is None else " in that worktree"
+    return Unknown("not_claimed", f"Nobody holds {asked}{where}.", "`moot claims` lists what is held.", path=asked)

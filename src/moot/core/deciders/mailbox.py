@@ -3,8 +3,10 @@
 What always holds:
 - The chain is stored, offered, then acked, answered, expired or dead; nothing moves back.
 - Offered means that it was shown: it is recorded after the output went out, and never before.
-- A note is settled once offered. What wants an ack or an answer is shown to each new incarnation until settled.
-- A role's mailbox has many readers and one taker: the first acknowledgement takes the message.
+- A note is settled once offered, what wants an ack once acked, what wants an answer once answered; until then it is
+  shown to each new incarnation. An ack of what wants an answer says that it was read, and goes on waiting.
+- A role's mailbox has many readers and one taker: the first acknowledgement takes the message, and its answer is
+  the taker's to give.
 - Clearing hides a message from the protocol's file and changes nothing else; hidden and unread stays unread.
 - The time of the last read never moves backwards.
 
@@ -64,6 +66,7 @@ class Cleared(Payload):
 class Restored(Payload):
     type = "mailbox:restored"
     ids: tuple[str, ...]
+    unread: bool = False  # somebody wrote it into the file again: it is to be read again, too
 
 
 EVENTS: dict[str, type[Payload]] = {
@@ -88,7 +91,7 @@ class Entry(Record):
 
     @property
     def stage(self) -> str:
-        return self.ended or ("offered" if self.seen else "stored")
+        return self.ended or ("acked" if self.taker else "offered" if self.seen else "stored")
 
 
 class Mailbox(Record):
@@ -99,6 +102,9 @@ class Mailbox(Record):
     @property
     def shared(self) -> bool:
         return self.name.startswith("@")
+
+    def taken_by_another(self, entry: Entry, who: str) -> bool:
+        return self.shared and entry.taker is not None and not same_agent(entry.taker, who)
 
 
 class Offer(Record):
@@ -135,6 +141,7 @@ class Clear(Record):
 
 class Restore(Record):
     ids: tuple[str, ...]
+    unread: bool = False
 
 
 def decide(box: Mailbox, command: Offer | Ack | Answer | Expire | Bury | Clear | Restore) -> list[Payload]:
@@ -158,10 +165,11 @@ def decide(box: Mailbox, command: Offer | Ack | Answer | Expire | Bury | Clear |
             return [Died(ids=ids, reason=command.reason)] if ids else []
         case Clear():
             ids = tuple(i for i in command.ids if i in box.entries and box.entries[i].hidden is None)
-            return [Cleared(ids=ids, reason=command.reason, read_at=_later(box, command.at))] if ids else []
+            cleared = Cleared(ids=ids, reason=command.reason, read_at=_later(box, command.at))
+            return [cleared] if ids or command.at else []
         case Restore():
             ids = tuple(i for i in command.ids if i in box.entries and box.entries[i].hidden is not None)
-            return [Restored(ids=ids)] if ids else []
+            return [Restored(ids=ids, unread=command.unread)] if ids else []
         case _:
             unreachable(command)
 
@@ -182,7 +190,7 @@ def _ack(box: Mailbox, command: Ack) -> list[Payload]:
                 "Send a new message if it still matters.",
                 message=message,
             )
-        if entry.ended is None:
+        if entry.ended is None and entry.taker is None:
             new.append(message)
     return [Acked(ids=tuple(new), who=command.who, read_at=_later(box, command.at) or command.at)] if new else []
 
@@ -200,11 +208,12 @@ def _own(box: Mailbox, message: str) -> Entry:
 
 
 def _check_taker(box: Mailbox, entry: Entry, who: str) -> None:
-    if box.shared and entry.taker is not None and not same_agent(entry.taker, who):
+    if box.taken_by_another(entry, who):
+        taker = name_of(entry.taker or "")
         raise Held(
             "message_taken",
-            f"{entry.id} was taken by {name_of(entry.taker)}.",
-            f"Leave it to {name_of(entry.taker)}, or ask: `moot send {name_of(entry.taker)} …`.",
+            f"{entry.id} was taken by {taker}.",
+            f"Leave it to {taker}, or ask: `moot send {taker} …`.",
             message=entry.id,
             taker=entry.taker,
         )
@@ -215,6 +224,12 @@ def _later(box: Mailbox, at: str | None) -> str | None:
     if at is None or box.last_read is None:
         return at
     return max(at, box.last_read)
+
+
+def _acked(entry: Entry, who: str) -> Entry:
+    if entry.wants != "answer":
+        return entry.replace(ended="acked", taker=who)
+    return entry.replace(taker=who, seen=entry.seen if who in entry.seen else (*entry.seen, who))
 
 
 def evolve(box: Mailbox, event: Payload) -> Mailbox:
@@ -229,7 +244,8 @@ def evolve(box: Mailbox, event: Payload) -> Mailbox:
             }
             return box.replace(entries={**box.entries, **changed})
         case Acked():
-            return with_entries(event.ids, ended="acked", taker=event.who).replace(last_read=event.read_at)
+            acked = {i: _acked(box.entries[i], event.who) for i in event.ids if i in box.entries}
+            return box.replace(entries={**box.entries, **acked}, last_read=event.read_at)
         case Answered():
             return with_entries((event.id,), ended="answered", taker=event.who, reply=event.reply)
         case Expired():
@@ -240,6 +256,7 @@ def evolve(box: Mailbox, event: Payload) -> Mailbox:
             box = with_entries(event.ids, hidden=event.reason)
             return box.replace(last_read=event.read_at) if event.read_at else box
         case Restored():
-            return with_entries(event.ids, hidden=None)
+            anew = {"ended": None, "taker": None, "seen": ()} if event.unread else {}
+            return with_entries(event.ids, hidden=None, **anew)
         case _:
             raise TypeError(f"not an event of a mailbox: {event!r}")

@@ -125,7 +125,8 @@ def _said_before(work: Work, sub: Submission, task: Task, data: dict[str, Any]) 
 def _assign(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags: tuple[str, ...]) -> None:
     lead = sub.sender.replace(roles=(*sub.sender.roles, "team-lead"))
     if not task.exists:
-        command = AddTask(title=data["title"], creator=lead.principal, extra={"platform": data["platform"]})
+        extra = {"platform": data["platform"]}
+        command = AddTask(title=data["title"], creator=lead.principal, ttl=sub.ttl, extra=extra)
         work.do_task(task.id, command, lifecycle=PACK)
     else:
         _check_lifecycle(task)
@@ -161,6 +162,13 @@ def _report(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags
     _check_lifecycle(task)
     _check_platform(task, data)
     _check_taker(work, sub, task)
+    if sub.source is not None and any(flag.startswith("said_before") for flag in flags):
+        raise Refused(
+            "stale_report",
+            f"This report was made for an earlier attempt of {task.id}, word for word and to the second.",
+            "It seems to come out of an old copy of the file. If it is meant for this one, give it a new timestamp.",
+            task=task.id,
+        )
     developer = sub.sender.replace(roles=(*sub.sender.roles, "developer"))
     if task.state == "in_progress":
         _store(work, sub, task, data, flags)

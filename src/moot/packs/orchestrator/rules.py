@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 CLOCK_TOLERANCE = 300.0
 """Seconds that a sender's clock may differ from the time of arrival."""
 
+DEEPEST = 98
+"""Levels of a message. In a mailbox it stands in a list in an object, and files are read up to 100 levels."""
+
 _NAMED = 5
 
 
@@ -33,7 +36,16 @@ def review(
     if kind == "completion_report":
         wrong, about_build = _review_build(data.get("buildResult"), from_file)
         flags = about_build + _twice_listed(data) + flags
-    return wrong, flags
+    deep = [
+        Defect(name, f"at most {DEEPEST} levels", "more") for name, value in data.items() if _levels(value) >= DEEPEST
+    ]
+    return wrong + deep, flags
+
+
+def _levels(value: Any) -> int:
+    """How deeply a value is nested: 0 for a number, 1 for a list of numbers."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
 
 
 def _review_build(build: Any, from_file: bool) -> tuple[list[Defect], list[str]]:  # noqa: FBT001

@@ -96,7 +96,7 @@ def _run(call: Call) -> int:
 def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     from moot.wiring import caller_of, open_session
 
-    cwd = os.path.abspath(call.directory or os.getcwd())
+    cwd = parse.directory(call)
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from moot.api import catalogue
@@ -70,6 +71,18 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     if words[0] in ("as", "help", *names) or (begins and len(words) == 1):
         return words[0], 1
     raise catalogue.unknown_verb(two if begins else words[0], two)
+
+
+def directory(call: Call) -> str:
+    """Where the command is called from."""
+    try:
+        found = os.path.abspath(call.directory or os.getcwd())
+    except FileNotFoundError:
+        found = ""
+    if not os.path.isdir(found):
+        where = call.directory or "The directory that you are in"
+        raise Usage("not_a_directory", f"{where} is not there.", "Change to one that is, or name it: -C DIR.")
+    return found
 
 
 def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:

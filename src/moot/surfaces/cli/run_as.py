@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess  # noqa: TID253 (this module is loaded only to run a command)
+from shutil import which  # noqa: TID253
 
 from moot.core.errors import MootError, Usage
+from moot.surfaces.cli.parse import directory
 from moot.wiring import caller_of, open_session
 
 TYPE_CHECKING = False
@@ -25,7 +27,9 @@ def run_as(call: Call) -> int:
     if call.help:
         return _teach()
     name, roles, take_over, command = _understood(list(call.words))
-    cwd = os.path.abspath(call.directory or os.getcwd())
+    cwd = directory(call)
+    if which(command[0], path=os.environ.get("PATH")) is None:
+        raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.")
     _, incarnation = caller_of({**os.environ, "MOOT_AGENT": name})
     same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
     session = open_session(cwd, os.environ, agent=name, incarnation=incarnation if same else None)

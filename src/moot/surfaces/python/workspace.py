@@ -12,6 +12,7 @@ The verbs themselves are in `moot.surfaces.python.verbs`.
 from __future__ import annotations
 
 import os
+from itertools import chain
 
 from moot.api import catalogue
 from moot.core.errors import Usage
@@ -119,7 +120,8 @@ class Workspace(Verbs):
 
     def watch(self) -> Iterator[Notice]:
         """Keep the packs' files and the log in step, without end. What comes is what could not be done."""
-        return (later.result for later in self._answer("mirror", {"watch": True}).more or ())
+        answer = self._answer("mirror", {"watch": True})
+        return chain(answer.warnings, (later.result for later in answer.more or ()))
 
     def _following(
         self, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]

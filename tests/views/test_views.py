@@ -1,0 +1,385 @@
+"""The views: what one looks at follows from the log, however it was folded in, and from nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.core.deciders.entry import Drop, HoldEntry
+from moot.core.deciders.mailbox import Clear
+from moot.core.errors import Unavailable
+from moot.core.event import Commit, Draft
+from moot.views import load, look
+from moot.views import store as stores
+from moot.views.project import number_of, project
+from moot.views.store import Store
+from tests.engine.harness import (
+    ANNA,
+    NOON,
+    Command,
+    Machine,
+    ack,
+    add,
+    answer,
+    claim_files,
+    finish,
+    join,
+    leave,
+    link,
+    move,
+    offer,
+    send,
+)
+
+TABLES = ("meta", "entity", "task", "edge", "message", "delivery", "mailbox", "read_mark")
+HELD = HoldEntry(path="to-developer.json", mirror="to-developer", raw="{}", code="bad_message", reason="empty")
+LATER = "2030-01-01T13:00:00.000Z"
+
+
+def hold(name: str) -> Command:
+    return Command(f"hold {name}", ANNA, lambda work: work.do_entry(name, HELD))
+
+
+def drop(name: str) -> Command:
+    return Command(f"drop {name}", ANNA, lambda work: work.do_entry(name, Drop(reason="seen")))
+
+
+def clear(mailbox: str, *ids: str) -> Command:
+    return Command(f"clear {ids}", ANNA, lambda work: work.do_mailbox(mailbox, Clear(ids=ids, reason="asked")))
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory: pytest.TempPathFactory):
+    """A workspace with a past, for reading."""
+    place = tmp_path_factory.mktemp("lived")
+    machine = Machine(place, place)
+    machine.does(
+        join("Yeats", roles=("reviewer",)),
+        join("Keats"),
+        join("Ada"),
+        leave("Ada", retire=True),
+        add("task-001", review=False, priority="low"),
+        add("task-007", needs=("task-001",)),
+        add("big", priority="high"),
+        add("task-003", needs=("task-001", "big"), priority="high"),
+        *finish("task-001"),
+        move("claim", "big", "Keats"),
+        send("m-1", "Yeats", "Keats", "@dev", text="first", task="big"),
+        send("m-2", "yeats", wants="nothing", text="note"),
+        send("m-3", "Keats", by="Yeats", text="third", reply_to="m-1", task="big", attempt=2),
+        send("m-4", "@dev", wants="ack"),
+        offer("Yeats", "m-1", "m-2"),
+        offer("Keats", "m-1", to="Keats#1"),
+        answer("Keats", "m-1", reply="m-3", who="Keats#1"),
+        ack("@dev", "m-1", who="Keats#1"),
+        ack("@dev", "m-4", who="Keats#1", at=LATER),
+        clear("@dev", "m-1"),
+        claim_files("c1", "Keats#1", "src/"),
+        hold("h-1"),
+        hold("h-2"),
+        drop("h-2"),
+    )
+    machine.engine.read()
+    yield machine
+    machine.close()
+
+
+@pytest.fixture
+def store(lived: Machine) -> Store:
+    return lived.engine.read()
+
+
+def ids(deliveries: list[look.Delivery]) -> list[str]:
+    return [delivery.entry.id for delivery in deliveries]
+
+
+# Mail
+
+
+@pytest.mark.promise(5)
+def test_an_inbox_has_what_is_not_settled_oldest_first_and_names_have_no_case(store):
+    assert ids(look.inbox(store, ("YEATS",), 10)) == ["m-1"]
+    assert ids(look.inbox(store, ("Yeats", "keats", "@dev"), 10)) == ["m-1", "m-3"]
+    assert ids(look.inbox(store, ("Yeats", "keats", "@dev"), 1)) == ["m-1"]
+    (delivery,) = look.inbox(store, ("yeats",), 10)
+    assert (delivery.mailbox, delivery.message.text, delivery.entry.seen) == ("yeats", "first", ("Yeats#1",))
+
+
+def test_open_mail_is_counted(store):
+    assert [look.count_open(store, box) for box in ("Yeats", "Keats", "@dev", "nobody")] == [1, 1, 0, 0]
+
+
+def test_whatever_wants_something_is_told_wherever_it_lies(store):
+    assert [(d.mailbox, d.entry.id) for d in look.waiting(store)] == [("yeats", "m-1"), ("keats", "m-3")]
+
+
+def test_a_mailbox_keeps_everything_cleared_or_not(store):
+    assert ids(look.mailbox(store, "@DEV")) == ["m-1", "m-4"]
+    assert ids(look.mailbox(store, "@dev", limit=1)) == ["m-4"]
+    assert ids(look.mailbox(store, "@dev", "big")) == ["m-1"]
+    assert look.mailbox(store, "@dev")[0].entry.hidden == "asked"
+
+
+@pytest.mark.promise(5)
+def test_the_time_of_the_last_read_is_known_and_so_are_those_before(store):
+    assert (look.last_read(store, "@dev"), look.last_read(store, "Yeats"), look.last_read(store, "x")) == (
+        LATER,
+        None,
+        None,
+    )
+    assert look.was_last_read(store, "@Dev", NOON)
+    assert look.was_last_read(store, "@dev", LATER)
+    assert not look.was_last_read(store, "yeats", NOON)
+
+
+@pytest.mark.promise(5)
+def test_the_chain_of_a_message_names_each_recipient_with_its_stage_and_times(store, lived):
+    at = {event.type: event.at for event in lived.events() if event.data.get("ids") == ["m-1"]}
+    answered = lived.events("message:answered")[0].at
+    chain = {box: (entry.stage, shown, ended) for box, entry, shown, ended in look.chain(store, "m-1")}
+    assert chain["yeats"][0] == "offered"
+    assert chain["yeats"][2] is None
+    assert chain["keats"] == ("answered", at["message:offered"], answered)
+    assert chain["@dev"] == ("acked", None, at["message:acked"])
+    assert look.chain(store, "m-7") == []
+
+
+def test_a_thread_and_the_messages_of_a_task(store):
+    assert [message.id for message in look.thread(store, "m-1")] == ["m-1"]
+    assert [message.id for message in look.messages_of_task(store, "big")] == ["m-1", "m-3"]
+    assert [message.id for message in look.messages_of_task(store, "big", 2, "note")] == ["m-3"]
+    assert look.messages_of_task(store, "big", kind="request") == []
+    message, version = load.message(store, "m-3")
+    assert (message.reply_to, message.sender, version) == ("m-1", "Yeats#1", message.position)
+
+
+def test_a_protocol_s_file_shows_what_is_of_its_kinds_and_was_not_cleared(tmp_path):
+    machine = Machine(tmp_path, tmp_path)
+    machine.does(join("Yeats"), *(send(f"m-{n}", "@dev") for n in range(2)))
+    typed = Draft("message/m-9", "message:sent", {"kind": "task_assignment", "sender": ANNA, "to": ["@dev"]})
+    for name in ("m-8", "m-9"):
+        data = {**typed.data, "wants": "ack", "data": {"taskId": "t"}}
+        machine.log.append(
+            Commit(name, NOON, ANNA), {}, [typed.replace(stream=f"message/{name}", data=data, pack="orchestrator")]
+        )
+    machine.does(clear("@dev", "m-8"))
+    assert ids(look.shown_in_file(machine.engine.read(), "@dev", ["task_assignment"])) == ["m-9"]
+    assert look.shown_in_file(machine.store, "@dev", ["completion_report"]) == []
+    machine.close()
+
+
+# Tasks
+
+
+def test_ready_is_what_can_be_claimed_most_urgent_first(tmp_path):
+    machine = Machine(tmp_path, tmp_path)
+    machine.does(add("low", priority="low"), add("b"), add("a"), add("high", priority="high"), add("c", needs=("a",)))
+    assert [task.id for task in look.ready(machine.engine.read())] == ["high", "b", "a", "low"]
+    assert [task.id for task in look.ready(machine.store, 1)] == ["high"]
+    machine.close()
+
+
+def test_the_board_has_tasks_by_state_or_phase_in_the_order_they_came(store):
+    assert [task.id for task in look.tasks(store)] == ["task-001", "task-007", "big", "task-003"]
+    assert [task.id for task in look.tasks(store, ended=False)] == ["task-007", "big", "task-003"]
+    assert [task.id for task in look.tasks(store, "done")] == ["task-001"]
+    assert [task.id for task in look.tasks(store, "open")] == ["task-007", "task-003"]
+    assert look.counts(store) == [("done", "done", 1, 0), ("open", "open", 2, 1), ("working", "working", 1, 0)]
+    assert look.task_ids(store, "open") == ["task-007", "task-003"]
+    assert sorted(look.task_ids(store)) == ["big", "task-001", "task-003", "task-007"]
+
+
+def test_who_holds_what_and_who_waits_for_whom(store):
+    assert look.tasks_held_by(store, "Keats#1") == look.held_tasks(store) == ["big"]
+    assert look.tasks_held_by(store, "Keats#2") == []
+    assert look.dependents(store, "task-001") == ["task-003", "task-007"]
+
+
+def test_the_highest_number_counts_every_id_of_its_form(store):
+    assert look.highest_number(store) == 7
+    assert [number_of(name) for name in ("task-007", "task-12", "big", "task-", "task-x1", "task-²", "task-1 ")] == [
+        7,
+        12,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]
+    assert number_of("task-" + "9" * 9) == 10**9 - 1
+    assert number_of("task-" + "9" * 10) == 0, "somebody's own, such as a date"
+
+
+def test_agents_and_what_is_held(store):
+    assert [(a.name, a.here, a.retired, a.roles) for a in look.agents(store)] == [
+        ("Ada", False, True, ()),
+        ("Keats", True, False, ()),
+        ("Yeats", True, False, ("reviewer",)),
+    ]
+    assert [entry.id for entry in look.held_entries(store)] == ["h-1"]
+    assert look.newer(store) is None
+
+
+# States
+
+
+def test_a_state_comes_with_the_version_of_its_stream(store, lived):
+    last = {event.stream: event.position for event in lived.events()}
+    assert load.agent(store, "agent/yeats")[1] == last["agent/yeats"]
+    assert load.task(store, "big")[1] == last["task/big"]
+    assert load.claims(store)[1] == last["claims"]
+    assert load.entry(store, "h-2")[1] == last["entry/h-2"]
+    assert load.graph(store, ())[1] == last["graph"]
+    assert load.mailbox(store, "@Dev", ["m-1"])[1] == last["mailbox/@dev"]
+    assert load.message(store, "m-1")[1] == last["message/m-1"]
+
+
+def test_what_is_not_there_is_an_empty_state_of_version_0(store):
+    assert [state[1] for state in (load.task(store, "x"), load.entry(store, "x"), load.message(store, "x"))] == [0] * 3
+    assert not load.task(store, "x")[0].exists
+    assert load.agent(store, "agent/zoe", "Zoe")[0].name == "Zoe"
+    assert load.mailbox(store, "Zoe", ["m-1"])[0].plain() == {"name": "Zoe"}
+
+
+def test_a_mailbox_is_loaded_in_slices(store):
+    box, _ = load.mailbox(store, "@Dev", ["m-4", "m-7"])
+    assert (box.name, box.shared, box.last_read, list(box.entries)) == ("@Dev", True, LATER, ["m-4"])
+
+
+def test_a_graph_is_loaded_as_far_as_one_gets(tmp_path):
+    machine = Machine(tmp_path, tmp_path)
+    machine.does(*(add(name) for name in "abcdxy"), link("b", "a"), link("c", "b", "a"), link("d", "c"), link("y", "x"))
+    assert load.graph(machine.engine.read(), ["c"])[0].needs == {"b": {"a"}, "c": {"a", "b"}}
+    assert load.graph(machine.store, ["a", "x", "nothing"])[0].needs == {}
+    machine.close()
+
+
+# Folding
+
+
+@pytest.mark.promise(2)
+@given(cuts=st.lists(st.integers(0, 60), max_size=6))
+@settings(max_examples=15)
+def test_views_are_the_same_however_the_log_was_cut_into_pieces(lived, tmp_path_factory, cuts):
+    events, store = lived.events(), Store(str(tmp_path_factory.mktemp("cut")))
+    edges = sorted({0, *(cut for cut in cuts if cut < len(events)), len(events)})
+    for start, end in itertools.pairwise(edges):
+        store.begin()
+        project(store, events[start:end])
+        store.commit()
+    assert {table: list(store.all_rows(table)) for table in TABLES} == lived.rows()
+    store.close()
+
+
+@pytest.mark.promise(3)
+def test_rows_and_cursor_move_together(lived, tmp_path):
+    events, store = lived.events(), Store(str(tmp_path))
+    store.begin()
+    project(store, events[:10])
+    assert store.cursor() == 10
+    store.rollback()
+    assert store.cursor() == 0
+    assert all(list(store.all_rows(table)) == [] for table in TABLES)
+    store.close()
+
+
+@pytest.mark.promise(3)
+def test_no_event_is_skipped_or_folded_twice(lived, tmp_path):
+    events, store = lived.events(), Store(str(tmp_path))
+    project(store, events[:5])
+    before = {table: list(store.all_rows(table)) for table in TABLES}
+    for wrong in (events[6:], events[4:8], events[:5], [events[5], events[7]]):
+        with pytest.raises(Unavailable) as caught:
+            project(store, wrong)
+        assert caught.value.code == "views_gap"
+    assert {table: list(store.all_rows(table)) for table in TABLES} == before
+    project(store, [])
+    project(store, events[5:])
+    assert {table: list(store.all_rows(table)) for table in TABLES} == lived.rows()
+    store.close()
+
+
+# The file
+
+
+@pytest.mark.promise(3)
+def test_a_full_disk_is_said_and_the_views_catch_up_when_there_is_room(tmp_path):
+    machine = Machine(tmp_path, tmp_path)
+    machine.does(join("Yeats"))
+    machine.store.db.pragma("max_page_count", 1)  # it cannot get larger than it is
+    outcomes = [machine.run(send("m-0", "Yeats", text="x" * 90_000, limit=10**6))]
+    assert outcomes[0].behind
+    for attempt in (machine.engine.read, lambda: machine.run(send("m-1", "Yeats"))):
+        with pytest.raises(Unavailable) as caught:
+            attempt()
+        assert caught.value.code == "views_unusable"
+    machine.store.db.pragma("max_page_count", 10_000)
+    assert look.count_open(machine.engine.read(), "Yeats") == 1
+    assert machine.verify().sound
+    machine.close()
+
+
+def test_a_folder_that_cannot_be_used_is_said(tmp_path):
+    with pytest.raises(Unavailable) as caught:
+        Store(str(tmp_path / "nowhere")).cursor()
+    assert caught.value.code == "views_unusable"
+
+
+def test_generations_that_nobody_used_for_a_day_are_removed(tmp_path):
+    store = Store(str(tmp_path))
+    store.cursor()
+    first = Path(store.path)
+    old, other = tmp_path / "views-0-old.db", tmp_path / "unrelated-views-0.db"
+    for path in (old, other):
+        path.touch()
+        os.utime(path, (0, 0))
+    store.close()
+    store.renew()
+    assert not old.exists()
+    assert other.exists()
+    assert first.exists(), "somebody may still have it open"
+    store.close()
+
+
+def test_two_who_tidy_up_at_once_do_not_mind_each_other(tmp_path, monkeypatch):
+    for n in range(3):
+        (tmp_path / f"views-0-{n}.db").touch()
+        os.utime(tmp_path / f"views-0-{n}.db", (0, 0))
+    unlink = os.unlink
+
+    def late(path):
+        unlink(path)
+        unlink(path)  # another was faster
+
+    monkeypatch.setattr(os, "unlink", late)
+    store = Store(str(tmp_path))
+    assert store.cursor() == 0
+    assert not list(tmp_path.glob("views-0-*"))
+    store.close()
+
+
+def test_two_stores_in_one_place_share_one_file(tmp_path):
+    one, other = Store(str(tmp_path)), Store(str(tmp_path))
+    one.run("set_meta", "cursor", 7)
+    assert other.cursor() == 7
+    assert one.path == other.path
+    assert Path(one.path).name.startswith(f"views-{stores.VERSION}-")
+    one.close()
+    other.close()
+
+
+def test_a_mistake_of_ours_is_not_taken_for_damage(tmp_path):
+    store = Store(str(tmp_path))
+    store.cursor()
+    path = store.path
+    with pytest.raises(apsw.SQLError):
+        list(store.all_rows("nonesuch"))
+    assert store.cursor() == 0
+    assert store.path == path
+    store.close()
