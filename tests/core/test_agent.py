@@ -45,6 +45,30 @@ def test_joining_anew_makes_the_number_one_larger():
 def test_to_say_again_that_one_is_here_changes_nothing():
     state = after(NOBODY, Join(roles=("lead",)))
     assert decide(state, HEARD_OF.replace(incarnation=1)) == []
+    assert decide(state, HEARD_OF.replace(incarnation=1, roles=("lead",), worktree="other")) == []
+
+
+def test_an_agent_that_joins_again_with_other_roles_or_another_client_has_these_and_is_the_same_incarnation():
+    state = evolve(NOBODY, decide(NOBODY, Join(roles=("lead",), client="codex", worktree="wt"))[0], at=AT)
+    (again,) = decide(state, HEARD_OF.replace(incarnation=1, roles=("reviewer", "lead")))
+    assert again == Joined(name="Yeats", incarnation=1, roles=("reviewer", "lead"), client="codex", worktree="wt")
+    later = evolve(state, again, at="2030-01-02T00:00:00.000Z")
+    assert later == state.replace(roles=("reviewer", "lead")), "it is here since it came"
+    assert evolve(state, decide(state, Join(incarnation=1, client="gemini"))[0], at=AT).roles == ("lead",)
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        (Join(roles=tuple(f"role-{n}" for n in range(17))), "too_many_roles"),
+        (Join(client="x" * 201), "client_too_long"),
+        (Leave(reason="x" * 2001), "reason_too_long"),
+    ],
+)
+def test_what_an_agent_says_of_itself_is_bounded(command, code):
+    with pytest.raises(Refused) as caught:
+        decide(after(NOBODY, Join(roles=tuple(f"role-{n}" for n in range(16)), client="x" * 200)), command)
+    assert caught.value.code == code
 
 
 @pytest.mark.promise(7)
@@ -86,6 +110,39 @@ def test_whoever_leaves_is_not_here_any_more():
     state = after(NOBODY, Join(), Leave(reason="done for today"))
     assert (state.here, state.retired, state.incarnation) == (False, False, 1)
     assert decide(state, Leave()) == []
+
+
+SILENT, HEARD = {"silent_for": 60.1, "ttl": 60}, {"silent_for": 60.0, "ttl": 60}
+
+
+@pytest.mark.promise(7)
+@pytest.mark.parametrize("silence", [HEARD, {"silent_for": 1e9, "ttl": 0.0}])
+def test_another_agent_does_not_send_away_one_that_was_heard_of(silence):
+    state = after(NOBODY, Join())
+    with pytest.raises(Held) as caught:
+        decide(state, Leave(by="Keats#1", **silence))
+    assert caught.value.code == "agent_here"
+    assert caught.value.details["incarnation"] == 1
+    assert "moot send Yeats" in caught.value.remedy
+    assert decide(after(state, Leave()), Leave(by="Keats#1", **silence)) == []
+
+
+@pytest.mark.parametrize("by", ["Keats#1", "person:anna", "yeats#1", None])
+def test_anybody_sends_away_one_that_fell_silent_and_a_person_or_the_agent_itself_at_any_time(by):
+    state = after(NOBODY, Join())
+    left = [Left(incarnation=1)]
+    assert decide(state, Leave(by=by, **SILENT)) == left
+    assert by == "Keats#1" or decide(state, Leave(by=by, **HEARD)) == left
+
+
+@pytest.mark.parametrize("before", [(), (Leave(),)])
+def test_only_a_person_retires_another_agent(before):
+    state = after(NOBODY, Join(), *before)
+    with pytest.raises(Refused) as caught:
+        decide(state, Leave(retire=True, by="Keats#1", **SILENT))
+    assert caught.value.code == "person_required"
+    for by in ("person:anna", "Yeats#1"):
+        assert decide(state, Leave(retire=True, by=by)) == [Left(incarnation=1, retired=True)]
 
 
 def test_a_retired_name_is_never_used_again():
@@ -166,7 +223,9 @@ class Agents(RuleBasedStateMachine):
         if self.retired:
             assert said.code == "agent_retired"
         elif self.here and believed == self.number:
-            assert said == []
+            news = roles and set(roles) != set(self.roles)
+            assert said == ([Joined(name="Yeats", incarnation=self.number, roles=roles)] if news else [])
+            self.roles = roles if news else self.roles
         elif self.here and silent_for < 60 and not take_over:
             assert said.code == "name_in_use"
             assert said.details["incarnation"] == self.number
@@ -207,7 +266,8 @@ class Agents(RuleBasedStateMachine):
             state = evolve(state, EVENTS[kind].of(json.loads(data)), at=AT)
             numbers += [state.incarnation] if kind == "agent:joined" else []
         assert state == self.state
-        assert numbers == [*range(1, len(numbers) + 1)]
+        assert [*dict.fromkeys(numbers)] == [*range(1, self.number + 1)]
+        assert numbers == sorted(numbers)
 
 
 TestAgents = Agents.TestCase

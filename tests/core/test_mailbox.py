@@ -102,7 +102,31 @@ def test_acknowledged_and_answered_are_said_explicitly():
     assert state.entries["m2"].reply == "m9"
 
 
-def test_an_acknowledged_request_can_still_be_answered_and_not_the_other_way_round():
+@pytest.mark.promise(5)
+def test_an_acknowledged_request_still_waits_for_its_answer():
+    state = after(box(m1="answer"), Ack(("m1",), YEATS, NOON))
+    assert stages(state) == {"m1": "acked"}
+    assert not state.entries["m1"].settled
+    assert state.last_read == NOON
+    assert decide(state, Ack(("m1",), YEATS, ONE)) == []
+    assert decide(state, Offer(("m1",), YEATS)) == [], "who confirmed it has seen it"
+    assert decide(state, Offer(("m1",), "Yeats#2")) == [Offered(ids=("m1",), to="Yeats#2")]
+    assert stages(after(state, Offer(("m1",), "Yeats#2"))) == {"m1": "acked"}
+    assert after(state, Answer("m1", reply="m9", who="Yeats#2")).entries["m1"].settled
+
+
+@pytest.mark.promise(7)
+def test_a_role_s_request_waits_for_the_answer_of_the_first_who_acknowledged_it():
+    state = after(box("@developer", m1="answer"), Ack(("m1",), YEATS, NOON))
+    for command in (Ack(("m1",), KEATS, ONE), Answer("m1", reply="m9", who=KEATS)):
+        with pytest.raises(Held) as caught:
+            decide(state, command)
+        assert caught.value.code == "message_taken"
+    assert state.taken_by_another(state.entries["m1"], KEATS)
+    assert not state.taken_by_another(state.entries["m1"], "yeats#2")
+
+
+def test_an_acknowledged_request_can_be_answered_and_not_the_other_way_round():
     state = after(box(m1="answer"), Ack(("m1",), YEATS, NOON), Answer("m1", reply="m9", who=YEATS))
     assert stages(state) == {"m1": "answered"}
     assert decide(state, Ack(("m1",), YEATS, NOON)) == []
@@ -141,7 +165,7 @@ def test_what_expired_or_died_is_not_acknowledged_any_more(end):
 
 @pytest.mark.parametrize("end", [Expire(("m1", "m2", "m7")), Bury(("m1", "m2", "m7"), "gone")])
 def test_only_what_is_open_expires_or_dies(end):
-    state = after(box(m1="answer", m2="answer"), Ack(("m2",), YEATS, NOON))
+    state = after(box(m1="answer", m2="ack"), Ack(("m2",), YEATS, NOON))
     (payload,) = decide(state, end)
     assert payload.plain()["ids"] == ["m1"]
     assert decide(evolve(state, payload), end) == []
@@ -264,13 +288,17 @@ class Boxes(RuleBasedStateMachine):
         if any(refusals):
             assert said.code == next(filter(None, refusals))
         else:
-            new = [i for i in ids if self.letters[i].end is None]
+            new = [i for i in ids if self.letters[i].end is None and self.letters[i].taker is None]
             assert (said is None) is (not new)
             if new:
                 self.last_read = max(self.last_read or at, at)
                 assert said == Acked(ids=tuple(new), who=who, read_at=self.last_read)
-            for name in new:
-                self.letters[name].end, self.letters[name].taker = "acked", who
+            for letter in (self.letters[i] for i in dict.fromkeys(new)):
+                letter.taker = who
+                if letter.wants != "answer":
+                    letter.end = "acked"
+                elif who not in letter.shown:
+                    letter.shown.append(who)
 
     @rule(name=st.sampled_from([*NAMES, "m7"]), who=somebody)
     def answer(self, name, who):
@@ -296,7 +324,7 @@ class Boxes(RuleBasedStateMachine):
     def clear(self, ids, at, reason):
         new = tuple(i for i in ids if i in self.letters and self.letters[i].hidden is None)
         said = self.run(Clear(ids, reason, at))
-        if not new:
+        if not new and not at:
             assert said is None
             return
         if at is not None:
@@ -305,12 +333,16 @@ class Boxes(RuleBasedStateMachine):
         for name in new:
             self.letters[name].hidden = reason
 
-    @rule(ids=some_ids)
-    def restore(self, ids):
+    @rule(ids=some_ids, unread=st.booleans())
+    def restore(self, ids, unread):
         back = tuple(i for i in ids if i in self.letters and self.letters[i].hidden is not None)
-        assert self.run(Restore(ids)) == (Restored(ids=back) if back else None)
+        assert self.run(Restore(ids, unread=unread)) == (Restored(ids=back, unread=unread) if back else None)
         for name in back:
-            self.letters[name].hidden = None
+            letter = self.letters[name]
+            letter.hidden = None
+            if unread:  # it counts as new from here on
+                letter.end, letter.taker, letter.shown = None, None, []
+                self.stages.pop(name, None)
 
     @invariant()
     def the_state_is_what_the_model_says(self):

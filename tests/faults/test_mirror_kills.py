@@ -187,7 +187,7 @@ def test_a_call_killed_at_any_line_leaves_whole_files_and_the_next_one_brings_th
     written_by_hand(roots[1], "assignment", file_agents.assignment("Hand", 0))
     total = json.loads(keeper.ask("live", work="once", arguments=sent(0))["said"])["lines"]
     number = 0
-    for line in range(1, total, max(1, total // 40)):
+    for line in range(1, total, max(1, total // 25)):
         number += 1
         written_by_hand(roots[1], "assignment", file_agents.assignment("Hand", number))
         killed = keeper.ask("live", work="once", arguments={**sent(number), "die_at": line})
@@ -198,12 +198,12 @@ def test_a_call_killed_at_any_line_leaves_whole_files_and_the_next_one_brings_th
         said = json.loads(done["said"])
         assert killed["code"] in (0, -signal.SIGKILL)
         assert "error" not in said, said
-        if number % 10 == 0 or line + total // 40 >= total:
+        if number % 10 == 0 or line + total // 25 >= total:
             in_step(repo)
             expected = Counter(f"{who} {n}" for who in ("Own", "Hand") for n in range(number + 1))
             assert Counter(in_the_log(repo)) == expected, f"killed at line {line} of {total}"
             assert Counter(in_the_files(roots)) == expected
-    assert number > 20
+    assert number > 15
     repo.verify()
 
 

@@ -141,7 +141,8 @@ def test_one_that_stands_still_with_the_lock_in_hand_delays_others_only_so_long(
     ada.tell("stop_inside", where=where, verb="send", arguments={"to": ["Bob"], "text": "Hello", "key": "k"})
     ada.has_stopped()
     for _ in range(2):
-        refused = bob.run("send", to=["Ada"], text="Are you there?")
+        waits = {"to": ["Ada"], "text": "Are you there?"}
+        refused = Outcome(bob.ask("run", patience=20, verb="send", arguments=waits))
         assert (refused.error, refused.exit) == ("locked", 7)
         assert str(ada.pid) in refused.text
         assert "0.5 s" in refused.text

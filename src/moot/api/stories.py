@@ -177,4 +177,6 @@ def _about(engine: Engine, stream: str, about: set[str] | None) -> Iterator[Even
 
 
 def _mentions(value: object, about: set[str]) -> bool:
-    return (isinstance(value, str) and value in about) or (isinstance(value, list) and any(v in about for v in value))
+    if isinstance(value, list):
+        return any(_mentions(item, about) for item in value)
+    return isinstance(value, str) and value in about

@@ -46,8 +46,8 @@ class Named(Record):
 
     path: str  # the repository's own; a slash at its end stays: it says that all below is meant
     worktree: str  # the name of the one that it is in
-    root: str  # of that worktree, as `real` spells it
-    real: str  # the file on this machine, if it is there
+    there: int = 0  # how many of its parts, from the first on, are on this machine by exactly that name
+    directory: bool = False  # all of them are, and the last is a directory
 
 
 def find(start: str, env: Mapping[str, str]) -> Place:
@@ -251,7 +251,7 @@ def resolve(place: Place, cwd: str, given: str) -> Named:
     here = os.path.realpath(cwd)
     if place.root == place.common == here and not os.path.isabs(given):
         # In a bare repository's own directory nothing else can be meant.
-        return Named(canonical(given) + slash, place.worktree, here, os.path.join(here, given))
+        return Named(canonical(given) + slash, place.worktree)
     typed = os.path.join(here, given)
     real = os.path.realpath(typed)
     roots = {_identity(worktree.root): worktree.name for worktree in worktrees(place)}
@@ -273,7 +273,10 @@ def resolve(place: Place, cwd: str, given: str) -> Named:
         raise Refused("path_outside", outside, remedy, path=given)
     inner = real[len(top) :].strip("/")
     _refuse_foreign(place, given, top, inner)
-    return Named(canonical(inner or ".") + slash, roots[_identity(top)], top, real)
+    path = canonical(inner or ".") + slash
+    parts = inner.split("/")
+    there = next((n for n in range(len(parts)) if not os.path.lexists(os.path.join(top, *parts[: n + 1]))), len(parts))
+    return Named(path, roots[_identity(top)], there, os.path.isdir(real))
 
 
 def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:

@@ -107,7 +107,7 @@ def test_two_agents_who_only_know_the_files_work_while_a_watcher_runs(project: P
                 assert project.cli("task", "reject", "task-001", "--reason", "No tests.").code == 0
                 assert project.cli("task", "reopen", "task-001").code == 0
                 assert project.file("developer")["messages"] == project.file("team-lead")["messages"] == []
-        assert project.cli("task", "approve", "task-001").code == 0
+        assert project.cli("task", "approve", "task-001", "--reason", "The same words again, and true now.").code == 0
     finally:
         watcher.send_signal(signal.SIGINT)
         watcher.communicate(timeout=30)

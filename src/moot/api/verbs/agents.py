@@ -113,12 +113,12 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
     now = _agent(session, str(joined.data["name"] if joined else session.caller.agent))
     me = now if joined is None else evolve(now, Joined.of(joined.data), at=joined.at)  # as it was then
     session.caller = session.caller.replace(agent=me.name, incarnation=me.incarnation)
-    if not (now.here and now.incarnation == me.incarnation):  # only a repeat by key can come so late
-        gone = f"You were {me.principal} (already, by the same key; {me.principal} is not here any more)."
+    if not (now.here and now.incarnation == me.incarnation):  # a repeat by key, or another was fast
+        why = "already, by the same key; " if outcome.repeated else ""
+        gone = f"You were {me.principal} ({why}{me.principal} is not here any more)."
         result = _change(session, me.replace(here=False, retired=now.retired), outcome)
         return Answer(result=result, say=(gone, "To come back, join with another key, or with none."))
-    if outcome.repeated:
-        session.stamp()
+    session.stamp()
     again = " (already, by the same key)" if outcome.repeated else ""
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
     lines = [f"You are {me.principal}{again}.{filled}"]

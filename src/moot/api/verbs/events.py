@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer
+from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.stories import line, sentence, story
-from moot.core.errors import AwaitedFailed, TimedOut, Usage
+from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import LapseTask
+from moot.core.text import one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _ROUND = 2.0  # seconds between looks at what no event announces: silence, and files that others write
 _LONGEST = 24 * 3600.0
+PAUSE = 1.0  # seconds before one who goes on without end tries again what failed
 
 
 class Awaited(Record):
@@ -41,12 +43,20 @@ def wait(
     after: int | None,
     timeout: float,
 ) -> Answer:
-    if not (type or stream or task or mail):
+    asked = [bool(mail), bool(task), bool(type or stream)]
+    if not any(asked):
         raise Usage(
             "bad_arguments", "Wait for what?", "Name --mail, --task, --type or --stream: moot wait --task task-001"
         )
+    if sum(asked) > 1 or (fail_on and not asked[-1]):
+        raise Usage(
+            "bad_arguments",
+            "One wait is for mail, or for tasks, or for events.",
+            "Wait twice, or wait for events: --type 'message:*' --type 'task:*'. --fail-on belongs to a wait for events.",
+        )
     if count < 1:
         raise Usage("bad_arguments", "A wait is for at least one event.", "Leave --count out, or give 1 or more.")
+    check_types((*type, *fail_on))
     start = session.engine.log.head() if after is None else after
     deadline = session.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
     if mail:
@@ -75,8 +85,30 @@ def _fits(word: str, pattern: str) -> bool:
 
 
 def matches(event: Event, types: tuple[str, ...], streams: tuple[str, ...]) -> bool:
+    """Case does not count in streams, as it does not count in the names of agents."""
     typed = not types or any(_fits(event.type, pattern) for pattern in types)
-    return typed and (not streams or any(_fits(event.stream, pattern) for pattern in streams))
+    return typed and (not streams or any(_fits(event.stream.lower(), pattern.lower()) for pattern in streams))
+
+
+def check_types(patterns: tuple[str, ...]) -> None:
+    """Nobody waits for an event that cannot come."""
+    if not any("*" not in pattern for pattern in patterns):
+        return
+    from moot.core.text import closest
+    from moot.views.project import EVENTS
+
+    known = [name for types in EVENTS.values() for name in types]
+    for pattern in patterns:
+        if "*" not in pattern and pattern not in known:
+            near = closest(pattern, known)
+            hint = f"Did you mean {near}? " if near else ""
+            raise Unknown(
+                "unknown_event_type",
+                f"There are no events of the type {pattern!r}.",
+                f"{hint}docs/reference/events.md lists them; `task:*` fits all events of tasks.",
+                type=pattern,
+                known=known,
+            )
 
 
 def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
@@ -110,7 +142,7 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
                 why = state.setbacks[-1].reason if state.setbacks else state.state
                 raise AwaitedFailed(
                     "task_stopped",
-                    f"{name} is {state.state}: {why}.",
+                    f"{name} is {state.state}: {one_line(why or '', 200)}.",
                     f"`moot explain {name}` tells the story; `moot task reopen {name} --reason …` tries again.",
                     task=name,
                     state=state.state,
@@ -118,7 +150,7 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
             _lapse_silent(session, name)
             states.append(state)
         if all(state.phase == "done" for state in states):
-            return Answer(result=states, say=tuple(f"{state.id} {state.state}" for state in states))
+            return Answer(result=states, say=tuple(one_line(f"{state.id} {state.state}", 200) for state in states))
         return None
 
     return look_at([]) or _until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
@@ -144,7 +176,7 @@ def _failed(event: Event) -> AwaitedFailed:
     return AwaitedFailed(
         "awaited_failed",
         f"{event.type} came at position {event.position}: {sentence(event)}.",
-        f"`moot explain {event.stream.partition('/')[2] or event.stream}` tells the story.",
+        f"`moot explain {one_line(event.stream.partition('/')[2] or event.stream, 200)}` tells the story.",
         event=event.full(),
     )
 
@@ -188,6 +220,7 @@ def log(
     type: tuple[str, ...],  # noqa: A002
     stream: tuple[str, ...],
 ) -> Answer:
+    check_types(type)
     head = session.engine.log.head()
     events = (
         _read_back(session, type, stream, limit) if after is None else _read_on(session, after, type, stream, limit)
@@ -216,19 +249,38 @@ def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...
 
 
 def _following(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
+    """Without end: what cannot be read or written now is told once, and tried again."""
+    trouble = None
     while True:
-        for events in session.engine.log.follow(after, timeout=_ROUND):
-            after = events[-1].position
-            for event in events:
-                if matches(event, types, streams):
-                    yield Answer(result=event, say=(line(event),))
-        session.sync()
-        session.stamp()
+        try:
+            for events in session.engine.log.follow(after, timeout=_ROUND):
+                after, trouble = events[-1].position, None
+                for event in events:
+                    if matches(event, types, streams):
+                        yield Answer(result=event, say=(line(event),))
+            session.sync()
+            session.stamp()
+            trouble = None
+        except Unavailable as error:
+            if trouble != error.code:
+                yield Answer(result=None, warnings=(in_trouble(error),))
+            trouble = error.code
+            session.clock.sleep(PAUSE)
+
+
+def in_trouble(error: Unavailable) -> Notice:
+    """What whoever goes on without end says about something that failed, and that it tries again."""
+    return Notice(error.code, f"{error.message} Trying again. {error.remedy}")
 
 
 def explain(session: Session, thing: str) -> Answer:
-    events = story(session.engine, thing)
-    return Answer(result=events, say=tuple(map(line, events)))
+    tale = story(session.engine, thing, session.packs.shared_roles)
+    said = f"The story of {one_line(thing, 80)} is long; its first {tale.left_out} events are left out. See `moot log`."
+    return Answer(
+        result=list(tale.events),
+        say=tuple(map(line, tale.events)) or ("Nothing has happened there yet.",),
+        warnings=(Notice("story_cut", said),) if tale.left_out else (),
+    )
 
 
 _TYPES = Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True)

@@ -6,15 +6,15 @@ import os
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ReleaseFiles
+from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ClaimsState, ReleaseFiles, is_id, new_id
 from moot.core.deciders.claims import in_the_way, standing
 from moot.core.deciders.claims import who_holds as holders
-from moot.core.errors import Held, Usage
+from moot.core.errors import Held, Refused, Usage
 from moot.core.paths import escape, is_glob
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
-from moot.engine.place import ignore_case, repository_path
+from moot.engine.place import MAIN, Named, ignore_case, resolve
 from moot.views import load
 
 TYPE_CHECKING = False
@@ -35,6 +35,7 @@ class Holding(Record):
     token: int
     silent_for: float
     ttl: float
+    worktree: str | None  # None: in all of them
 
 
 def claim(
@@ -45,8 +46,10 @@ def claim(
     reason: str | None,
     task: str | None,
 ) -> Answer:
-    wanted = _paths(session, paths)
-    identity = f"c-{session.clock.token(7)}"
+    named = _named(session, paths)
+    wanted = tuple(dict.fromkeys(pattern for one in named for pattern in _readings(one)))
+    worktree = _scope(session, named)
+    identity = new_id(session.clock.token)
     fold = ignore_case(session.place)
     kept: Claim | None = None
 
@@ -63,7 +66,7 @@ def claim(
             ttl=ttl if ttl is not None else session.settings.claim_ttl,
             reason=reason or "",
             task=task,
-            worktree=session.place.worktree if session.settings.claim_scope == "worktree" else None,
+            worktree=worktree,
             fold=fold,
         )
         state = work.claims()
@@ -80,7 +83,7 @@ def claim(
         held = kept
     else:
         raise Held("lost_race", "The claim could not be found again.", "`moot claims` lists what is held.")
-    said = f"{held.id} {held.mode}: {', '.join(held.paths)} (token {held.token})"
+    said = f"{held.id} {held.mode}: {', '.join(held.paths)}{_in_words(held.worktree)} (token {held.token})"
     return Answer(result=_holding(session, held), say=(said,))
 
 
@@ -91,10 +94,13 @@ def _silent(session: Session, claims: list[Claim]) -> tuple[tuple[str, float], .
 
 
 def release(session: Session, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
-    ids = tuple(item for item in what if item.startswith("c-"))
-    paths = _paths(session, tuple(item for item in what if not item.startswith("c-")))
     if not what and not all:
         raise Usage("bad_arguments", "What is to be released?", "Name paths or claims (c-…), or --all of yours.")
+    state, _ = load.claims(session.engine.read())
+    ids = tuple(item for item in what if _is_claim(session, state, item))
+    named = _named(session, tuple(item for item in what if item not in ids))
+    paths = tuple(one.path for one in named)
+    worktree = _scope(session, named)
 
     def act(work: Work) -> None:
         actor = session.actor(work)
@@ -104,6 +110,7 @@ def release(session: Session, what: tuple[str, ...], all: bool, force: bool, rea
                 holder=actor.principal,
                 ids=mine,
                 paths=paths,
+                worktree=worktree,
                 force=force and actor.person,
                 reason=reason or "",
                 fold=ignore_case(session.place),
@@ -123,10 +130,10 @@ def claims(session: Session, holder: str | None) -> Answer:
 
 def who_holds(session: Session, path: str) -> Answer:
     state, _ = load.claims(session.engine.read())
-    wanted = repository_path(session.place, session.cwd, path)
-    scope = session.place.worktree if session.settings.claim_scope == "worktree" else None
-    found = holders(state, wanted.rstrip("/"), worktree=scope, fold=ignore_case(session.place))
-    return _listed([_holding(session, c) for c in found], f"Nobody holds {wanted}.")
+    named = _named(session, (path,))
+    worktree = _scope(session, named)
+    found = _holders(session, state, named[0], worktree)
+    return _listed([_holding(session, c) for c in found], f"Nobody holds {named[0].path}{_in_words(worktree)}.")
 
 
 def _listed(held: list[Holding], nothing: str) -> Answer:
@@ -135,7 +142,7 @@ def _listed(held: list[Holding], nothing: str) -> Answer:
             h.id,
             name_of(h.holder),
             h.mode,
-            ", ".join(h.paths),
+            ", ".join(h.paths) + _in_words(h.worktree),
             h.task or "",
             f"{h.silent_for:.0f} s",
             one_line(h.reason, 100),
@@ -158,17 +165,63 @@ def _holding(session: Session, claim: Claim) -> Holding:
         token=claim.token,
         silent_for=round(session.silence(claim.holder), 3),
         ttl=claim.ttl,
+        worktree=claim.worktree,
     )
 
 
-def _paths(session: Session, paths: tuple[str, ...]) -> tuple[str, ...]:
-    """As the repository names them. A file that is there is meant by its name, whatever characters that has."""
-    found: dict[str, None] = {}
-    for path in paths:
-        name = repository_path(session.place, session.cwd, path)
-        is_file = is_glob(name) and os.path.lexists(os.path.join(session.cwd, path))
-        found[escape(name) if is_file else name] = None
-    return tuple(found)
+def _in_words(worktree: str | None) -> str:
+    if worktree is None:
+        return ""
+    return " in the main worktree" if worktree == MAIN else f" in worktree {worktree}"
+
+
+def _named(session: Session, paths: tuple[str, ...]) -> list[Named]:
+    return [resolve(session.place, session.cwd, path) for path in paths]
+
+
+def _scope(session: Session, named: list[Named]) -> str | None:
+    """The worktree that these paths are bound to, if claims are."""
+    if session.settings.claim_scope != "worktree":
+        return None
+    found = list(dict.fromkeys(one.worktree for one in named))
+    if len(found) > 1:
+        raise Refused(
+            "several_worktrees",
+            f"The paths are in {len(found)} worktrees, and a claim is bound to one:"
+            f" {', '.join(f'{one.path}{_in_words(one.worktree)}' for one in named[:20])}.",
+            "Repeat the command for each worktree with its own paths.",
+            worktrees=found,
+        )
+    return found[0] if found else session.place.worktree
+
+
+def _readings(named: Named) -> tuple[str, ...]:
+    """All that a path means as patterns; whatever comes or goes on disk, the file of exactly this name is among it.
+
+    What is there is meant by its name. In the rest, brackets are a class and are part of a name as well.
+    """
+    path = f"{named.path}/" if named.directory and not named.path.endswith("/") else named.path
+    if not is_glob(path):
+        return (path,)
+    parts = path.split("/")
+    there, rest = parts[: named.there], "/".join(parts[named.there :])
+    return tuple("/".join([*map(escape, there), end]) for end in dict.fromkeys((rest, escape(rest, "["))))
+
+
+def _holders(session: Session, state: ClaimsState, named: Named, worktree: str | None) -> list[Claim]:
+    return holders(state, _readings(named), worktree=worktree, fold=ignore_case(session.place))
+
+
+def _is_claim(session: Session, state: ClaimsState, text: str) -> bool:
+    """Whether it names a claim. A file that is there, or is claimed, is meant before a claim that is not."""
+    if os.path.lexists(os.path.join(session.cwd, text)):
+        return False
+    if text in state.live or not is_id(text):
+        return text in state.live
+    try:
+        return not _holders(session, state, resolve(session.place, session.cwd, text), None)
+    except Refused:  # where we are, it cannot be a path
+        return True
 
 
 VERBS = (

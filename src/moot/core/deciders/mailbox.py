@@ -1,7 +1,8 @@
 """Mailboxes: what became of each message at one recipient.
 
 What always holds:
-- The chain is stored, offered, then acked, answered, expired or dead; nothing moves back.
+- The chain is stored, offered, then acked, answered, expired or dead; nothing moves back, except what somebody
+  writes into a protocol's file again: that is to be read again, too.
 - Offered means that it was shown: it is recorded after the output went out, and never before.
 - A note is settled once offered, what wants an ack once acked, what wants an answer once answered; until then it is
   shown to each new incarnation. An ack of what wants an answer says that it was read, and goes on waiting.

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.pack import MessageType, Submission
+    from moot.core.deciders.message import Message
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction, Step, World
     from moot.core.schema import Defect
@@ -56,25 +57,30 @@ class Orchestrator(Protocol):
         return rules.render(spec.name, dict(data), spec.order)
 
     def check_move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
-        """An approval of an unproven build is a decision of its own, and says so."""
+        """To approve what is doubtful is a decision of its own: it takes a reason, and says so."""
         if verb != "approve" or task.report is None:
             return ()
-        status = ((work.message(task.report).data or {}).get("buildResult") or {}).get("status")
-        if status not in _UNPROVEN:
-            return ()
-        if not (reason or "").strip():
+        doubts = _doubts(work.message(task.report))
+        if doubts and not (reason or "").strip():
             raise Refused(
-                "build_unproven",
-                f"The report of {task.id} says that its build is {status}.",
+                "build_unproven" if doubts[0].startswith("build") else "report_doubtful",
+                f"The report {task.report} of {task.id} is doubtful: {'; '.join(doubts)}.",
                 f"Reject it, or accept it knowingly: `moot task approve {task.id} --reason '…'`.",
                 task=task.id,
-                status=status,
+                doubts=list(doubts),
             )
-        return (f"build_{status}: approved although the build is {status}",)
+        return tuple(f"approved_although: {doubt}" for doubt in doubts)
 
     @property
     def reactions(self) -> tuple[Reaction, ...]:
         return (_clear,)
+
+
+def _doubts(report: Message) -> tuple[str, ...]:
+    """Why a report should not pass without a thought: its build is not proven, or it was said in an earlier attempt."""
+    status = ((report.data or {}).get("buildResult") or {}).get("status")
+    build = (f"build {status}",) if status in _UNPROVEN else ()
+    return (*build, *(flag for flag in report.flags if flag.startswith("said_before")))
 
 
 def _check_sender(submission: Submission) -> None:
@@ -162,13 +168,6 @@ def _report(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags
     _check_lifecycle(task)
     _check_platform(task, data)
     _check_taker(work, sub, task)
-    if sub.source is not None and any(flag.startswith("said_before") for flag in flags):
-        raise Refused(
-            "stale_report",
-            f"This report was made for an earlier attempt of {task.id}, word for word and to the second.",
-            "It seems to come out of an old copy of the file. If it is meant for this one, give it a new timestamp.",
-            task=task.id,
-        )
     developer = sub.sender.replace(roles=(*sub.sender.roles, "developer"))
     if task.state == "in_progress":
         _store(work, sub, task, data, flags)
