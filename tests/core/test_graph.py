@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from moot.core.deciders.graph import EVENTS, Graph, Link, Linked, decide, evolve
+from moot.core.deciders.graph import EVENTS, Graph, Link, Linked, Unlink, Unlinked, decide, evolve
 from moot.core.errors import Refused
 from moot.core.graph import find_path
 from moot.core.payload import Payload
@@ -151,3 +151,12 @@ class Graphs(RuleBasedStateMachine):
 
 TestGraphs = pytest.mark.promise(9)(Graphs.TestCase)
 Graphs.TestCase.settings = settings(max_examples=settings.default.max_examples // 2, stateful_step_count=15)
+
+
+def test_a_need_that_is_gone_blocks_nobody_any_more_and_may_come_back_the_other_way_round():
+    graph = Graph(needs={"b": frozenset({"a"})})
+    (gone,) = decide(graph, Unlink(task="b", needs=("a", "never")))
+    assert gone == Unlinked(task="b", needs=("a",))
+    without = evolve(graph, gone)
+    assert decide(without, Unlink(task="b", needs=("a",))) == []
+    assert decide(without, Link(task="a", needs=("b",))) == [Linked(task="a", needs=("b",))]

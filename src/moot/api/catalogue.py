@@ -23,6 +23,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "tasks": (
         "task add",
         "task link",
+        "task unlink",
         "task claim",
         "task submit",
         "task approve",

@@ -89,7 +89,7 @@ class Blocked(Payload):
 
 
 class Readied(Payload):
-    """What it waited for is done. `waits` is what is still missing: nothing, and the task can be claimed."""
+    """What it waited for is done, or it waits for it no more. With nothing left in `waits` it can be claimed."""
 
     type = "task:readied"
     done: str

@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 from itertools import zip_longest
 
+from moot.core.errors import Unavailable
+from moot.core.event import Commit
 from moot.core.record import Record
+from moot.log import Duplicate
 from moot.views.project import project
 from moot.views.store import Store
 
@@ -18,9 +21,11 @@ if TYPE_CHECKING:
 
     from moot.core.event import Event
     from moot.engine.loop import Engine
+    from moot.log import Log
 
 _PAGE = 1000
 _SHOWN = 20
+_OF_LOG = "log: "
 _TABLES = ("entity", "task", "edge", "message", "delivery", "mailbox", "read_mark")
 
 
@@ -34,28 +39,51 @@ class Report(Record):
     def sound(self) -> bool:
         return not self.problems
 
+    @property
+    def log_sound(self) -> bool:
+        return not any(problem.startswith(_OF_LOG) for problem in self.problems)
+
 
 def verify(engine: Engine, directory: str) -> Report:
     """Compare what is with what the log says. Other writers wait while the rows are compared, not before."""
     scratch = os.path.join(directory, f"verify-{os.getpid()}")
-    os.makedirs(scratch, exist_ok=True)
-    fresh = Store(scratch)
+    fresh = _scratch(scratch)
     chain = _Chain()
     try:
-        fresh.renew()  # whatever a verification that was killed has left there
         fresh.begin()
         _fold(engine, fresh, chain, engine.log.head())
         with engine.log.exclusive():
             # A log with a hole cannot be folded into anything worth comparing.
             problems = chain.problems or _compared(engine, fresh, chain)
     finally:
-        fresh.close()
-        for item in os.scandir(scratch):
-            os.unlink(item.path)
-        os.rmdir(scratch)
+        _remove(fresh)
     return Report(
         events=chain.position, streams=len(chain.versions), commits=chain.commits, problems=tuple(problems[:_SHOWN])
     )
+
+
+def _scratch(directory: str) -> Store:
+    """Empty views beside the real ones."""
+    fresh = Store(directory)
+    try:
+        os.makedirs(directory, exist_ok=True)
+        fresh.renew()  # whatever a verification that was killed has left there
+    except Store.failures as error:
+        if os.path.isdir(directory):
+            _remove(fresh)
+        raise Unavailable(
+            "no_room_to_verify",
+            f"The log cannot be folded anew in {directory}: {error}.",
+            f"Verifying needs to write: make {os.path.dirname(directory)} writable, or free some space.",
+        ) from error
+    return fresh
+
+
+def _remove(fresh: Store) -> None:
+    fresh.close()
+    for item in os.scandir(fresh.directory):
+        os.unlink(item.path)
+    os.rmdir(fresh.directory)
 
 
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
@@ -78,12 +106,15 @@ def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
 def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
     while chain.position < upto and (events := engine.log.read(chain.position, min(_PAGE, upto - chain.position))):
         chain.follow(events)
+        chain.look_up(engine.log, ended=False)
         if not chain.problems:
             project(fresh, events)
+    if chain.position >= upto:
+        chain.look_up(engine.log, ended=True)
 
 
 class _Chain:
-    """What must hold from one event to the next."""
+    """What must hold from one event to the next, and of each commit."""
 
     def __init__(self) -> None:
         self.position = 0
@@ -91,6 +122,7 @@ class _Chain:
         self.versions: dict[str, int] = {}
         self.problems: list[str] = []
         self._commit, self._n = "", -1
+        self._spans: dict[str, tuple[int, int]] = {}  # of the commits that were not looked up yet
 
     def follow(self, events: Iterable[Event]) -> None:
         for event in events:
@@ -101,12 +133,27 @@ class _Chain:
             else:
                 self._expect(event.n == 0, event, "does not begin its commit")
                 self.commits += 1
+            first, _ = self._spans.get(event.commit, (event.position, 0))
+            self._spans[event.commit] = (first, event.position)
             self._commit, self._n = event.commit, event.n
             self.versions[event.stream] = self.position = event.position
 
+    def look_up(self, log: Log, *, ended: bool) -> None:
+        """Each commit must be known as one: else an append that is repeated would be taken for a new one."""
+        for commit, (first, last) in list(self._spans.items()):
+            if ended or commit != self._commit:  # the last one may go on in the next page
+                del self._spans[commit]
+                known = log.append(Commit(id=commit, at="", by=""), {}, ())
+                if not (isinstance(known, Duplicate) and (known.first, known.last) == (first, last)):
+                    self._complain(f"the commit at positions {first} to {last} is not known as one")
+
     def _expect(self, holds: bool, event: Event, said: str) -> None:  # noqa: FBT001
-        if not holds and len(self.problems) < _SHOWN:
-            self.problems.append(f"log: {event.type} at position {event.position} {said}")
+        if not holds:
+            self._complain(f"{event.type} at position {event.position} {said}")
+
+    def _complain(self, said: str) -> None:
+        if len(self.problems) < _SHOWN:
+            self.problems.append(f"{_OF_LOG}{said}")
 
 
 def _differences(live: Store, fresh: Store) -> list[str]:

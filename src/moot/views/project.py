@@ -91,8 +91,9 @@ def _entry(store: Store, event: Event, key: str, payload: Payload) -> None:
 
 
 def _graph(store: Store, event: Event, _key: str, payload: Payload) -> None:
-    assert isinstance(payload, graph.Linked)
-    store.run_many("link", [(payload.task, need) for need in payload.needs])
+    assert isinstance(payload, (graph.Linked, graph.Unlinked))
+    change = "link" if isinstance(payload, graph.Linked) else "unlink"
+    store.run_many(change, [(payload.task, need) for need in payload.needs])
     store.run("put_entity", event.stream, event.position, "{}")
 
 

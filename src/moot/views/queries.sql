@@ -55,6 +55,9 @@ SELECT version FROM entity WHERE stream = 'graph'
 -- name: link
 INSERT OR IGNORE INTO edge (task, needs) VALUES (?, ?)
 
+-- name: unlink
+DELETE FROM edge WHERE task = ? AND needs = ?
+
 -- name: reachable_edges
 WITH RECURSIVE reach (id) AS (SELECT value FROM json_each(?) UNION SELECT e.needs FROM reach r CROSS JOIN edge e ON e.task = r.id)
 SELECT e.task, e.needs FROM reach r CROSS JOIN edge e ON e.task = r.id

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
+from moot.api.verbs.events import PAUSE, in_trouble
 from moot.core import timestamps
-from moot.core.errors import Refused
+from moot.core.errors import MootError, Refused, Unavailable
+from moot.core.event import Commit, Draft
 from moot.core.record import Record
+from moot.core.text import one_line
 from moot.views import look
 
 TYPE_CHECKING = False
@@ -21,7 +25,8 @@ PARAGRAPH = """\
 ## Working with others
 
 Other agents work on this repository. Coordinate through `moot` (run `moot --help`):
-- Start: `moot join NAME`, then set MOOT_AGENT and MOOT_INCARNATION as it prints.
+- Start: `moot join NAME`. From then on say who you are in every call: `moot --agent NAME inbox`. (Variables that you
+  export are lost where each call runs in a new shell. `moot as NAME -- COMMAND` is for whole commands.)
 - Read your mail with `moot inbox` before you start and whenever a step is done; answer requests with `moot reply`.
 - Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it.
 - Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. `moot release`
@@ -99,7 +104,7 @@ def checkup(session: Session) -> list[Finding]:
     behind = session.engine.log.head() - store.cursor()
     return [
         Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),
-        Finding("log", good=True, message=f"{session.engine.log.head()} events"),
+        _log(session),
         Finding(
             "views", good=behind == 0, message=f"{behind} events behind", remedy="" if not behind else "Run it again."
         ),
@@ -110,25 +115,45 @@ def checkup(session: Session) -> list[Finding]:
     ]
 
 
+def _log(session: Session) -> Finding:
+    """Whether the log takes events, tried with one that has to be refused, and whether all that it has are known."""
+    log, by = session.engine.log, "moot"
+    never = Draft(stream="claims", type="file:claimed", data={})
+    try:
+        log.append(Commit(id=session.clock.commit_id(), at=session.clock.wall(), by=by), {"claims": -1}, (never,))
+    except MootError as error:
+        return Finding("log", good=False, message=error.message, remedy=error.remedy)
+    newer = look.newer(session.engine.store)
+    if newer is not None:
+        said = f"it has events that this version of moot does not know ({newer}); it can be read, and not changed"
+        return Finding("log", good=False, message=said, remedy="Update moot.")
+    return Finding("log", good=True, message=f"{log.head()} events")
+
+
 def _finding(check: str, problems: list[str], remedy: str) -> Finding:
     said = ", ".join(problems[:5]) + ("…" if len(problems) > 5 else "") if problems else "nothing to report"
     return Finding(check, good=not problems, message=said, remedy=remedy if problems else "")
 
 
-def verify(session: Session) -> Answer:
+def verify(session: Session, rebuild: bool) -> Answer:
     from moot.engine.verify import verify as compare
 
     report = compare(session.engine, session.place.state)
+    if rebuild and report.log_sound:  # of a log with a hole, the old views are the better witness
+        session.engine.rebuild()
+        report = compare(session.engine, session.place.state)
     if not report.sound:
         raise Refused(
             "not_sound",
             f"{len(report.problems)} problems: " + "; ".join(report.problems),
-            "Views are rebuilt by deleting the views-*.db files of the state directory. A problem of the log itself "
-            "needs a backup.",
+            "`moot verify --rebuild` makes the views anew from the log, which has everything."
+            if report.log_sound
+            else "The log itself is damaged: restore log.db of the state directory from a backup (`moot doctor` says "
+            "where it is).",
             **report.full(),
         )
-    said = f"sound: {report.events} events in {report.commits} commits on {report.streams} streams; views agree"
-    return Answer(result=report, say=(said,))
+    said = f"sound: {report.events} events in {report.commits} commits on {report.streams} streams; views "
+    return Answer(result=report, say=(said + ("rebuilt" if rebuild else "agree"),))
 
 
 def mirror(session: Session, watch: bool) -> Answer:
@@ -140,14 +165,23 @@ def mirror(session: Session, watch: bool) -> Answer:
 
 
 def _watching(session: Session) -> Iterator[Answer]:
-    """Keep the files and the log in step until interrupted."""
-    position = session.engine.log.head()
+    """Keep the files and the log in step until interrupted. What cannot be done now is told once, and tried again."""
+    position, trouble = 0, None
     while True:
-        for events in session.engine.log.follow(position, timeout=0.25):
-            position = events[-1].position
-            break
-        for warning in session.mirrors.sync() if session.mirrors else ():
-            yield Answer(result=warning, say=(f"{warning.code}: {warning.message}",))
+        try:
+            position = position or session.engine.log.head()
+            for events in session.engine.log.follow(position, timeout=0.25):
+                position = events[-1].position
+                break
+            told = session.mirrors.sync() if session.mirrors else ()
+            trouble = None
+        except Unavailable as error:
+            told = () if error.code == trouble else (in_trouble(error),)
+            trouble = error.code
+        for notice in told:
+            yield Answer(result=notice, say=(one_line(f"{notice.code}: {notice.message}", 500),))
+        if trouble is not None:
+            time.sleep(PAUSE)
 
 
 VERBS = (
@@ -164,7 +198,8 @@ VERBS = (
         "verify",
         "Check the log, fold it anew and compare it with the views.",
         verify,
-        examples=("moot verify",),
+        params=(Param("rebuild", "Make the views anew from the log, if that is sound.", type="flag"),),
+        examples=("moot verify", "moot verify --rebuild"),
         writes=False,
     ),
     Verb(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.stories import line, sentence, story
@@ -254,7 +256,7 @@ def _following(session: Session, after: int, types: tuple[str, ...], streams: tu
     while True:
         try:
             for events in session.engine.log.follow(after, timeout=_ROUND):
-                after, trouble = events[-1].position, None
+                after = events[-1].position
                 for event in events:
                     if matches(event, types, streams):
                         yield Answer(result=event, say=(line(event),))
@@ -265,7 +267,7 @@ def _following(session: Session, after: int, types: tuple[str, ...], streams: tu
             if trouble != error.code:
                 yield Answer(result=None, warnings=(in_trouble(error),))
             trouble = error.code
-            session.clock.sleep(PAUSE)
+            time.sleep(PAUSE)
 
 
 def in_trouble(error: Unavailable) -> Notice:

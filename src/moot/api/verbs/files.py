@@ -10,7 +10,7 @@ from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ClaimsState, Rel
 from moot.core.deciders.claims import in_the_way, standing
 from moot.core.deciders.claims import who_holds as holders
 from moot.core.errors import Held, Refused, Usage
-from moot.core.paths import escape, is_glob
+from moot.core.paths import escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
@@ -132,7 +132,7 @@ def who_holds(session: Session, path: str) -> Answer:
     state, _ = load.claims(session.engine.read())
     named = _named(session, (path,))
     worktree = _scope(session, named)
-    found = _holders(session, state, named[0], worktree)
+    found = holders(state, _readings(named[0]), worktree=worktree, fold=ignore_case(session.place))
     return _listed([_holding(session, c) for c in found], f"Nobody holds {named[0].path}{_in_words(worktree)}.")
 
 
@@ -204,24 +204,22 @@ def _readings(named: Named) -> tuple[str, ...]:
     if not is_glob(path):
         return (path,)
     parts = path.split("/")
-    there, rest = parts[: named.there], "/".join(parts[named.there :])
-    return tuple("/".join([*map(escape, there), end]) for end in dict.fromkeys((rest, escape(rest, "["))))
-
-
-def _holders(session: Session, state: ClaimsState, named: Named, worktree: str | None) -> list[Claim]:
-    return holders(state, _readings(named), worktree=worktree, fold=ignore_case(session.place))
+    there, rest = [escape(part) for part in parts[: named.there]], parts[named.there :]
+    both = (rest, [escape(part, "[") for part in rest])
+    return tuple(dict.fromkeys("/".join(there + end) for end in both))
 
 
 def _is_claim(session: Session, state: ClaimsState, text: str) -> bool:
-    """Whether it names a claim. A file that is there, or is claimed, is meant before a claim that is not."""
+    """Whether it names a claim. A file that is there or is claimed is meant by its name, even by such a one."""
     if os.path.lexists(os.path.join(session.cwd, text)):
         return False
     if text in state.live or not is_id(text):
         return text in state.live
     try:
-        return not _holders(session, state, resolve(session.place, session.cwd, text), None)
-    except Refused:  # where we are, it cannot be a path
+        path = resolve(session.place, session.cwd, text).path
+    except Refused:  # where we are, it can be no path
         return True
+    return not any(path in spellings(own) for claim in state.live.values() for own in claim.paths)
 
 
 VERBS = (
@@ -244,20 +242,29 @@ VERBS = (
             KEY,
         ),
         examples=("moot claim src/parser.py 'tests/parser/**' --reason 'new grammar'",),
-        detail='A path means that file in every worktree, unless moot.toml says claims.scope = "worktree".',
+        detail=(
+            "A directory that is there means all below it, and a file that is there is meant by its name. In any other "
+            "name, brackets are read both ways, as a class and as part of the name, and both are claimed: so "
+            "pages/[id].tsx is yours before and after it is made. release and who-holds take either spelling. "
+            'A path means that file in every worktree, unless moot.toml says claims.scope = "worktree".'
+        ),
     ),
     Verb(
         "release",
         "Give claimed files back.",
         release,
         params=(
-            Param("what", "Paths or claims (c-…).", positional=True, many=True),
+            Param("what", "Paths as they were claimed, or claims (c-…).", positional=True, many=True),
             Param("all", "All that you hold.", type="flag"),
             Param("force", "A person's right: release what another holds, with a reason.", type="flag"),
             Param("reason", "Why."),
             KEY,
         ),
         examples=("moot release src/parser.py",),
+        detail=(
+            "A path is given back in all its spellings: src gives back src/**, pages/[id].tsx also pages/[[]id].tsx. "
+            "A file that is there or is claimed is meant before a claim that is called the same."
+        ),
     ),
     Verb(
         "claims",
@@ -269,9 +276,9 @@ VERBS = (
     ),
     Verb(
         "who-holds",
-        "Who holds a file.",
+        "Who holds a file, or any of several.",
         who_holds,
-        params=(Param("path", "The file.", positional=True, required=True),),
+        params=(Param("path", "A file, a glob or a directory.", positional=True, required=True),),
         examples=("moot who-holds src/parser.py",),
         writes=False,
     ),

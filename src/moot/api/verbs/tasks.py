@@ -5,11 +5,11 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.verbs.board import lifecycle_of
-from moot.core.deciders.graph import Link
+from moot.core.deciders.graph import Link, Unlink
 from moot.core.deciders.task import evolve
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.principal import name_of
-from moot.core.task import EVENTS, PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, Task, stream
+from moot.core.task import EVENTS, PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask, Task, stream
 from moot.core.text import one_line
 from moot.views import load, look
 
@@ -90,6 +90,17 @@ def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
         work.do_task(task, BlockTask(on=waits))
 
     return _told(session, session.commit(act), task, f"needs {', '.join(needs)}")
+
+
+def unlink(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
+    def act(work: Work) -> None:
+        session.actor(work)
+        work.known_task(task)
+        work.do_graph(Unlink(task=task, needs=needs))
+        for need in needs:
+            work.do_task(task, ReadyTask(done=need))
+
+    return _told(session, session.commit(act), task, f"no longer needs {', '.join(needs)}")
 
 
 def claim(session: Session, task: str | None) -> Answer:
@@ -173,7 +184,11 @@ def moved(
         )
         work.do_task(task, command)
 
-    return _told(session, session.commit(act), task, "is", moved=True)
+    answer = _told(session, session.commit(act), task, "is", moved=True)
+    if answer.result.phase == "stopped":
+        for name in look.dependents(session.engine.store, task):
+            session.warn("blocked_for_good", f"{name} waits for it: `moot task unlink {name} --needs {task}` frees it.")
+    return answer
 
 
 def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
@@ -279,6 +294,13 @@ VERBS = (
         link,
         params=(_TASK, Param("needs", "What it waits for (repeat for more).", many=True, required=True), KEY),
         examples=("moot task link task-002 --needs task-001",),
+    ),
+    Verb(
+        "task unlink",
+        "Let a task wait for others no more.",
+        unlink,
+        params=(_TASK, Param("needs", "What it need not wait for (repeat for more).", many=True, required=True), KEY),
+        examples=("moot task unlink task-002 --needs task-001",),
     ),
     Verb(
         "task claim",

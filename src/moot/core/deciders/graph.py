@@ -22,7 +22,13 @@ class Linked(Payload):
     needs: tuple[str, ...]
 
 
-EVENTS: dict[str, type[Payload]] = {Linked.type: Linked}
+class Unlinked(Payload):
+    type = "graph:unlinked"
+    task: str
+    needs: tuple[str, ...]
+
+
+EVENTS: dict[str, type[Payload]] = {Linked.type: Linked, Unlinked.type: Unlinked}
 
 
 class Graph(Record):
@@ -34,8 +40,16 @@ class Link(Record):
     needs: tuple[str, ...]
 
 
-def decide(graph: Graph, command: Link) -> list[Payload]:
+class Unlink(Record):
+    task: str
+    needs: tuple[str, ...]
+
+
+def decide(graph: Graph, command: Link | Unlink) -> list[Payload]:
     known = graph.needs.get(command.task, frozenset())
+    if isinstance(command, Unlink):
+        gone = tuple(n for n in dict.fromkeys(command.needs) if n in known)
+        return [Unlinked(task=command.task, needs=gone)] if gone else []
     new = tuple(n for n in dict.fromkeys(command.needs) if n not in known)
     for need in new:
         path = find_path(graph.needs, need, command.task)
@@ -53,4 +67,6 @@ def decide(graph: Graph, command: Link) -> list[Payload]:
 def evolve(graph: Graph, event: Payload) -> Graph:
     if isinstance(event, Linked):
         return Graph(needs={**graph.needs, event.task: graph.needs.get(event.task, frozenset()) | set(event.needs)})
+    if isinstance(event, Unlinked):
+        return Graph(needs={**graph.needs, event.task: graph.needs.get(event.task, frozenset()) - set(event.needs)})
     raise TypeError(f"not an event of the graph: {event!r}")

@@ -190,6 +190,9 @@ class Verbs(ABC):
     def task_link(self, task: str, *, needs: Some, key: str | None = None) -> Task:
         return self._ask("task link", locals())
 
+    def task_unlink(self, task: str, *, needs: Some, key: str | None = None) -> Task:
+        return self._ask("task unlink", locals())
+
     def task_claim(self, task: str | None = None, *, key: str | None = None) -> Task:
         """Take a task: the one named, or the most urgent that is ready. Its `token` is the fencing token."""
         return self._ask("task claim", locals())
@@ -334,7 +337,7 @@ class Verbs(ABC):
     def explain(self, thing: str) -> list[Event]:
         return self._ask("explain", locals())
 
-    def verify(self) -> Report:
+    def verify(self, *, rebuild: bool = False) -> Report:
         return self._ask("verify", locals())
 
     def mirror(self) -> list[str]:
