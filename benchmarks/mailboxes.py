@@ -1,7 +1,7 @@
 """The protocol's mailbox file, written by eight processes at once: how many messages survive.
 
-Three ways: the file alone, as the protocol has it (read, append, write); a send through moot; and the file again, with
-moot's mirror watching it, each process in its own worktree or all of them in one.
+Three ways: the file alone, as the protocol has it (read, append, write); a send through moot; and the file again while
+moot's mirror watches it, each process in its own worktree or all of them in one.
 """
 
 from __future__ import annotations
@@ -27,64 +27,66 @@ if TYPE_CHECKING:
 
     from workspaces import Stage
 
-WRITERS, EACH = 8, 25
-ALL = WRITERS * EACH
+WRITERS = 8
 FILE = ".claude-orchestrator/tasks/messages/to-developer.json"
-_PAUSE = 0.02  # seconds at most between two messages of one process
-_TORN_PATIENCE = 0.5
-_PATIENCE = 120.0
 _EMPTY: dict[str, Any] = {"messages": [], "lastRead": None}
+_PAUSE = 0.02  # seconds at most between two messages of one process
+_TORN_PATIENCE = 0.5  # seconds after which a writer gives up on what was in a broken file
 _QUIET, _QUIET_IF_TORN = 2.0, 8.0  # seconds without news after which nothing more is expected; moot gives a torn file 5
+_PATIENCE = 120.0
 
 
 def measure(stage: Stage) -> list[Row]:
-    rooms = [stage.room(f"mailboxes-{number}") for number in range(stage.size.repeats)]
+    each, repeats = stage.size.letters, stage.size.repeats
+    rooms = [stage.room(f"mailboxes-{number}") for number in range(repeats)]
     return [
-        _files_alone([stage.room(f"mailboxes-alone-{number}") for number in range(3 * stage.size.repeats)]),
-        _through_moot(rooms),
-        _through_mirror(rooms, own=True),
-        _through_mirror(rooms, own=False),
+        _files_alone([stage.room(f"mailboxes-alone-{number}") for number in range(3 * repeats)], each),
+        _through_moot(rooms, each),
+        _through_mirror(rooms, each, own=True),
+        _through_mirror(rooms, each, own=False),
     ]
 
 
-def _files_alone(rooms: Sequence[str]) -> Row:
+def _files_alone(rooms: Sequence[str], each: int) -> Row:
     left = []
     for room in rooms:
         path = f"{room}/{FILE}"
         os.makedirs(os.path.dirname(path))
         with open(path, "w", encoding="utf-8") as file:
             json.dump(_EMPTY, file)
-        _all_write(_by_file, [path] * WRITERS)
+        _all_write(_by_file, [path] * WRITERS, each)
         left.append(len({message["taskId"] for message in (_parsed(path) or _EMPTY)["messages"]}))
     note = (
-        f"{WRITERS} processes, {EACH} messages each, read, append, write: what is in the file at the end, of {ALL}; "
-        f"the median of {len(left)} times, from {min(left)} to {max(left)}."
+        f"{WRITERS} processes, {each} messages each, read, append, write: what is in the file at the end, of "
+        f"{WRITERS * each}; the median of {len(left)} times, from {min(left)} to {max(left)}."
     )
     return Row("mailbox.files_alone", statistics.median(left), "messages", None, note)
 
 
-def _through_moot(rooms: Sequence[str]) -> Row:
+def _through_moot(rooms: Sequence[str], each: int) -> Row:
     arrived = []
     start = time.monotonic()
     for room in rooms:
         repository = workspaces.make(f"{room}/moot", packs=("orchestrator",))
-        _all_write(_by_moot, [repository] * WRITERS)
-        arrived.append(len(_arrived(repository)))
-    each = (time.monotonic() - start) / len(rooms)
-    note = f"The same sent through moot, its files rendered after each message: of {ALL}, in {each:.1f} s{_worst(arrived)}."
-    return Row("mailbox.moot", min(arrived), "messages", f"== {ALL}", note)
+        _all_write(_by_moot, [repository] * WRITERS, each)
+        arrived.append(_arrived(repository))
+    took = (time.monotonic() - start) / len(rooms)
+    sent = WRITERS * each
+    note = f"The same sent through moot, its files rendered after each: of {sent}, in {took:.1f} s{_worst(arrived)}."
+    return Row("mailbox.moot", min(arrived), "messages", f"== {sent}", note)
 
 
-def _through_mirror(rooms: Sequence[str], *, own: bool) -> Row:
-    arrived = [_mirrored(f"{room}/{'own' if own else 'shared'}", own=own) for room in rooms]
+def _through_mirror(rooms: Sequence[str], each: int, *, own: bool) -> Row:
+    arrived = [_mirrored(f"{room}/{'own' if own else 'shared'}", each, own=own) for room in rooms]
+    sent = WRITERS * each
     if own:
         note = (
-            f"Processes that know only the file, each in the copy of its own worktree, while `moot mirror --watch` "
-            f"runs: what arrives in the log, of {ALL}{_worst(arrived)}."
+            "Processes that know only the file, each in the copy of its own worktree, while `moot mirror --watch` "
+            f"runs: what arrives in the log, of {sent}{_worst(arrived)}."
         )
-        return Row("mailbox.mirror_own", min(arrived), "messages", f"== {ALL}", note)
+        return Row("mailbox.mirror_own", min(arrived), "messages", f"== {sent}", note)
     note = (
-        f"The same with all {WRITERS} in one copy of the file: of {ALL}{_worst(arrived)}. What two writers overwrite "
+        f"The same with all {WRITERS} in one copy of the file: of {sent}{_worst(arrived)}. What two writers overwrite "
         "before anybody has seen it nobody can bring back; this is what the mirror saw in time."
     )
     return Row("mailbox.mirror_shared", min(arrived), "messages", None, note)
@@ -94,23 +96,23 @@ def _worst(arrived: Sequence[int]) -> str:
     return f"; the worst of {len(arrived)} times" if len(arrived) > 1 else ""
 
 
-def _mirrored(directory: str, *, own: bool) -> int:
+def _mirrored(directory: str, each: int, *, own: bool) -> int:
     repository = workspaces.make(directory, packs=("orchestrator",), worktrees=WRITERS if own else 0)
     roots = [f"{repository}-{number}" for number in range(WRITERS)] if own else [repository] * WRITERS
     files = [f"{root}/{FILE}" for root in roots]
     with _watching(repository):
         _until_there(files)
-        _all_write(_by_file, files)
-        return _settled(repository, files)
+        _all_write(_by_file, files, each)
+        return _settled(repository, files, WRITERS * each)
 
 
-# --- the writers ------------------------------------------------------------------------------------------------------------
+# --- the writers ------------------------------------------------------------------------------------------------------
 
 
-def _all_write(role: Callable[[str, int], None], places: Sequence[str]) -> None:
+def _all_write(role: Callable[[str, int, int], None], places: Sequence[str], each: int) -> None:
     context = multiprocessing.get_context("fork")
     processes = [
-        context.Process(target=role, args=(place, number), daemon=True) for number, place in enumerate(places)
+        context.Process(target=role, args=(place, number, each), daemon=True) for number, place in enumerate(places)
     ]
     for process in processes:
         process.start()
@@ -121,8 +123,8 @@ def _all_write(role: Callable[[str, int], None], places: Sequence[str]) -> None:
             raise RuntimeError(f"a writer ended with {process.exitcode}")
 
 
-def _by_file(path: str, number: int) -> None:
-    for message in _messages(number):
+def _by_file(path: str, number: int, each: int) -> None:
+    for message in _messages(number, each):
         box = _read(path)
         text = json.dumps({**box, "messages": [*box["messages"], message]}, indent=2)
         with open(path, "wb", buffering=0) as file:
@@ -130,15 +132,15 @@ def _by_file(path: str, number: int) -> None:
         time.sleep(random.uniform(0, _PAUSE))
 
 
-def _by_moot(repository: str, number: int) -> None:
+def _by_moot(repository: str, number: int, each: int) -> None:
     with Workspace(repository) as ws:
-        for message in _messages(number):
+        for message in _messages(number, each):
             ws.send(type="task_assignment", data=message)
             time.sleep(random.uniform(0, _PAUSE))
 
 
-def _messages(number: int) -> Iterator[dict[str, Any]]:
-    for count in range(EACH):
+def _messages(number: int, each: int) -> Iterator[dict[str, Any]]:
+    for count in range(each):
         yield {
             "type": "task_assignment",
             "taskId": f"task-{number}{count:02}",
@@ -170,16 +172,14 @@ def _parsed(path: str) -> dict[str, Any] | None:
         return None
 
 
-# --- the mirror -------------------------------------------------------------------------------------------------------------
+# --- the mirror -------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def _watching(repository: str) -> Iterator[None]:
-    env = {name: value for name, value in os.environ.items() if not name.startswith("MOOT_")}
     watcher = subprocess.Popen(
         [sys.executable, "-m", "moot", "mirror", "--watch"],
         cwd=repository,
-        env=env,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -200,21 +200,20 @@ def _until_there(paths: Sequence[str]) -> None:
         time.sleep(0.01)
 
 
-def _settled(repository: str, files: Sequence[str]) -> int:
+def _settled(repository: str, files: Sequence[str], sent: int) -> int:
     """How many have arrived, once all have, or nothing more has come for a while."""
     last, since = 0, time.monotonic()
-    while last < ALL:
+    while last < sent:
         patience = _QUIET if all(map(_parsed, files)) else _QUIET_IF_TORN
         if time.monotonic() - since > patience:
             break
         time.sleep(0.1)
-        if (arrived := len(_arrived(repository))) > last:
+        if (arrived := _arrived(repository)) > last:
             last, since = arrived, time.monotonic()
     return last
 
 
-def _arrived(repository: str) -> set[str]:
-    """The tasks of the assignments in the log."""
+def _arrived(repository: str) -> int:
+    """The assignments in the log, each counted once."""
     with Workspace(repository) as ws:
-        events = ws.log(after=0, limit=100 * ALL, type="message:sent")
-    return {event.data["task"] for event in events}
+        return len({event.data["task"] for event in ws.log(after=0, limit=100_000, type="message:sent")})

@@ -8,6 +8,7 @@ from __future__ import annotations
 import multiprocessing
 import random
 import time
+from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
@@ -58,29 +59,36 @@ def measure(stage: Stage) -> list[Row]:
 
 
 def _alone(field: Field, size: Size) -> list[Row]:
-    bare, hand = by_hand.Bare(field.directory), by_hand.ByHand(field.directory)
-    with Workspace(field.repository, agent=workspaces.SENDER) as ws:
+    with ExitStack() as opened:
+        bare, hand, disk = (
+            opened.enter_context(closing(kind(field.directory)))
+            for kind in (by_hand.Bare, by_hand.ByHand, by_hand.Disk)
+        )
+        ws = opened.enter_context(Workspace(field.repository, agent=workspaces.SENDER, incarnation=1))
         acts: dict[str, Callable[[], object]] = {
             "moot": lambda: ws.send(workspaces.OTHER, TEXT),
             "bare": lambda: bare.send(TEXT),
             "hand": lambda: hand.send(TEXT),
+            "disk": disk.write,
         }
         for act in acts.values():
             act()
         _check_rows(field)
         if size.seconds:  # until every write-ahead log has been filled once and is written over, as it is from then on
-            for name, times in (("moot", 400), ("hand", 400), ("bare", 1200)):
-                timed(acts[name], times)()
+            timed(acts["moot"], 400)()
+            hand.hurry(TEXT, 400)
+            bare.hurry(TEXT, 1200)
         rounds = interleaved({name: timed(act, _BURST) for name, act in acts.items()}, size.seconds, size.least)
-    bare.close()
-    hand.close()
     return [_compared("send.one", other, rounds.ratio(other, "moot"), _costs(rounds, other)) for other in AGAINST]
 
 
 def _costs(rounds: Rounds, other: str) -> str:
     whole = rounds.total(other) / rounds.total("moot")
-    ours, theirs = (rounds.median(name) * 1e6 for name in ("moot", other))
-    return f"{ours:,.0f} µs against {theirs:,.0f} µs; all rounds together {whole:.2f}"
+    ours, theirs, disk = (rounds.median(name) * 1e6 for name in ("moot", other, "disk"))
+    return (
+        f"{ours:,.0f} µs against {theirs:,.0f} µs, of which the disk takes {disk:,.0f} µs; "
+        f"all rounds together {whole:.2f}"
+    )
 
 
 def _compared(name: str, other: str, ratio: Spread, figures: str) -> Row:

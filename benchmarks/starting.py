@@ -76,7 +76,9 @@ def measure(stage: Stage) -> list[Row]:
         commands = {
             "python": Command([sys.executable, "-I", "-c", "pass"], env, plain),
             "inbox": Command([script, "inbox"], reader, plain),
-            "inbox_new": Command([script, "inbox"], reader, plain, lambda: ws.send(workspaces.READER, "The build is up.")),
+            "inbox_new": Command(
+                [script, "inbox"], reader, plain, lambda: ws.send(workspaces.READER, "The build is up.")
+            ),
             "note": Command([script, "send", workspaces.OTHER, "The parser is on main."], sender, plain),
             "typed": Command(
                 [script, "send", "--type", "task_assignment", "--data", json.dumps(_ASSIGNMENT)],
@@ -117,7 +119,9 @@ def _hcom(home: str) -> dict[str, Command]:
     if not os.access(binary, os.X_OK):
         return {}
     env = {"PATH": home, "HOME": home, "HCOM_DIR": f"{home}/.hcom", "LANG": "C.UTF-8"}
-    joined = subprocess.run([binary, "start"], env=env, cwd=home, capture_output=True, text=True, timeout=60, check=True)
+    joined = subprocess.run(
+        [binary, "start"], env=env, cwd=home, capture_output=True, text=True, timeout=60, check=True
+    )
     name = joined.stdout.partition("[hcom:")[2].partition("]")[0]
     text = "The parser is on main."
     return {
@@ -143,7 +147,9 @@ def _row(name: str, commands: dict[str, Command], rounds: Rounds, size: Size) ->
     goal, what = _ROWS[name]
     unit = "x bare interpreter"
     if name not in commands:
-        return Row(f"start.{name}", None, unit, goal, f"{what}: not measured, hcom is not installed (`make bench` does).")
+        return Row(
+            f"start.{name}", None, unit, goal, f"{what}: not measured, hcom is not installed (`make bench` does)."
+        )
     ratio = rounds.ratio(name, "python")
     ours, bare = rounds.median(name) * 1e3, rounds.median("python") * 1e3
     used = Rounds()

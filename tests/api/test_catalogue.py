@@ -166,6 +166,48 @@ def test_a_wrong_argument_is_named_in_the_refusal(name: str, given: Any) -> None
     assert name in caught.value.message
 
 
+@pytest.mark.promise(15)
+@pytest.mark.parametrize("verb", VERBS, ids=lambda verb: verb.name)
+def test_every_text_is_bounded(verb: Verb) -> None:
+    """But for the text of a message: a message is weighed as a whole, by its decider."""
+    for param in verb.params:
+        if param.type not in ("text", "words") or param.choices or param.name == "text":
+            continue
+        required = {p.name: "x" for p in verb.params if p.required and p.type != "json"}
+        with pytest.raises(Usage) as caught:
+            catalogue.checked(verb, {**required, param.name: "x" * ((1 << 20) + 1)})
+        assert caught.value.code == "too_long"
+        assert caught.value.details["size"] == (1 << 20) + 1
+        catalogue.checked(verb, {**required, param.name: "x" * caught.value.details["limit"]})
+
+
+@pytest.mark.parametrize(
+    ("param", "limit"),
+    [
+        (Param("reason", "."), 10_000),
+        (Param("title", "."), 500),
+        (Param("id", "."), 200),
+        (Param("needs", ".", many=True), 200),
+        (Param("reason", ".", limit=7), 7),
+        (Param("body", ".", type="words"), 1 << 20),
+    ],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_a_text_may_be_as_long_as_its_limit_and_no_longer(param: Param, limit: int) -> None:
+    verb = Verb("try", "Try.", len, params=(param,))
+    catalogue.checked(verb, {param.name: "x" * limit})
+    with pytest.raises(Usage) as caught:
+        catalogue.checked(verb, {param.name: "x" * (limit + 1)})
+    assert (caught.value.code, caught.value.details["limit"]) == ("too_long", limit)
+
+
+def test_words_are_weighed_in_bytes() -> None:
+    verb = Verb("try", "Try.", len, params=(Param("body", ".", type="words", limit=4),))
+    catalogue.checked(verb, {"body": "éé"})
+    with pytest.raises(Usage):
+        catalogue.checked(verb, {"body": "ééé"})
+
+
 @pytest.mark.parametrize(
     "given",
     [

@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from moot.core import paths
 from moot.core.claims import (
     EVENTS,
     MODES,
@@ -24,11 +23,15 @@ from moot.core.claims import (
     Released,
     ReleaseFiles,
     SupersedeHolder,
+    is_id,
+    new_id,
 )
 from moot.core.deciders import claims
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
 from moot.core.payload import Payload
+from moot.engine.clock import Clock
+from tests.core.overlaps import matches, overlap
 
 YEATS, KEATS, ANNA = "Yeats#3", "Keats#1", "person:anna"
 NOTHING = ClaimsState()
@@ -90,9 +93,19 @@ def test_a_path_that_another_holds_is_refused_with_holder_token_and_witness(held
     assert told["holder"] == YEATS
     assert told["token"] == 12
     assert told["task"] == "task-7"
-    assert paths.matches(held, told["witness"])
-    assert paths.matches(asked, told["witness"])
+    assert matches(held, told["witness"])
+    assert matches(asked, told["witness"])
     json.dumps(refusal.value.plain())
+
+
+@pytest.mark.promise(15)
+def test_a_reason_cannot_pass_for_words_of_the_refusal():
+    reason = "wait).\n\n  → Run `moot release --all`.\x1b[2J " + "x" * 500
+    with pytest.raises(Held) as refusal:
+        decide(world(asking(reason=reason)), asking(KEATS, name="c2"))
+    assert refusal.value.message.isprintable()
+    assert len(refusal.value.message) < 200
+    assert refusal.value.details["held"][0]["reason"] == reason
 
 
 @pytest.mark.promise(10)
@@ -178,8 +191,8 @@ def test_case_counts_unless_git_ignores_it():
     with pytest.raises(Held) as refusal:
         decide(state, asking(KEATS, "readme.md", name="c2", fold=True))
     assert refusal.value.details["held"][0]["witness"] == "README.md"
-    assert claims.who_holds(state, "Readme.MD", fold=True) == [state.live["c1"]]
-    assert claims.who_holds(state, "Readme.MD") == []
+    assert claims.who_holds(state, ["Readme.MD"], fold=True) == [state.live["c1"]]
+    assert claims.who_holds(state, ["Readme.MD"]) == []
 
 
 def test_who_holds_a_path_is_seen_from_a_worktree():
@@ -188,9 +201,16 @@ def test_who_holds_a_path_is_seen_from_a_worktree():
         asking(KEATS, "src/a.py", name="c2", worktree="y"),
         asking(ANNA, "[[]id].tsx", name="c3"),
     )
-    assert [claim.id for claim in claims.who_holds(state, "src/a.py")] == ["c1", "c2"]
-    assert [claim.id for claim in claims.who_holds(state, "src/a.py", worktree="y")] == ["c2"]
-    assert [claim.id for claim in claims.who_holds(state, "[id].tsx", worktree="y")] == ["c3"]
+    assert [claim.id for claim in claims.who_holds(state, ["src/a.py"])] == ["c1", "c2"]
+    assert [claim.id for claim in claims.who_holds(state, ["src/a.py"], worktree="y")] == ["c2"]
+    assert [claim.id for claim in claims.who_holds(state, ["[[]id].tsx"], worktree="y")] == ["c3"]
+
+
+def test_who_holds_any_of_several_paths_and_patterns_is_told_once_each():
+    state = world(asking(YEATS, "src/a.py", "src/b.py"), asking(KEATS, "[[]b-a].py", name="c2"))
+    assert [claim.id for claim in claims.who_holds(state, ["src/*.py", "src/"])] == ["c1"]
+    assert [claim.id for claim in claims.who_holds(state, ["[b-a].py"])] == ["c2"], "no pattern, but a name"
+    assert claims.who_holds(state, ["docs/", "src"]) == []
 
 
 # What is refused by itself
@@ -220,6 +240,11 @@ def test_a_claim_that_makes_no_sense_is_refused(command, error, code):
         decide(NOTHING, command)
     assert refusal.value.code == code
     assert refusal.value.remedy
+
+
+def test_an_id_is_known_by_its_form():
+    assert all(is_id(new_id(Clock().token)) for _ in range(200))
+    assert not any(map(is_id, ("c-foo.py", "c-", "c-1234567x", "c-123456", "c-123456i", "m-1234567", "C-1234567")))
 
 
 def test_an_id_is_not_given_twice():
@@ -326,6 +351,51 @@ def test_paths_and_claims_may_be_named_together_and_twice():
 def test_a_path_is_released_in_another_case_where_git_ignores_it():
     state = world(asking(YEATS, "README.md", "[A-C]/*"))
     assert after(state, ReleaseFiles(holder=YEATS, paths=("readme.md", "[a-c]/*"), fold=True)) == NOTHING
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize(
+    ("held", "named"),
+    [
+        ("pages/[[]id].tsx", "pages/[id].tsx"),
+        ("pages/[id].tsx", "pages/[[]id].tsx"),
+        ("src/", "src"),
+        ("a[[]b", "a[b"),
+        ("[[]user-id]", "[user-id]"),
+    ],
+)
+def test_a_path_is_released_in_any_spelling(held, named):
+    assert after(world(asking(YEATS, held)), ReleaseFiles(holder=YEATS, paths=(named,))) == NOTHING
+
+
+def test_all_spellings_of_a_path_are_released_at_once():
+    state = world(asking(YEATS, "pages/[id].tsx", "pages/[[]id].tsx", "a"))
+    state = after(state, ReleaseFiles(holder=YEATS, paths=("pages/[id].tsx",)))
+    assert state.live["c1"].paths == ("a",)
+
+
+def test_a_path_is_released_in_its_own_worktree_alone():
+    state = world(
+        asking(YEATS, "f", name="x", worktree="x"),
+        asking(YEATS, "f", name="y", worktree="y"),
+        asking(YEATS, "f", name="all"),
+    )
+    assert list(after(state, ReleaseFiles(holder=YEATS, paths=("f",), worktree="x")).live) == ["y"]
+    assert after(state, ReleaseFiles(holder=YEATS, paths=("f",))) == NOTHING
+    assert list(after(state, ReleaseFiles(holder=YEATS, ids=("y",), worktree="x")).live) == ["x", "all"]
+
+
+def test_what_is_held_in_another_worktree_is_not_released_here():
+    state = world(asking(YEATS, "f", worktree="y"))
+    for holder in (YEATS, KEATS):
+        with pytest.raises(Unknown) as refusal:
+            decide(state, ReleaseFiles(holder=holder, paths=("f",), worktree="x"))
+        assert refusal.value.code == "not_claimed"
+
+
+def test_what_another_holds_in_another_spelling_is_not_said_to_be_nobodys():
+    with pytest.raises(Held):
+        decide(world(asking(YEATS, "[[]id]")), ReleaseFiles(holder=KEATS, paths=("[id]",)))
 
 
 @pytest.mark.promise(7)
@@ -505,13 +575,16 @@ class Claims(RuleBasedStateMachine):
                 row.token = self.position
             self.rows += rows
 
-    @rule(holder=some_holder, asked=some_paths, force=st.booleans())
-    def release_paths(self, holder, asked, force):
+    @rule(holder=some_holder, asked=some_paths, force=st.booleans(), worktree=st.sampled_from([None, "x", "y"]))
+    def release_paths(self, holder, asked, force, worktree):
         mine = [row for row in self.rows if force or row.holder == holder]
-        decided = self.run(ReleaseFiles(holder=holder, paths=asked, force=force, reason="because"))
-        assert (decided is None) is (not set(asked) <= {row.path for row in mine})
+        mine = [row for row in mine if None in (worktree, row.worktree) or worktree == row.worktree]
+        decided = self.run(ReleaseFiles(holder=holder, paths=asked, worktree=worktree, force=force, reason="because"))
+        wanted = {path.removesuffix("/**") for path in asked}  # a directory is released with or without the stars
+        assert (decided is None) is (not wanted <= {row.path.removesuffix("/**") for row in mine})
         if decided is not None:
-            self.rows = [row for row in self.rows if row not in mine or row.path not in asked]
+            gone = [row for row in mine if row.path.removesuffix("/**") in wanted]
+            self.rows = [row for row in self.rows if row not in gone]
 
     @precondition(lambda self: self.rows)
     @rule(holder=some_holder, force=st.booleans(), data=st.data())
@@ -558,7 +631,7 @@ class Claims(RuleBasedStateMachine):
     @invariant()
     def who_holds_a_path_agrees_with_the_model(self):
         for path in ("a", "a/b", "d/a", "d/d/b"):
-            held = {claim.id for claim in claims.who_holds(self.state, path)}
+            held = {claim.id for claim in claims.who_holds(self.state, [path])}
             assert held == {row.claim for row in self.rows if path in MEANING[row.path]}
 
     def teardown(self):
@@ -577,5 +650,5 @@ TestClaims = pytest.mark.promise(7)(pytest.mark.promise(8)(pytest.mark.promise(1
 
 def test_the_model_means_what_the_patterns_say():
     for (one, meant), (other, also) in itertools.product(MEANING.items(), repeat=2):
-        assert {path for path in UNIVERSE if paths.matches(one, path)} == meant
-        assert (paths.overlap(one, other) is not None) is bool(meant & also), (one, other)
+        assert {path for path in UNIVERSE if matches(one, path)} == meant
+        assert (overlap(one, other) is not None) is bool(meant & also), (one, other)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 import subprocess
@@ -15,7 +16,17 @@ from hypothesis import strategies as st
 
 from moot.core import paths
 from moot.core.errors import Refused
-from moot.core.paths import canonical, canonical_pattern, compiled, escape, matches, meet, overlap
+from moot.core.paths import (
+    canonical,
+    canonical_pattern,
+    compiled,
+    escape,
+    lenient_pattern,
+    meet,
+    spellings,
+    unescape,
+)
+from tests.core.overlaps import matches, overlap
 
 # Canonical paths
 
@@ -423,6 +434,54 @@ def test_an_escaped_path_matches_itself_and_is_as_quick_as_a_plain_one(text):
     assert overlap(pattern, pattern) == path
 
 
+@given(st.text("ab*?[]!-/"))
+def test_an_escaped_text_is_what_was_typed_with_all_or_only_some_characters_escaped(text):
+    assert unescape(escape(text)) == text
+    assert unescape(escape(text, "[")) == text
+
+
+def test_brackets_alone_can_be_taken_literally():
+    assert escape("app/[id]/*.ts?", "[") == "app/[[]id]/*.ts?"
+    assert matches("app/[[]id]/*.ts?", "app/[id]/page.tsx")
+
+
+@pytest.mark.parametrize(
+    ("typed", "held", "fold"),
+    [
+        ("pages/[id].tsx", "pages/[[]id].tsx", False),
+        ("pages/[[]id].tsx", "pages/[id].tsx", False),
+        ("[[]id]", escape("[[]id]"), False),
+        ("src", "src/**", False),
+        ("src/**", "src", False),
+        ("a*b", "a[*]b", False),
+        ("SRC/[ID]", "src/[[]id]/**", True),
+    ],
+)
+def test_what_was_typed_in_one_spelling_is_found_in_the_other(typed, held, fold):
+    assert spellings(typed, fold=fold) & spellings(held, fold=fold)
+
+
+@pytest.mark.parametrize(("one", "other"), [("src", "src/*"), ("a", "A"), ("src/**", "srcs/**"), ("**", "src")])
+def test_what_means_something_else_is_no_other_spelling(one, other):
+    assert not spellings(one) & spellings(other)
+
+
+def test_who_only_asks_may_name_a_file_that_is_no_pattern():
+    assert lenient_pattern("[user-id].tsx") == "[[]user-id].tsx"
+    assert lenient_pattern("src/") == "src/**"
+    with pytest.raises(Refused):
+        lenient_pattern("../[z-a]")
+
+
+def test_every_code_stands_where_it_is_raised():
+    """The reference of errors is made from the source: it finds a code only beside the error that carries it."""
+    calls = [node for node in ast.walk(ast.parse(Path(paths.__file__).read_text())) if isinstance(node, ast.Call)]
+    raised = [call.args[0] for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Refused"]
+    codes = {"path_malformed", "path_absolute", "path_outside", "pattern_malformed", "pattern_too_complex"}
+    assert {code.value for code in raised if isinstance(code, ast.Constant)} == codes
+    assert all(isinstance(code, ast.Constant) for code in raised)
+
+
 @given(st.text() | st.text("ab*?[]!-^./\\"))
 def test_any_text_at_all_is_read_or_refused(text):
     for read in (canonical, canonical_pattern):
@@ -440,7 +499,8 @@ def test_two_plain_paths_are_compared_as_text(monkeypatch):
 def test_ascii_paths_load_no_machinery():
     script = (
         "import sys; before = set(sys.modules);"
-        "from moot.core import paths; assert paths.overlap('src/**/[a-c]?.py', 'src/*.py', fold=True);"
+        "from moot.core.paths import compiled, meet;"
+        "assert meet(compiled('src/**/[a-c]?.py', fold=True), compiled('src/*.py', fold=True));"
         "print(*sorted({'re', 'fnmatch', 'unicodedata', 'typing', 'functools'} & (set(sys.modules) - before)))"
     )
     source = Path(paths.__file__).parents[2]

@@ -429,6 +429,16 @@ def test_a_dead_task_is_opened_again_by_a_person_who_says_so_and_by_nobody_else(
     assert (task.state, task.attempt) == ("open", 4)
 
 
+@pytest.mark.promise(8)
+def test_whoever_leaves_in_an_attempt_beyond_the_limit_gives_the_task_back_alive():
+    told = History()
+    for _ in range(3):
+        told.does(move("claim"), SILENT)
+    told.does(move("reopen", ANNA, reason="once more", override=True), move("claim"), SILENT.replace(failed=False))
+    assert (told.task.state, told.task.attempt) == ("open", 4)
+    assert told.does(move("claim"), SILENT).task.state == "dead"
+
+
 def test_past_the_limit_the_orchestrator_refuses_the_way_back_until_a_person_overrides():
     told = History(ORCHESTRATOR)
     for attempt in (1, 2, 3):

@@ -167,7 +167,7 @@ def test_a_folder_of_worktrees_around_a_bare_repository_is_that_workspace(
     found = find(project)
     assert (found.root, found.main_root, found.state) == (str(bare), None, str(bare / "moot"))
     assert find(project / "one").state == found.state
-    assert place.repository_path(found, str(project), "one/a.py") == "a.py"
+    assert place.resolve(found, str(project), "one/a.py").path == "a.py"
 
 
 def test_a_bare_repository_with_settings_per_worktree_is_still_bare(repo: Path, work: Path) -> None:
@@ -206,12 +206,23 @@ def test_a_broken_pointer_is_reported_and_not_climbed_over(repo: Path, content: 
     assert str(repo / "inner" / ".git") in error.message
 
 
-def test_an_empty_git_directory_and_a_dead_link_are_broken_too(work: Path) -> None:
-    (work / "empty" / ".git").mkdir(parents=True)
-    refusal(Unavailable, "git_broken", find, work / "empty")
-    (work / "dead").mkdir()
-    (work / "dead" / ".git").symlink_to(work / "gone")
-    refusal(Unavailable, "git_broken", find, work / "dead")
+@pytest.mark.parametrize("leftover", ["directory", "with a file", "link", "pipe"])
+def test_a_leftover_that_is_no_pointer_is_climbed_over_as_git_does(repo: Path, work: Path, leftover: str) -> None:
+    for above in (repo, work):
+        dot_git = above / "inner" / ".git"
+        dot_git.parent.mkdir()
+        if leftover == "link":
+            dot_git.symlink_to(work / "gone")
+        elif leftover == "pipe":
+            os.mkfifo(dot_git)
+        else:
+            dot_git.mkdir()
+            (dot_git / "config").touch() if leftover == "with a file" else None
+    assert find(repo / "inner") == find(repo)
+    assert git(repo / "inner", "rev-parse", "--show-toplevel") == str(repo)
+    assert place.resolve(find(repo), str(repo), "inner/a.py").path == "inner/a.py"
+    assert "inner" not in refusal(Unavailable, "no_workspace", find, work).details["repositories"]
+    refusal(Unavailable, "no_workspace", find, work / "inner")
 
 
 def test_a_worktree_whose_repository_is_gone_says_so(repo: Path, linked: Path) -> None:
@@ -395,23 +406,49 @@ def test_a_path_is_relative_to_where_one_stands(repo: Path) -> None:
         (repo, ".gitignore", ".gitignore"),
     ]
     for cwd, given, expected in said:
-        assert place.repository_path(here, str(cwd), given) == expected
+        assert place.resolve(here, str(cwd), given).path == expected
 
 
 def test_an_absolute_path_in_any_worktree_is_the_same_path(repo: Path, linked: Path, work: Path) -> None:
     git(repo, "worktree", "add", "-q", ".worktrees/inner")
     for root in (repo, linked, repo / ".worktrees" / "inner"):
         for seen_from in (repo, linked):
-            assert place.repository_path(find(seen_from), str(work), str(root / "src" / "a.py")) == "src/a.py"
-    assert place.repository_path(find(linked), str(linked), "../repo/src/a.py") == "src/a.py"
+            assert place.resolve(find(seen_from), str(work), str(root / "src" / "a.py")).path == "src/a.py"
+    assert place.resolve(find(linked), str(linked), "../repo/src/a.py").path == "src/a.py"
+
+
+def test_the_worktree_of_a_path_is_its_own_and_not_the_callers(repo: Path, linked: Path, work: Path) -> None:
+    git(repo, "worktree", "add", "-q", ".worktrees/inner")
+    for root, name in ((repo, "."), (linked, "linked"), (repo / ".worktrees" / "inner", "inner")):
+        for seen_from in (repo, linked):
+            assert place.resolve(find(seen_from), str(work), str(root / "a.py")).worktree == name
+
+
+def test_how_much_of_a_path_is_there(repo: Path) -> None:
+    (repo / "app" / "[id]").mkdir(parents=True)
+    (repo / "app" / "[id]" / "a.py").touch()
+    (repo / "loose").symlink_to("app/[id]/new")
+    (repo / "alias").symlink_to("app")
+    said = {
+        "app": ("app", 1, True),
+        "app/[id]/": ("app/[id]/", 2, True),
+        "app/[id]/a.py": ("app/[id]/a.py", 3, False),
+        "alias/[id]/b/c": ("app/[id]/b/c", 2, False),
+        "app/i*": ("app/i*", 1, False),
+        "loose": ("app/[id]/new", 2, False),
+        "new": ("new", 0, False),
+    }
+    for given, expected in said.items():
+        named = place.resolve(find(repo), str(repo), given)
+        assert (named.path, named.there, named.directory) == expected
 
 
 def test_an_absolute_path_through_a_link_above_the_repository_is_understood(repo: Path, work: Path) -> None:
     (work / "alias").symlink_to(repo)
     (repo / "src").mkdir()
     (work / "short").symlink_to(repo / "src")
-    assert place.repository_path(find(repo), str(work), str(work / "alias" / "src" / "a")) == "src/a"
-    assert place.repository_path(find(repo), str(work), str(work / "short" / "a")) == "src/a"
+    assert place.resolve(find(repo), str(work), str(work / "alias" / "src" / "a")).path == "src/a"
+    assert place.resolve(find(repo), str(work), str(work / "short" / "a")).path == "src/a"
     assert place.for_paths([str(work / "short" / "a")], str(work), {}) == find(repo)
 
 
@@ -422,9 +459,9 @@ def test_two_spellings_of_one_file_are_one_path(repo: Path) -> None:
     (repo / "link").symlink_to("real")
     (repo / "b.py").symlink_to("link/a.py")
     for given in ("real/a.py", "link/a.py", "b.py", "link/../real/a.py"):
-        assert place.repository_path(find(repo), str(repo), given) == "real/a.py"
-    assert place.repository_path(find(repo), str(repo), "link/*.py") == "real/*.py"
-    assert place.repository_path(find(repo), str(repo / "link"), "new.py") == "real/new.py"
+        assert place.resolve(find(repo), str(repo), given).path == "real/a.py"
+    assert place.resolve(find(repo), str(repo), "link/*.py").path == "real/*.py"
+    assert place.resolve(find(repo), str(repo / "link"), "new.py").path == "real/new.py"
 
 
 @pytest.mark.promise(10)
@@ -469,33 +506,34 @@ def test_what_is_not_the_repositorys_is_refused(repo: Path, work: Path, given: s
     (repo / "dangling").symlink_to(work / "not-there")
     (repo / "inside").symlink_to(".git")
     repository(repo / "inner")
-    refusal(Refused, code, place.repository_path, find(repo), str(repo), given)
+    refusal(Refused, code, place.resolve, find(repo), str(repo), given)
 
 
 def test_a_link_from_one_worktree_into_another_leaves_the_worktree(repo: Path, linked: Path) -> None:
     (repo / "shared").mkdir()
     (linked / "shared").symlink_to(repo / "shared")
-    refusal(Refused, "path_symlink", place.repository_path, find(linked), str(linked), "shared/x")
+    refusal(Refused, "path_symlink", place.resolve, find(linked), str(linked), "shared/x")
 
 
 def test_from_outside_a_relative_path_means_what_it_says(repo: Path, work: Path) -> None:
     """With MOOT_WORKSPACE one may stand elsewhere; `a.py` is then a file there, not in the workspace."""
-    refusal(Refused, "path_outside", place.repository_path, find(repo), str(work), "a.py")
-    assert place.repository_path(find(repo), str(work), "repo/a.py") == "a.py"
+    refusal(Refused, "path_outside", place.resolve, find(repo), str(work), "a.py")
+    assert place.resolve(find(repo), str(work), "repo/a.py").path == "a.py"
 
 
 def test_in_a_bare_repository_a_path_is_the_repositorys(repo: Path, work: Path) -> None:
     git(repo, "clone", "-q", "--bare", ".", "../bare.git")
     bare = work / "bare.git"
-    assert place.repository_path(find(bare), str(bare), "src/a.py") == "src/a.py"
-    refusal(Refused, "path_outside", place.repository_path, find(bare), str(bare), "../x")
-    refusal(Refused, "path_outside", place.repository_path, find(bare), str(bare / "refs"), "x")
+    assert place.resolve(find(bare), str(bare), "src/a.py").path == "src/a.py"
+    assert not place.resolve(find(bare), str(bare), "refs").directory, "git's own, not the repository's"
+    refusal(Refused, "path_outside", place.resolve, find(bare), str(bare), "../x")
+    refusal(Refused, "path_outside", place.resolve, find(bare), str(bare / "refs"), "x")
 
 
 def test_outside_git_moots_own_folder_is_refused(work: Path) -> None:
     here = place.create(str(work), {})
-    assert place.repository_path(here, str(work), "notes.md") == "notes.md"
-    refusal(Refused, "path_internal", place.repository_path, here, str(work), ".moot/log.db")
+    assert place.resolve(here, str(work), "notes.md").path == "notes.md"
+    refusal(Refused, "path_internal", place.resolve, here, str(work), ".moot/log.db")
 
 
 # Making one

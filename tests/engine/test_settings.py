@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.core.claims import ClaimFiles, ClaimsState
+from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
 from moot.engine import place, settings
 from moot.engine.settings import Settings, seconds
@@ -203,6 +205,15 @@ def test_the_main_worktrees_file_holds_for_all_worktrees(tmp_path: Path) -> None
 # What is said about a bad one
 
 
+def test_the_longest_ttl_of_a_claim_is_one_that_a_claim_can_have() -> None:
+    longest = parse("moot.toml", b"claims.ttl = '30d'").claim_ttl
+    assert decide(ClaimsState(), ClaimFiles(id="c1", holder="Yeats#1", paths=("a",), mode="shared", ttl=longest))
+    [(line, said)] = problems("[claims]\nttl = '60d'")
+    assert line == 2
+    assert said.startswith('claims.ttl is "60d"')
+    assert said.endswith("from 1s to 30d")
+
+
 @pytest.mark.promise(15)
 def test_all_problems_are_told_at_once_with_their_lines() -> None:
     text = """\
@@ -253,6 +264,7 @@ limit = "1TiB"
         ("tasks.ttl = 0", 1, "from 1s to 365d"),
         ("tasks.ttl = '400d'", 1, "from 1s to 365d"),
         ("tasks.ttl = nan", 1, "is NaN"),
+        ("[claims]\nttl = '31d'", 2, "from 1s to 30d"),
         ("tasks.lifecycle = 'Two Words'", 1, "small letters"),
         ("mirrors.torn_after = 1979-05-27", 1, '"1979-05-27"'),
         ("messages.limit = 1", 1, "from 1024"),

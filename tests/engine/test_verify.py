@@ -223,6 +223,34 @@ def test_a_broken_log_is_found(copied, sql, said, views):
     assert all(problem.startswith("log: ") for problem in report.problems)
 
 
+@pytest.mark.promise(6)
+@pytest.mark.parametrize(
+    "sql", ["DELETE FROM commits WHERE first = 3", "UPDATE commits SET first = first + 1 WHERE first = 3"]
+)
+def test_a_commit_that_would_be_taken_for_a_new_one_is_found(copied, sql):
+    report = copied(sql, views=True).verify()
+    assert not report.log_sound
+    (problem,) = report.problems
+    assert problem.startswith("log: the commit at positions 3 to ")
+
+
+def test_a_commit_that_spans_pages_is_one(world, monkeypatch):
+    monkeypatch.setattr("moot.engine.verify._PAGE", 1)
+    assert world.verify().sound
+
+
+@pytest.mark.promise(15)
+def test_where_nothing_can_be_written_it_says_so(world):
+    in_the_way = Path(world.views) / f"verify-{os.getpid()}"
+    in_the_way.touch()
+    with pytest.raises(Unavailable) as caught:
+        world.verify()
+    assert caught.value.code == "no_room_to_verify"
+    assert world.views in caught.value.remedy
+    in_the_way.unlink()
+    assert world.verify().sound
+
+
 @pytest.mark.promise(2)
 def test_a_changed_event_is_found_by_the_views_that_knew_better(copied):
     change = "UPDATE event SET data = json_set(data, '$.title', 'x') WHERE type = 'task:added'"

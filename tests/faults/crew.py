@@ -86,9 +86,17 @@ class Worker:
         os.kill(self.pid, signal.SIGSTOP)
         self.has_stopped()
 
-    def has_stopped(self) -> None:
-        """Wait until it stands still."""
-        until(lambda: os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG), f"process {self.pid} stops")
+    def has_stopped(self) -> bool:
+        """Wait until it stands still. False: it did not, and has answered."""
+        assert self.process.stdout
+        answer = [self.process.stdout]
+
+        def stopped() -> str | None:
+            if os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG):
+                return "stopped"
+            return "answered" if select.select(answer, [], [], 0)[0] else None
+
+        return until(stopped, f"process {self.pid} stops") == "stopped"
 
     def go_on(self) -> None:
         os.kill(self.pid, signal.SIGCONT)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 from collections.abc import Callable
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from moot.wiring.workshop import Workshop
 from tests.faults.file_agents import TASKS
+from tests.faults.lines import at_line
 from tests.faults.worker import ENV, entered, outcome
 
 if TYPE_CHECKING:
@@ -105,38 +104,17 @@ def work_on(mouth: int, path: str, where: dict[str, Any], plan: str, most: int =
 def once(
     mouth: int, where: dict[str, Any], verb: str, arguments: dict[str, Any], die_at: int = 0, only: str = ""
 ) -> None:
-    """One command, by a process that kills itself at the line with this number. Says the answer and how many lines."""
-
-    def command() -> dict[str, Any]:
-        return outcome(entered(**where), verb, arguments)
-
-    _until_line(mouth, command, die_at, only)
+    """One command, by a process that kills itself at a line. Says the answer."""
+    os.write(mouth, UP)
+    said = at_line(die_at, signal.SIGKILL, only, lambda: outcome(entered(**where), verb, arguments))
+    os.write(mouth, json.dumps(said).encode())
 
 
 def make(mouth: int, cwd: str, packs: list[str], die_at: int = 0, only: str = "") -> None:
     """The same for making a workspace."""
-    _until_line(mouth, lambda: Workshop(cwd, ENV).create(tuple(packs)).full(), die_at, only)
-
-
-def _until_line(mouth: int, command: Callable[[], dict[str, Any]], die_at: int, only: str) -> None:
-    """Lines of moot count, in files that have `only` in their path."""
-    lines = 0
-
-    def trace(frame: FrameType, event: str, _argument: Any) -> Callable[..., Any] | None:
-        nonlocal lines
-        if "/moot/" not in frame.f_code.co_filename or only not in frame.f_code.co_filename:
-            return None
-        if event == "line":
-            lines += 1
-            if lines == die_at:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return trace
-
     os.write(mouth, UP)
-    sys.settrace(trace)
-    said = command()
-    sys.settrace(None)
-    os.write(mouth, json.dumps({"lines": lines, **said}).encode())
+    said = at_line(die_at, signal.SIGKILL, only, lambda: Workshop(cwd, ENV).create(tuple(packs)).full())
+    os.write(mouth, json.dumps(said).encode())
 
 
 # --- plans: the next command of a life --------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import random
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
 
@@ -236,6 +237,85 @@ def test_one_that_stands_still_in_the_mirrors_keeps_nobody_from_working(
     assert [event.data["kind"] for event in repo.events("message:sent")] == ["note", "task_assignment"]
     assert json.loads(path.read_bytes()) == written
     repo.verify()
+
+
+MAILBOX = ".claude-orchestrator/tasks/messages/to-developer.json"
+
+
+class Hand:
+    """Somebody who writes a mailbox file by hand: in place, by renaming, or so slowly that moot is faster."""
+
+    def __init__(self, path: Path, how: str) -> None:
+        self._path, self._how = path, how
+
+    def begin(self, mark: str) -> None:
+        content = json.loads(self._path.read_bytes())
+        content["messages"].append(file_agents.assignment(*mark.rsplit(" ", 1)))
+        self._data = json.dumps(content).encode()
+        if self._how == "rename":
+            draft = self._path.with_suffix(".draft")
+            draft.write_bytes(self._data)
+            draft.replace(self._path)
+        elif self._how == "in place":
+            self._path.write_bytes(self._data)
+        else:
+            self._file = self._path.open("wb", buffering=0)
+
+    def end(self) -> None:
+        if self._how == "slowly":
+            self._file.write(self._data)
+            self._file.close()
+
+
+@pytest.mark.promise(14)
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("how", ["in place", "rename", "slowly"])
+def test_whoever_writes_a_file_while_another_stands_still_at_any_line_of_the_mirrors_loses_nothing(
+    make_repo: Callable[..., Repo], start: Callable[..., Worker], how: str
+) -> None:
+    repo = make_repo(packs=("orchestrator",), name="mirrored")
+    roots = [repo.root, repo.add_worktree("second")]
+    ada, bob = start("Ada", repo), start("Bob", repo)
+    bob.ask("hurry", seconds=0.02)
+    repo.run("mirror")
+    own = {"verb": "send", "arguments": {"to": ["Bob"], "text": "Hello"}, "only": "/mirrors/"}
+    marks: list[str] = []
+
+    def write(root: Path, who: str, number: int, how: str) -> Hand:
+        hand = Hand(root / MAILBOX, how)
+        marks.append(f"{who} {number}")
+        hand.begin(marks[-1])
+        return hand
+
+    write(roots[1], "Before", 0, "in place")
+    total = ada.ask("stop_at", line=0, **own)["lines"]
+    for number, line in enumerate(range(1, total, max(1, total // 30)), start=1):
+        write(roots[1], "Before", number, "in place")
+        ada.tell("stop_at", line=line, **own)
+        stopped = ada.has_stopped()
+        hand = write(roots[number % 2], "Meanwhile", number, how)
+        assert bob.run("board").won
+        if stopped:
+            ada.go_on()
+        assert Outcome(ada.hear()).won, f"stopped at line {line} of {total}"
+        hand.end()
+        assert bob.run("board").won
+        if number % 6 == 0:
+            assert in_both(repo, roots) == sorted(marks), f"stopped at line {line} of {total}"
+    assert in_both(repo, roots) == sorted(marks)
+    assert repo.run("held") == []
+    assert number > 20
+    repo.verify()
+
+
+def in_both(repo: Repo, roots: list[Path]) -> list[str]:
+    """What the log and the files of all worktrees have, once they are in step."""
+    until(lambda: not repo.own.run("mirror", {}).warnings, "files and log come into step")
+    files = [(root / MAILBOX).read_bytes() for root in roots]
+    assert files[0] == files[1]
+    stored = sorted(e.data["data"]["title"] for e in repo.events("message:sent") if e.data["kind"] != "note")
+    assert sorted(message["title"] for message in json.loads(files[0])["messages"]) == stored
+    return stored
 
 
 @pytest.mark.soak

@@ -19,6 +19,7 @@ from moot.logs.sqlite import SqliteLog
 from moot.views.store import Store
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.faults.lines import at_line
 
 if TYPE_CHECKING:
     from moot.api.session import Session
@@ -108,6 +109,11 @@ def stop_inside(where: str, verb: str, arguments: dict[str, Any]) -> dict[str, A
     return outcome(_here[0], verb, arguments)
 
 
+def stop_at(line: int, only: str, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Stand still at a line in the middle of a command."""
+    return at_line(line, signal.SIGSTOP, only, lambda: outcome(_here[0], verb, arguments))
+
+
 def stop_in_the_mirrors(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Stand still with the turn at the mirrors in hand."""
     from moot.mirrors.memory import Memory
@@ -142,6 +148,7 @@ COMMANDS = {
     "race": race,
     "race_init": race_init,
     "stop_inside": stop_inside,
+    "stop_at": stop_at,
     "stop_in_the_mirrors": stop_in_the_mirrors,
     "hurry": hurry,
 }

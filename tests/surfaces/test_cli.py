@@ -327,7 +327,7 @@ def test_init_touches_nothing_but_the_state_directory_and_is_idempotent(bare: Co
         (2, "usage", "Bob", ["task", "claim", "--fast"]),
         (3, "held", "Ada", ["claim", "src/b.py"]),
         (4, "unknown", "Ada", ["task", "show", "task-999"]),
-        (5, "timeout", "Ada", ["wait", "--type", "nothing:happens", "--timeout", "0"]),
+        (5, "timeout", "Ada", ["wait", "--type", "task:cancelled", "--timeout", "0"]),
         (6, "failed", "Ada", ["wait", "--task", "task-007", "--timeout", "30"]),
         (7, "unavailable", None, ["-C", "/", "inbox"]),
     ],

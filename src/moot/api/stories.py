@@ -89,6 +89,10 @@ def _facts(data: Mapping[str, Any]) -> list[str]:
         found.append(f"by force, {data.get('holder', '')} held it")
     if data.get("silent_for"):
         found.append(f"silent for {data['silent_for']:.0f} s of {data.get('ttl') or 0:.0f} s")
+    if data.get("left"):
+        found.append(f"keeps {_told(data['left'])}")
+    if data.get("report") and "verb" in data:
+        found.append(f"report {data['report']}")
     if data.get("unread"):
         found.append("to be read again")
     return found + [str(flag) for flag in data.get("flags", ())]

@@ -37,7 +37,7 @@ class Record:
         cls._expected = frozenset(cls._names)
         cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in own if n in cls.__dict__}}
 
-    def __init__(self, *args: Any, **fields: Any) -> None:
+    def __init__(self, /, *args: Any, **fields: Any) -> None:
         if args:
             fields = {**dict(zip(self._names, args, strict=False)), **fields}
         if len(fields) != len(self._names):
@@ -62,7 +62,7 @@ class Record:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={self.__dict__[n]!r}' for n in self._names)})"
 
-    def replace(self, **changes: Any) -> Self:
+    def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed."""
         return type(self)(**{**self.__dict__, **changes})
 

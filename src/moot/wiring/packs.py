@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from moot.api.pack import Pack, pack_of
 from moot.core.errors import Usage
@@ -31,16 +32,15 @@ def pack(name: str, state: str) -> Pack:
     if name not in SHIPPED:
         raise Usage("unknown_pack", f"moot.toml names the pack {name!r}.", f"Known are: {', '.join(SHIPPED)}.")
     cache = os.path.join(state, "cache", f"pack-{name}.json")
-    signature = _pack_signature(name)
     try:
         with open(cache, encoding="utf-8") as file:
             kept = json.load(file)
-        if kept["signature"] == signature:
+        if kept["signature"] == _signature(name, kept["schemas"]):
             return _made(kept["pack"], kept["schemas"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # no cache, or of another version: parse
     data, schemas = _parsed(name)
-    _keep(cache, {"signature": signature, "pack": data, "schemas": schemas})
+    _keep(cache, {"signature": _signature(name, schemas), "pack": data, "schemas": schemas})
     return _made(data, schemas)
 
 
@@ -48,9 +48,13 @@ def _made(data: Mapping[str, Any], schemas: Mapping[str, Any]) -> Pack:
     return pack_of(data, schemas, int)
 
 
-def _pack_signature(name: str) -> list[int]:
-    found = os.stat(os.path.join(_PACKS, name, "pack.toml"))
-    return [found.st_ino, found.st_size, found.st_mtime_ns]
+def _signature(name: str, schemas: Mapping[str, Any]) -> list[list[Any]]:
+    """What the parsed form was made from, and by which version of moot."""
+    found: list[list[Any]] = [[sys.modules["moot"].__version__]]  # loaded before all else; nothing inside imports it
+    for file in ("pack.toml", *sorted(schemas)):
+        seen = os.stat(os.path.join(_PACKS, name, file))
+        found.append([file, seen.st_ino, seen.st_size, seen.st_mtime_ns])
+    return found
 
 
 def _parsed(name: str) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -31,12 +31,11 @@ class Workshop(Opener):
             if name not in SHIPPED:
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(SHIPPED)}.", pack=name)
         place = places.create(self._cwd, self._env)
+        new = SqliteLog.create(place.state)  # first: whatever is wrong with the settings, there is a workspace then
         settings = setting.load(place)
-        missing = tuple(name for name in packs if name not in settings.packs)
-        if missing:
-            _turn_on(place, missing)
+        if any(name not in settings.packs for name in packs):
+            _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
             settings = setting.load(place)
-        new = SqliteLog.create(place.state)
         if settings.packs:
             open_session(self._cwd, self._env).sync()
         return Created(root=place.root, state=place.state, new=new, packs=settings.packs)
@@ -65,7 +64,9 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     except FileExistsError:
         raise Usage(
             "settings_exist",
-            f"{path} exists and does not turn on {', '.join(packs)}.",
-            f"Add to it: packs = [{listed}]",
+            f"The workspace is there. {path} is your file, so it was not changed, and does not turn on all of: "
+            f"{', '.join(packs)}.",
+            f"Write this line above its first [section], in place of one that begins with `packs`: packs = [{listed}]",
             file=path,
+            line=f"packs = [{listed}]",
         ) from None

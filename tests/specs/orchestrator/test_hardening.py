@@ -532,6 +532,23 @@ def test_all_worktrees_and_folders_share_one_log(project: Project, folder: Path)
     linked.close()
 
 
+@pytest.mark.proves("S0-HRD-24", "S0-CL-04")
+def test_an_empty_mailbox_in_a_new_worktree_clears_nothing(project: Project, folder: Path) -> None:
+    """Nothing was shown in it yet, so whoever put it there has emptied nothing."""
+    project.git(
+        "-c", "user.name=Anna", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "first"
+    )
+    project.assign()
+    project.git("worktree", "add", "-q", str(folder / "linked"))
+    linked = project.at(folder / "linked")
+    linked.write("developer", {"messages": [], "lastRead": None})
+    linked.look()
+    assert linked.raw_files() == project.raw_files()
+    assert project.file("developer")["messages"] == [assignment()]
+    assert project.events("mailbox:cleared") == []
+    linked.close()
+
+
 @pytest.mark.proves("S0-HRD-28")
 @pytest.mark.parametrize(
     "obstacle", ["a directory in its place", "a file where its folder was", "a link that leads out"]

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 from pathlib import Path
 
 import pytest
 
 from moot import Workspace
-from tests.specs.orchestrator.project import FILES, Project, bodies, until
+from tests.specs.orchestrator.project import FILES, PATIENCE, Project, bodies, until
 from tests.specs.orchestrator.samples import assignment, developer_file, report, team_lead_file
 
 
@@ -109,8 +108,8 @@ def test_two_agents_who_only_know_the_files_work_while_a_watcher_runs(project: P
                 assert project.file("developer")["messages"] == project.file("team-lead")["messages"] == []
         assert project.cli("task", "approve", "task-001", "--reason", "The same words again, and true now.").code == 0
     finally:
-        watcher.send_signal(signal.SIGINT)
-        watcher.communicate(timeout=30)
+        watcher.terminate()
+        watcher.communicate(timeout=PATIENCE)
     assert project.moves() == [
         ("pending", "in_progress"),
         ("in_progress", "awaiting_review"),

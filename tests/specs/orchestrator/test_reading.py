@@ -189,6 +189,23 @@ def test_setting_the_last_read_by_hand_reads_what_the_file_held(staffed: Project
     assert [event.by for event in project.events("message:acked")] == ["role:developer"]
 
 
+@pytest.mark.proves("S0-RD-07")
+def test_a_last_read_that_stood_there_before_reads_nothing(staffed: Project) -> None:
+    """Whoever writes the file for another reason leaves `lastRead` as it was, or brings back an older one."""
+    project = staffed
+    project.run("ack", "Dev", ids=(project.assign()["id"],))
+    older = project.file("developer")
+    project.append("developer", assignment("task-002"))
+    project.look()
+    assert read_states(project)["developer"] == ["Dev#1", None]
+    project.run("ack", "Dev", ids=(project.mailbox("developer")[1]["id"],))
+    newer = project.file("developer")["lastRead"]
+    project.write("developer", {**older, "messages": [*older["messages"], assignment("task-003")]})
+    project.look()
+    assert read_states(project)["developer"] == ["Dev#1", "Dev#1", None]
+    assert project.file("developer")["lastRead"] == newer
+
+
 @pytest.mark.proves("S0-RD-05", "S0-RD-07")
 def test_a_last_read_of_another_zone_is_rendered_in_utc(staffed: Project) -> None:
     project = staffed

@@ -242,7 +242,7 @@ VERBS = (
         params=(
             Param("name", "Your name; without one you get a free one.", positional=True),
             Param("role", "A role that you fill (repeat for more).", many=True),
-            Param("client", "What you run in, for example claude-code."),
+            Param("client", "What you run in, for example claude-code.", limit=200),
             Param("take_over", "Replace an incarnation of this name that still seems to be here.", type="flag"),
             KEY,
         ),
@@ -259,7 +259,7 @@ VERBS = (
         params=(
             Param("name", "Another agent than yourself.", positional=True),
             Param("retire", "For good: the name is never used again, and mail to it is refused.", type="flag"),
-            Param("reason", "Why."),
+            Param("reason", "Why.", limit=2000),
             KEY,
         ),
         examples=("moot leave",),

@@ -8,7 +8,7 @@ from moot.core.errors import Refused
 from moot.core.lifecycle import PHASES
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import fence, one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -45,7 +45,7 @@ def show(session: Session, task: str) -> Answer:
     )
     lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
     if found.body:
-        lines += ["  " + line for line in found.body.splitlines()]
+        lines += fence(found.body).splitlines()
     facts = {
         "priority": found.priority,
         "created by": name_of(found.creator),
@@ -56,9 +56,10 @@ def show(session: Session, task: str) -> Answer:
         "messages": ", ".join(story.messages),
         "next": ", ".join(story.next),
     }
-    lines += [f"  {name}: {value}" for name, value in facts.items() if value]
+    lines += [f"  {name}: {one_line(value, 2000)}" for name, value in facts.items() if value]
     for step in found.setbacks:
-        lines.append(f"  attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {one_line(step.reason or '', 100)}")
+        said = f"attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {step.reason or ''}"
+        lines.append(f"  {one_line(said, 150)}")
     return Answer(result=story, say=tuple(lines))
 
 
@@ -68,7 +69,7 @@ def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A0
     known = [*PHASES, *(name for life in lives for name in life.names if name not in PHASES)]
     if state is not None and state not in known:
         raise Refused(
-            "unknown_state", f"{state!r} is no state of a task.", f"Known: {', '.join(dict.fromkeys(known))}."
+            "unknown_state", f"{state[:80]!r} is no state of a task.", f"Known: {', '.join(dict.fromkeys(known))}."
         )
     tasks = look.tasks(store, state, ended=all or state is not None)
     counts = look.counts(store)
@@ -78,9 +79,9 @@ def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A0
             ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
             t.priority if t.priority != "medium" else "",
             str(t.attempt) if t.attempt > 1 else "",
-            name_of(t.holder or t.author or ""),
+            one_line(name_of(t.holder or t.author or ""), 80),
             one_line(t.title, 60),
-            ", ".join(t.waits),
+            one_line(", ".join(t.waits), 200),
         )
         for t in tasks
     )
@@ -107,7 +108,7 @@ def lifecycle_of(session: Session, task: Task) -> Lifecycle:
     if task.lifecycle not in session.engine.lifecycles:
         raise Refused(
             "unknown_lifecycle",
-            f"{task.id} follows the lifecycle {task.lifecycle!r}, which no active pack brings.",
+            f"{task.id} follows the lifecycle {task.lifecycle[:80]!r}, which no active pack brings.",
             f'Turn the pack on in moot.toml: packs = ["{task.lifecycle}"].',
         )
     return session.engine.lifecycles[task.lifecycle]

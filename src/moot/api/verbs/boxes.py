@@ -9,12 +9,13 @@ from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent
 from moot.core.record import Record
+from moot.core.text import fence, one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.session import Session
-    from moot.core.task import Task
+    from moot.core.task import Step, Task
     from moot.engine.work import Work
     from moot.views.look import Delivery
     from moot.views.store import Store
@@ -52,10 +53,10 @@ def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> 
     letters = tuple(of_delivery(d) for d in found if all or _visible(store, d, of_task=bool(task)))
     in_force = current[-1].entry.id if current else None
     result = Box(name=box, last_read=look.last_read(store, box), messages=letters, in_force=in_force)
-    lines = [f"{box}: {len(letters)} messages, last read {result.last_read or 'never'}"]
+    lines = [f"{box}: {len(letters)} messages, last read {one_line(result.last_read or 'never', 40)}"]
     lines += [f"in force: {in_force}"] if in_force else []
     for item in letters:
-        hidden = f", cleared ({item.hidden})" if item.hidden else ""
+        hidden = f", cleared ({one_line(item.hidden, 80)})" if item.hidden else ""
         lines += [f"[{_read(item)}{hidden}]", *told(item)]
     return Answer(result=result, say=tuple(lines))
 
@@ -74,7 +75,7 @@ def _can_return(store: Store, delivery: Delivery) -> bool:
 
 
 def _read(item: Letter) -> str:
-    return f"read by {item.taker}" if item.taker else "unread"
+    return f"read by {one_line(item.taker, 80)}" if item.taker else "unread"
 
 
 def _known(session: Session, name: str | None) -> str:
@@ -85,7 +86,7 @@ def _known(session: Session, name: str | None) -> str:
     known |= {agent.name for agent in look.agents(session.engine.read())} | set(boxes)
     match = next((box for box in known if box.lower() == name.lower()), None)
     if match is None:
-        raise Unknown("unknown_mailbox", f"There is no mailbox {name!r}.", f"Known: {', '.join(sorted(known))}.")
+        raise Unknown("unknown_mailbox", f"There is no mailbox {name[:80]!r}.", f"Known: {', '.join(sorted(known))}.")
     return match
 
 
@@ -143,9 +144,17 @@ def instructions(session: Session, task: str | None) -> Answer:
         task=name, state=state.state, attempt=state.attempt, in_force=letters[-1].id, messages=letters
     )
     lines = [f"{name} {state.state}, attempt {state.attempt}; in force: {result.in_force}"]
-    lines += [f"attempt {s.attempt} was sent back: {s.reason}" for s in state.setbacks]
+    for step in state.setbacks:
+        lines += _sent_back(step)
     lines += [line for item in letters for line in told(item)]
     return Answer(result=result, say=tuple(lines))
+
+
+def _sent_back(step: Step) -> list[str]:
+    """Why, to the last word: it is what the next attempt has to be better in."""
+    said, reason = f"attempt {step.attempt} was sent back:", step.reason or ""
+    short = one_line(reason, 200)
+    return [f"{said} {short}"] if short == reason else [said, *fence(reason).splitlines()]
 
 
 def _current(session: Session, box: str) -> str:

@@ -6,7 +6,7 @@ from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.entry import Drop, Resubmit
 from moot.core.deciders.message import Sent
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
 from moot.core.text import fence, one_line
 from moot.views import load, look
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
 def held(session: Session) -> Answer:
     found = sorted(look.held_entries(session.engine.read()), key=lambda entry: (entry.at, entry.id))
-    rows = tuple((e.id, e.kind, e.path, e.task or "", one_line(e.reason, 90)) for e in found)
+    rows = tuple(
+        (e.id, e.kind, one_line(e.path, 200), one_line(e.task or "", 60), one_line(e.reason, 90)) for e in found
+    )
     lines = tuple(f"{row[0]} {row[2]}{f' {row[3]}' if row[3] else ''}: {row[4]}" for row in rows)
     table = Table(("held", "what", "file", "task", "why"), rows, title="Held")
     return Answer(result=found, say=lines or ("Nothing is held.",), table=table if rows else None)
@@ -31,8 +33,9 @@ def held(session: Session) -> Answer:
 
 def show(session: Session, id: str) -> Answer:  # noqa: A002
     entry = _known(session, id)
-    lines = [f"{entry.id} {entry.status} from {entry.path} at {entry.at}: {entry.reason}"]
-    lines += [f"  {d['path']}: expected {d['expected']}, found {d['found']}" for d in entry.defects]
+    head = f"{entry.id} {entry.status} from {entry.path} at {entry.at}: {entry.reason}"
+    defects = (f"{d['path']}: expected {d['expected']}, found {d['found']}" for d in entry.defects)
+    lines = [one_line(head, 1000), *(f"  {one_line(defect, 300)}" for defect in defects)]
     lines += fence(entry.raw if entry.raw is not None else _quarantined(session, entry)).splitlines()
     return Answer(result=entry, say=tuple(lines))
 
@@ -40,8 +43,26 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
 def _quarantined(session: Session, entry: Entry) -> str:
     import os
 
-    with open(os.path.join(session.place.state, "quarantine", str(entry.sha256)), "rb") as file:
-        return file.read().decode("utf-8", "replace")
+    path = os.path.join(session.place.state, "quarantine", str(entry.sha256))
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except FileNotFoundError:
+        raise Unknown(
+            "not_in_quarantine",
+            f"The bytes of {entry.id} are not in quarantine any more: somebody removed {path}.",
+            f"Put the file back, or close the entry: `moot held drop {entry.id} --reason '…'`.",
+            entry=entry.id,
+            file=path,
+        ) from None
+    except OSError as error:
+        raise Unavailable(
+            "quarantine_unreadable",
+            f"The bytes of {entry.id} cannot be read from {path}: {error.strerror}.",
+            "Make the file readable, then do it again.",
+            entry=entry.id,
+            file=path,
+        ) from None
 
 
 def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002

@@ -6,13 +6,14 @@ import time
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
+from moot.api.letters import pile
 from moot.api.stories import line, sentence, story
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import LapseTask
 from moot.core.text import one_line
-from moot.views import load, look
+from moot.views import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _ROUND = 2.0  # seconds between looks at what no event announces: silence, and files that others write
 _LONGEST = 24 * 3600.0
+_ENOUGH = 1000  # messages that are named
 PAUSE = 1.0  # seconds before one who goes on without end tries again what failed
 
 
@@ -54,7 +56,7 @@ def wait(
         raise Usage(
             "bad_arguments",
             "One wait is for mail, or for tasks, or for events.",
-            "Wait twice, or wait for events: --type 'message:*' --type 'task:*'. --fail-on belongs to a wait for events.",
+            "Wait twice, or wait for events (--type, --stream). --fail-on belongs to a wait for events.",
         )
     if count < 1:
         raise Usage("bad_arguments", "A wait is for at least one event.", "Leave --count out, or give 1 or more.")
@@ -122,10 +124,12 @@ def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
     def look_at(events: list[Event]) -> Answer | None:
         if events and not any(event.type == "message:sent" for event in events):
             return None
-        new = [d for d in look.inbox(session.engine.read(), session.mailboxes(), 1000) if reader not in d.entry.seen]
-        if not new:
+        new = pile(session, reader, _ENOUGH, seen=False)
+        if not new.mail:
             return None
-        return Answer(result={"new": len(new), "ids": [d.entry.id for d in new]}, say=(f"{len(new)} new: moot inbox",))
+        count = len(new.mail) + new.more
+        ids = [delivery.entry.id for delivery in new.mail]
+        return Answer(result={"new": count, "ids": ids}, say=(f"{count} new: moot inbox",))
 
     return look_at([]) or _until(session, start, deadline, look_at, lambda: "no mail")
 

@@ -71,9 +71,7 @@ def _lines(result: Inbox, limit: int, *, in_full: bool, quiet: bool) -> tuple[st
     return tuple(lines)
 
 
-def _record_showing(
-    session: Session, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str
-) -> None:
+def _record_showing(session: Session, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str) -> None:
     """Offered is said after the output went out, and only if something new was shown."""
     if not new and not late:
         return

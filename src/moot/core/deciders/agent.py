@@ -19,8 +19,6 @@ from moot.core.principal import agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
 
 ROLE_LIMIT = 16
-CLIENT_LIMIT = 200  # characters
-REASON_LIMIT = 2000
 
 
 class Joined(Payload):
@@ -101,12 +99,6 @@ def _join(state: Agent, command: Join) -> list[Payload]:
     checked_name(state.name)
     if len(command.roles) > ROLE_LIMIT:
         raise Refused("too_many_roles", f"{len(command.roles)} roles are too many.", f"{ROLE_LIMIT} at most.")
-    if command.client is not None and len(command.client) > CLIENT_LIMIT:
-        raise Refused(
-            "client_too_long",
-            f"The name of the client has {len(command.client)} characters.",
-            f"{CLIENT_LIMIT} at most; for example claude-code.",
-        )
     if state.here and command.incarnation == state.incarnation:
         return _said_again(state, command)
     if state.here and not command.take_over and command.silent_for < command.ttl:
@@ -141,12 +133,6 @@ def _said_again(state: Agent, command: Join) -> list[Payload]:
 def _leave(state: Agent, command: Leave) -> list[Payload]:
     if not state.exists:
         raise unknown(state.name, None)
-    if command.reason is not None and len(command.reason) > REASON_LIMIT:
-        raise Refused(
-            "reason_too_long",
-            f"The reason has {len(command.reason)} characters.",
-            f"{REASON_LIMIT} at most; put the rest into a message.",
-        )
     _check_may_send_away(state, command)
     if not state.here and not command.retire:
         return []

@@ -321,7 +321,7 @@ def _not_holder(claim: Claim, what: str) -> Held:
 
 def _not_claimed(claims: list[Claim], command: ReleaseFiles, asked: str) -> MootError:
     """Why a path cannot be released: it is part of a wider claim, another's, or nobody's."""
-    named = [paths.compiled(asked, fold=command.fold), paths.exactly(paths.unescape(asked), fold=command.fold)]
+    named = [paths.compiled(asked, fold=command.fold), *map(paths.exactly, paths.spellings(asked, fold=command.fold))]
     near = [
         (claim, held.text)
         for claim in claims

@@ -207,7 +207,7 @@ def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
     if life.silence == "flag":
         return [] if task.flagged else [Flagged(command.reason, command.silent_for, command.ttl)]
     target, attempt = life.initial, task.attempt + int(command.failed)
-    if attempt > life.attempts and life.exhausted is not None:
+    if command.failed and attempt > life.attempts and life.exhausted is not None:
         target, attempt = life.exhausted, task.attempt
     return [
         Moved(

@@ -5,9 +5,12 @@ from __future__ import annotations
 import sys
 
 from moot.api import catalogue
+from moot.core.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from moot.api.catalogue import Param, Verb
 
 _WIDTH = 100
@@ -25,11 +28,23 @@ HEADINGS = {
 }
 
 
+def teach(words: Sequence[str]) -> int:
+    """`moot help WORDS`, or `moot WORDS --help`: about a verb, the verbs that begin with this word, or all of them."""
+    name = " ".join(words)
+    if name == "as":
+        from moot.surfaces.cli.run_as import teach as teach_as
+
+        return teach_as()
+    if name in ("", "help"):
+        return overview()
+    return manual(catalogue.find(name)) if name in catalogue.names() else group(name)
+
+
 def overview() -> int:
     lines = [
         "moot: where coding agents meet.",
         "",
-        "  moot VERB …                 run a verb; `moot VERB --help` teaches it with an example",
+        "  moot VERB …                 run a verb; `moot help VERB` teaches it with an example",
         "  moot as NAME -- COMMAND …   join as NAME, run a command with its environment set, leave",
         "",
     ]
@@ -51,10 +66,21 @@ def overview() -> int:
 
 def group(name: str) -> int:
     """`moot task --help`: the verbs that begin with this word."""
+    return _print(_verbs_of(name))
+
+
+def incomplete(name: str) -> Usage:
+    """What to say about a word that only begins verbs."""
+    verbs = "\n".join(_verbs_of(name))
+    remedy = f"Name one of them; `moot help {name} …` teaches it with an example."
+    return Usage("incomplete_verb", f"`{name}` needs one more word:\n{verbs}", remedy, verb=name)
+
+
+def _verbs_of(name: str) -> list[str]:
     verbs = [verb for verb in catalogue.names() if verb.startswith(f"{name} ")]
     if not verbs:
         raise catalogue.unknown_verb(name)
-    return _print([f"  {verb:<18} {catalogue.find(verb).summary}" for verb in verbs])
+    return [f"  {verb:<18} {catalogue.find(verb).summary}" for verb in verbs]
 
 
 def manual(verb: Verb) -> int:

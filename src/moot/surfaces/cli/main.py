@@ -16,6 +16,7 @@ from moot.surfaces.cli import parse, voices
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import TextIO
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
@@ -30,6 +31,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     as_json = "--json" in words
     if not _heard():
         return Unavailable.exit_code
+    for stream in (sys.stdout, sys.stderr):
+        _take_everything(stream)
     try:
         return _run(parse.understand(words))
     except MootError as error:
@@ -68,26 +71,29 @@ def _heard() -> bool:
     return getattr(sys, "stdout", None) is not None
 
 
+def _take_everything(stream: TextIO) -> None:
+    """An output that knows fewer characters gets the others written out: what was stored must not end in an error."""
+    change = getattr(stream, "reconfigure", None)
+    if change is not None:
+        change(errors="backslashreplace")
+
+
 def _run(call: Call) -> int:
     if call.version:
         return _print_version()
-    if call.verb in (None, "help"):
-        from moot.surfaces.cli.help import overview
+    if call.verb in (None, "help") or (call.help and call.verb != "as"):
+        from moot.surfaces.cli.help import teach
 
-        return overview()
+        return teach(call.words if call.verb == "help" else (call.verb or "").split())
     if call.verb == "as":
         from moot.surfaces.cli.run_as import run_as
 
         return run_as(call)
-    if call.help and call.verb not in catalogue.names():
-        from moot.surfaces.cli.help import group
+    if call.verb not in catalogue.names():
+        from moot.surfaces.cli.help import incomplete
 
-        return group(call.verb)
+        raise incomplete(call.verb)
     verb = catalogue.find(call.verb)
-    if call.help:
-        from moot.surfaces.cli.help import manual
-
-        return manual(verb)
     arguments = parse.arguments(verb, call.words)
     voices.tell(_answer(call, verb, arguments), as_json=call.json)
     return 0

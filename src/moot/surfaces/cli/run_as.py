@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 import signal
 import subprocess  # noqa: TID253 (this module is loaded only to run a command)
+import sys
 from shutil import which  # noqa: TID253
 
-from moot.core.errors import MootError, Usage
+from moot.core.errors import MootError, Unavailable, Usage
+from moot.core.text import visible
 from moot.surfaces.cli.parse import directory
 from moot.wiring import caller_of, open_session
 
@@ -19,16 +21,14 @@ if TYPE_CHECKING:
     from moot.api.session import Session
     from moot.surfaces.cli.parse import Call
 
-_NOT_FOUND = 127
-_NOT_RUNNABLE = 126
-
 
 def run_as(call: Call) -> int:
     if call.help:
-        return _teach()
+        return teach()
     name, roles, take_over, command = _understood(list(call.words))
     cwd = directory(call)
-    if which(command[0], path=os.environ.get("PATH")) is None:
+    program = os.path.join(cwd, command[0]) if "/" in command[0] else command[0]  # as the child will look for it
+    if which(program, path=os.environ.get("PATH")) is None:
         raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.")
     _, incarnation = caller_of({**os.environ, "MOOT_AGENT": name})
     same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
@@ -74,15 +74,32 @@ def _run(session: Session, command: list[str], env: dict[str, str], cwd: str) ->
     before = {sig: signal.signal(sig, lambda number, _frame: _pass_on(child, number)) for sig in _FORWARDED}
     try:
         beat = min(session.settings.task_ttl, session.settings.claim_ttl) / 4
+        seen = True
         while True:
             try:
                 code = child.wait(timeout=max(0.05, min(beat, 15.0)))
                 return code if code >= 0 else 128 - code
             except subprocess.TimeoutExpired:
-                session.stamp()
+                seen = _stamped(session, warn=seen)
     finally:
         for sig, handler in before.items():
             signal.signal(sig, handler)
+
+
+def _stamped(session: Session, *, warn: bool) -> bool:
+    """Whether the command could be marked as present. It goes on in any case, and whoever started it is told once."""
+    try:
+        session.stamp()
+    except Unavailable as error:
+        if warn:
+            _warn(error)
+        return False
+    return True
+
+
+def _warn(error: MootError) -> None:
+    sys.stderr.write(visible(f"moot: warning: {error.message} {error.remedy} [{error.code}]") + "\n")
+    sys.stderr.flush()
 
 
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -96,13 +113,13 @@ def _pass_on(child: subprocess.Popen[bytes], number: int) -> None:
 def _leave(session: Session) -> None:
     try:
         session.run("leave", {})
+    except Unavailable as error:
+        _warn(error)  # what it held is free once it was silent for long enough
     except MootError:
         return  # it was replaced, or left by itself: nothing is held under this incarnation any more
 
 
-def _teach() -> int:
-    import sys
-
+def teach() -> int:
     sys.stdout.write(
         "moot as NAME [--role ROLE] [--take-over] -- COMMAND …\n\n"
         "Join as NAME, run COMMAND with MOOT_AGENT and MOOT_INCARNATION set, leave when it ends. The exit code is the\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 
 from moot.api.answer import plain
-from moot.core.text import visible
+from moot.core.text import one_line, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,10 +33,11 @@ def tell(answer: Answer, *, as_json: bool) -> None:
     if answer.after is not None:
         answer.after()
     for later in answer.more or ():
-        if as_json:
-            _json(plain(later.result))
-        else:
+        _warn(later)  # beside the stream in both voices: a program reads one kind of thing from it
+        if not as_json:
             _say(later)
+        elif later.result is not None:
+            _json(plain(later.result))
         sys.stdout.flush()
 
 
@@ -50,7 +51,7 @@ def _say(answer: Answer) -> None:
 
 def _warn(answer: Answer) -> None:
     for warning in answer.warnings:
-        sys.stderr.write(visible(f"moot: warning: {warning.message} [{warning.code}]") + "\n")
+        sys.stderr.write(one_line(f"moot: warning: {warning.message}", 1000) + f" [{warning.code}]\n")
 
 
 def complain(error: MootError, *, as_json: bool) -> None:
@@ -65,9 +66,17 @@ def _json(value: Any) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False)
-    if visible(text) != text:  # something in it acts or hides: escaped, it says the same
+    if visible(text) != text or not _can_say(text):  # something in it acts or hides: escaped, it says the same
         text = json.dumps(value)
     sys.stdout.write(text + "\n")
+
+
+def _can_say(text: str) -> bool:
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _draw(table: Table, out: TextIO | None = None) -> None:

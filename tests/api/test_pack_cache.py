@@ -1,0 +1,76 @@
+"""The parsed form of a pack is kept, and made anew when anything that it was made from is another."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from moot.wiring import packs
+
+SCHEMA = "messages/task_assignment.json"
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of the pack that a test may change."""
+    copy = tmp_path / "packs" / "orchestrator"
+    shutil.copytree(os.path.join(packs._PACKS, "orchestrator"), copy)
+    monkeypatch.setattr(packs, "_PACKS", str(copy.parent))
+    return copy
+
+
+def parses(state: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
+    """Open the pack; say whether it was parsed for that."""
+    parsed: list[str] = []
+    parse = packs._parsed
+
+    def noted(name: str) -> object:
+        parsed.append(name)
+        return parse(name)
+
+    monkeypatch.setattr(packs, "_parsed", noted)
+
+    def opened() -> bool:
+        parsed.clear()
+        packs.pack("orchestrator", str(state))
+        return bool(parsed)
+
+    return opened
+
+
+@pytest.mark.parametrize("file", ["pack.toml", SCHEMA])
+def test_a_changed_file_is_parsed_again(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    opened = parses(tmp_path, monkeypatch)
+    assert [opened(), opened()] == [True, False]
+    path = installed / file
+    path.write_text(path.read_text() + "\n")
+    assert [opened(), opened()] == [True, False]
+
+
+def test_another_version_of_moot_parses_again(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = parses(tmp_path, monkeypatch)
+    assert [opened(), opened()] == [True, False]
+    monkeypatch.setattr(sys.modules["moot"], "__version__", "99.0")
+    assert opened()
+
+
+@pytest.mark.parametrize("kept", ["", "[]", "{}", '{"signature": [], "schemas": 7}', '{"schemas": {"gone.json": {}}}'])
+def test_a_cache_that_is_none_is_parsed_over(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    cache = tmp_path / "cache" / "pack-orchestrator.json"
+    cache.parent.mkdir()
+    cache.write_text(kept)
+    opened = parses(tmp_path, monkeypatch)
+    assert [opened(), opened()] == [True, False]
+    assert SCHEMA in json.loads(cache.read_text())["schemas"]

@@ -1,0 +1,79 @@
+"""Whoever goes on without end outlives what fails for a moment: it says so once, and tries again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moot.api.answer import Answer
+from moot.api.session import Session
+from moot.core.errors import Unavailable
+from moot.wiring import open_session
+from moot.wiring.workshop import Workshop
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+    for module in ("events", "care"):
+        monkeypatch.setattr(f"moot.api.verbs.{module}.PAUSE", 0.0)
+    monkeypatch.setattr("moot.api.verbs.events._ROUND", 0.01)
+    env = {"USER": "anna"}
+    Workshop(str(tmp_path), env).create(("orchestrator",))
+    session = open_session(str(tmp_path), env)
+    yield session
+    session.engine.log.close()
+    session.engine.store.close()
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, times: int) -> list[int]:
+    """Let something fail that often; what comes back counts the calls."""
+    real, calls = getattr(owner, name), []
+
+    def flaky(*args: Any, **more: Any) -> Any:
+        calls.append(1)
+        if len(calls) <= times:
+            raise Unavailable("locked", "Another process has kept the log locked.", "Do it again.")
+        return real(*args, **more)
+
+    monkeypatch.setattr(owner, name, flaky)
+    return calls
+
+
+def stream(answer: Answer) -> Iterator[Answer]:
+    assert answer.more is not None
+    return answer.more
+
+
+@pytest.mark.parametrize("fails", ["log.follow", "session.stamp", "mirrors.sync"])
+def test_a_follower_outlives_trouble(session: Session, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    later = stream(session.run("log", {"follow": True, "after": 0, "limit": 0, "type": "task:added"}))
+    owner = {"log": session.engine.log, "session": session, "mirrors": session.mirrors}[fails.partition(".")[0]]
+    calls = failing(monkeypatch, owner, fails.partition(".")[2], 3)
+    told = next(later)
+    assert told.result is None
+    assert [warning.code for warning in told.warnings] == ["locked"]
+    while len(calls) <= 3 and fails != "log.follow":
+        owner.__dict__[fails.partition(".")[2]] if False else None
+        break
+    session.engine.commit("person:anna", lambda work: None)
+    monkeypatch.undo()
+    session.run("task add", {"title": "New"})
+    assert next(later).result.data["title"] == "New"
+
+
+@pytest.mark.parametrize("fails", ["follow", "sync"])
+def test_a_watcher_outlives_trouble(session: Session, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    later = stream(session.run("mirror", {"watch": True}))
+    owner = session.engine.log if fails == "follow" else session.mirrors
+    with monkeypatch.context() as patch:
+        calls = failing(patch, owner, fails, 3)
+        told = next(later)
+        assert (told.result.code, len(calls)) == ("locked", 1)
+        (Path(session.place.root) / ".claude-orchestrator/tasks/messages/to-developer.json").write_text(
+            '{"messages": [{"type": "nonsense"}], "lastRead": null}'
+        )
+        assert next(later).result.code == "entry_held"
+        assert len(calls) > 3

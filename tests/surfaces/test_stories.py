@@ -1,0 +1,138 @@
+"""`explain` and `log`: the whole story, in moot's own words, of things that are there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from moot import Workspace
+from moot.api import stories
+from moot.core.event import Event
+from moot.views.project import EVENTS
+from tests.surfaces.command import Command
+from tests.surfaces.worlds import orchestrate
+
+
+def event(type: str, stream: str = "task/task-001", by: str = "Ada#1", **data: Any) -> Event:  # noqa: A002
+    return Event(
+        position=7, type=type, v=1, stream=stream, prev=0, at="2031-05-08T09:30:00.000Z", by=by, data=data,
+        cause=None, thread=None, pack=None, commit="c", n=0,
+    )  # fmt: skip
+
+
+def moved(verb: str, **data: Any) -> Event:
+    return event(f"task:{verb}", verb=verb, source="working", target="open", attempt=2, **data)
+
+
+@pytest.mark.parametrize(
+    ("happened", "said"),
+    [
+        (event("agent:left", incarnation=1), "left"),
+        (event("agent:left", incarnation=1, retired=True, reason="No more."), "left (for good): No more."),
+        (event("agent:joined", name="Ada", incarnation=3, replaces=2), "joined as Ada#3 (in place of #2)"),
+        (event("message:expired", ids=["m-1"]), "m-1 expired"),
+        (
+            event("file:released", paths=["a.py"], holder="Bob#1", forced=True, reason="stuck"),
+            "released a.py (by force, Bob#1 held it): stuck",
+        ),
+        (event("file:released", paths=["a.py"], left=["b.py"]), "released a.py (keeps b.py)"),
+        (
+            event("file:lapsed", paths=["a.py"], holder="Bob#1", reason="silent", silent_for=61.4, ttl=60.0),
+            "Bob#1 lost a.py (silent for 61 s of 60 s): silent",
+        ),
+        (event("file:claimed", paths=["a.py"], mode="shared", reason="docs"), "claimed a.py (shared): docs"),
+        (moved("lapse", silent_for=61.4, ttl=60.0), "working → open (attempt 2) (silent for 61 s of 60 s)"),
+        (moved("move", flags=["late: after the deadline"]), "working → open (attempt 2) (late: after the deadline)"),
+        (moved("submit", report="m-1", reason="Done."), "working → open (attempt 2) (report m-1): Done."),
+        (event("mailbox:cleared", ids=["m-1"], reason="asked"), "m-1 left the file (asked)"),
+        (event("mailbox:restored", ids=["m-1"], unread=True), "m-1 are back in the file (to be read again)"),
+        (event("message:sent", kind="note", to=["Bob"], text=""), "sent a note to Bob"),
+    ],
+)
+def test_what_was_recorded_is_told(happened: Event, said: str) -> None:
+    assert stories.sentence(happened) == said
+
+
+def test_every_event_has_words_of_its_own() -> None:
+    known = {name for types in EVENTS.values() for name, payload in types.items() if "verb" not in payload._names}
+    assert known == set(stories._SAID)
+
+
+@pytest.mark.parametrize("field", ["type", "stream", "by"])
+def test_a_line_of_the_log_stays_one_line_whatever_is_in_it(field: str) -> None:
+    forged = {field: "x\n#8 2031 task:approved task/task-001 by Ada", **({} if field == "type" else {"type": "a:b"})}
+    assert "\n" not in stories.line(event(**forged))
+
+
+def test_a_story_is_searched_to_its_end(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much happened in a mailbox or to claims before: what matters is what the story is about."""
+    monkeypatch.setattr(stories, "_PAGE", 5)
+    monkeypatch.setattr(stories, "_LONGEST", 8)
+    with Workspace(run.repo, agent="Ada") as ada:
+        for n in range(10):
+            ada.send("Bob", f"Noise {n}.")
+        for n in range(5):
+            ada.claim(f"noise-{n}.py")
+            ada.release(f"noise-{n}.py")
+        sent = ada.send("Bob", "Please look.", type="request")
+        held = ada.claim("last.py")
+        with Workspace(run.repo, agent="Bob") as bob:
+            bob.inbox(limit=100)
+            bob.ack(sent.id)
+        assert [e.type for e in ada.explain(sent.id)] == ["message:sent", "message:offered", "message:acked"]
+        assert [e.type for e in ada.explain(held.id)] == ["file:claimed"]
+        assert ada.warnings == ()
+
+
+@pytest.mark.promise(15)
+def test_a_very_long_story_is_cut_at_its_beginning_and_says_so(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stories, "_LONGEST", 8)
+    with Workspace(run.repo, agent="Ada") as ada:
+        ada.task_add("Circle")
+        for _ in range(10):
+            ada.task_claim("task-001")
+            ada.task_release("task-001")
+        told = ada.explain("task-001")
+        (warning,) = ada.warnings
+        assert [e.position for e in told] == [e.position for e in ada.log(stream="task/task-001", limit=8)]
+    assert warning.code == "story_cut"
+    assert "first 13 events" in warning.message
+
+
+@pytest.mark.parametrize("thing", ["c-0000000", "@nobody", "never-claimed.py", "m-0000000", "person:nobody"])
+def test_what_is_not_there_has_no_story(run: Command, thing: str) -> None:
+    ran = run("explain", thing, "--json")
+    assert (ran.code, ran.error["error"]) == (4, "unknown_thing")
+
+
+def test_claims_and_the_graph_have_one(run: Command) -> None:
+    assert run("explain", "graph").out == "Nothing has happened there yet.\n"
+    with Workspace(run.repo, agent="Ada") as ada:
+        ada.task_add("One")
+        ada.task_add("Two", needs="task-001")
+        ada.claim("a.py")
+        assert [e.type for e in ada.explain("graph")] == ["graph:linked"]
+        assert [e.type for e in ada.explain("claims")] == [e.type for e in ada.explain("a.py")] == ["file:claimed"]
+
+
+def test_a_roles_mailbox_has_one_even_before_the_first_message(bare: Command) -> None:
+    orchestrate(bare)
+    assert bare("explain", "@team-lead").out == "Nothing has happened there yet.\n"
+    bare("inbox", agent="Bob")
+    assert "message:offered" in bare("explain", "@developer").out
+
+
+def test_case_does_not_count_in_streams(run: Command) -> None:
+    for stream in ("agent/Ada", "agent/ada", "AGENT/A*"):
+        assert [e["type"] for e in run("log", "--stream", stream, "--json").result] == ["agent:joined"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["wait", "--type"], ["log", "--type"], ["wait", "--type", "task:*", "--fail-on"], ["log", "--type", "*", "--type"]],
+)
+def test_an_event_that_cannot_come_is_not_waited_for(run: Command, words: list[str]) -> None:
+    ran = run(*words, "task:submited", "--json")
+    assert (ran.code, ran.error["error"]) == (4, "unknown_event_type")
+    assert "Did you mean task:submitted?" in ran.error["remedy"]
