@@ -8,10 +8,11 @@ from __future__ import annotations
 import multiprocessing
 import statistics
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import workspaces
 from common import Row, percentile
+
 from moot import Workspace
 from moot.wiring import open_session
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.connection import Connection
 
-    from moot.api.session import Session
     from workspaces import Stage
+
+    from moot.api.session import Session
 
 _PACE = 0.02  # seconds between two sends
 _POLL = 5.0  # seconds between two looks of a protocol that polls
@@ -37,7 +39,7 @@ class Other:
         self._process.start()
         theirs.close()
 
-    def __enter__(self) -> Other:
+    def __enter__(self) -> Self:
         self.heard()
         return self
 
@@ -109,13 +111,12 @@ def _send(repository: str, count: int, bare: Connection[Any, Any]) -> dict[int, 
 def _watch(session: Session) -> dict[int, int]:
     """Note the moment at which each append of this session's log returns."""
     moments: dict[int, int] = {}
-    log = session.engine.log
-    append = log.append
+    append: Any = session.engine.log.append
 
     def watched(*arguments: Any) -> Any:
         result = append(*arguments)
         moments[result.last] = time.monotonic_ns()
         return result
 
-    log.append = watched  # type: ignore[method-assign]
+    vars(session.engine.log)["append"] = watched
     return moments

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 import workspaces
 from common import Row, interleaved, timed
+
 from moot import Workspace
 
 if TYPE_CHECKING:
@@ -28,7 +30,7 @@ def measure(stage: Stage) -> list[Row]:
             for number in range(_WAITING):
                 sender.send(workspaces.READER, f"Question {number}", type="request")
             reader.inbox()
-            variants[f"send {name}"] = timed(lambda ws=sender: ws.send(workspaces.OTHER, _TEXT), _BURST)
+            variants[f"send {name}"] = timed(partial(sender.send, workspaces.OTHER, _TEXT), _BURST)
             variants[f"inbox {name}"] = timed(reader.inbox, _BURST)
         interleaved(variants, 0, 3)
         rounds = interleaved(variants, size.seconds, size.least)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import workspaces
 from common import Row
+
 from moot import Workspace
 
 if TYPE_CHECKING:

@@ -17,15 +17,15 @@ import tempfile
 import time
 
 import apsw
-
 import common
 import following
 import growing
 import mailboxes
-import moot
 import sending
 import starting
 from workspaces import Stage
+
+import moot
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = {

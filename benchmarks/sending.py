@@ -9,13 +9,13 @@ import multiprocessing
 import random
 import time
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import apsw
-
 import by_hand
 import workspaces
-from common import Row, Rounds, interleaved, timed
+from common import Rounds, Row, interleaved, timed
+
 from moot import MootError, Workspace
 
 if TYPE_CHECKING:
@@ -55,15 +55,14 @@ def measure(stage: Stage) -> list[Row]:
     return [*_alone(field, stage.size), *_crowd(field, stage.size)]
 
 
-# --- one process ----------------------------------------------------------------------------------------------------------
+# --- one process ------------------------------------------------------------------------------------------------------
 
 
 def _alone(field: Field, size: Size) -> list[Row]:
     with ExitStack() as opened:
-        bare, hand, disk = (
-            opened.enter_context(closing(kind(field.directory)))
-            for kind in (by_hand.Bare, by_hand.ByHand, by_hand.Disk)
-        )
+        bare = opened.enter_context(closing(by_hand.Bare(field.directory)))
+        hand = opened.enter_context(closing(by_hand.ByHand(field.directory)))
+        disk = opened.enter_context(closing(by_hand.Disk(field.directory)))
         ws = opened.enter_context(Workspace(field.repository, agent=workspaces.SENDER, incarnation=1))
         acts: dict[str, Callable[[], object]] = {
             "moot": lambda: ws.send(workspaces.OTHER, TEXT),
@@ -105,7 +104,7 @@ def _check_rows(field: Field) -> None:
         raise RuntimeError(f"by_hand.py no longer writes the rows of a send: {', '.join(different)} differ")
 
 
-# --- thirty processes -----------------------------------------------------------------------------------------------------
+# --- thirty processes -------------------------------------------------------------------------------------------------
 
 
 class Written(NamedTuple):
@@ -117,7 +116,8 @@ class Written(NamedTuple):
 
 
 def _crowd(field: Field, size: Size) -> list[Row]:
-    rounds, written = Rounds(), {name: [] for name in VARIANTS}  # type: dict[str, list[Written]]
+    rounds = Rounds()
+    written: dict[str, list[Written]] = {name: [] for name in VARIANTS}
     with Crowd(field) as crowd:
         for _ in range(size.crowd_rounds):
             for name in random.sample(VARIANTS, len(VARIANTS)):
@@ -163,7 +163,7 @@ class Crowd:
             self._pipes.append(ours)
             self._processes.append(process)
 
-    def __enter__(self) -> Crowd:
+    def __enter__(self) -> Self:
         for pipe in self._pipes:
             _heard(pipe)
         return self

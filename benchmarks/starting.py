@@ -1,7 +1,7 @@
 """How long a command takes from start to end, beside the bare interpreter and beside hcom's native binary.
 
-The installed start script runs as a person's shell runs it. Byte code is compiled before, and the children may write it:
-an environment that forbids it would make every start compile moot anew.
+The installed start script runs as a person's shell runs it. Byte code is compiled before, and the children may write
+it: an environment that forbids it would make every start compile moot anew.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ import time
 from typing import TYPE_CHECKING
 
 import workspaces
+from common import Rounds, Row, interleaved
+
 import moot
-from common import Row, Rounds, interleaved
 from moot import Workspace
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def _script(directory: str) -> str:
         file.write(f"#!{sys.executable}\nimport sys\n")
         file.write(f"sys.path.append({_PACKAGES!r})\n")
         file.write("from moot.surfaces.cli.main import main\nsys.exit(main())\n")
-    os.chmod(path, 0o755)  # noqa: S103 (a command)
+    os.chmod(path, 0o755)
     return path
 
 

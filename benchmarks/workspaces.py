@@ -14,6 +14,7 @@ from moot.wiring import open_session
 
 if TYPE_CHECKING:
     from common import Size
+
     from moot.api.session import Session
     from moot.engine.work import Work
 

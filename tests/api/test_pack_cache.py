@@ -55,9 +55,7 @@ def test_a_changed_file_is_parsed_again(
     assert [opened(), opened()] == [True, False]
 
 
-def test_another_version_of_moot_parses_again(
-    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_version_of_moot_parses_again(installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = parses(tmp_path, monkeypatch)
     assert [opened(), opened()] == [True, False]
     monkeypatch.setattr(sys.modules["moot"], "__version__", "99.0")

@@ -95,7 +95,7 @@ def test_a_path_is_found_if_there_is_one_and_it_is_a_shortest(needs, start, goal
 
 
 class Graphs(RuleBasedStateMachine):
-    """Any sequence of links, against a set of pairs."""
+    """Links that come and go, against a set of pairs."""
 
     def __init__(self):
         super().__init__()
@@ -130,8 +130,20 @@ class Graphs(RuleBasedStateMachine):
         assert len(decided) == bool(new)
         self.pairs |= new
         for payload in decided:
-            self.log.append(json.dumps(payload.plain()))
-            self.state = evolve(self.state, payload)
+            self.happened(payload)
+
+    @rule(task=st.sampled_from(TASKS), needs=st.lists(st.sampled_from(TASKS), min_size=1, max_size=3))
+    def unlink(self, task, needs):
+        decided = decide(self.state, Unlink(task, tuple(needs)))
+        gone = {(task, need) for need in needs} & self.pairs
+        assert {(p.plain()["task"], need) for p in decided for need in p.plain()["needs"]} == gone
+        self.pairs -= gone
+        for payload in decided:
+            self.happened(payload)
+
+    def happened(self, payload):
+        self.log.append((payload.type, json.dumps(payload.plain())))
+        self.state = evolve(self.state, payload)
 
     @invariant()
     def nothing_waits_for_itself(self):
@@ -144,8 +156,8 @@ class Graphs(RuleBasedStateMachine):
 
     def teardown(self):
         state = EMPTY
-        for data in self.log:
-            state = evolve(state, EVENTS["graph:linked"].of(json.loads(data)))
+        for kind, data in self.log:
+            state = evolve(state, EVENTS[kind].of(json.loads(data)))
         assert state == self.state
 
 

@@ -349,9 +349,11 @@ def test_whoever_works_on_a_task_that_is_blocked_goes_on_but_given_back_it_waits
     assert told.does(ReadyTask("a"), move("claim")).task.holder == "Yeats#1"
 
 
-def test_an_ended_task_is_not_blocked():
-    done = in_review().does(move("approve", KEATS))
-    assert decide(CORE, done.task, BlockTask(("a",))) == []
+@pytest.mark.promise(9)
+def test_an_ended_task_remembers_what_it_would_have_to_wait_for():
+    told = in_review().does(move("approve", KEATS), BlockTask(("a",)))
+    assert told.task.state == "done"
+    assert told.does(move("reopen", reason="broken")).refuses(move("claim")).code == "task_blocked"
 
 
 # Silence
@@ -612,8 +614,7 @@ class Tasks(RuleBasedStateMachine):
     @rule(on=st.lists(st.sampled_from("abc"), max_size=2))
     def block(self, on):
         said = self.run(BlockTask(tuple(on)), "moot")
-        ended = self.phases[self.state] in ("done", "stopped")
-        new = set() if ended else set(on) - self.waits
+        new = set(on) - self.waits
         assert {name for payload in said for name in payload.on} == new
         self.waits |= new
 

@@ -15,7 +15,7 @@ from typing import Any
 from moot.core import principal
 from moot.core.claims import ClaimFiles, ReleaseFiles
 from moot.core.deciders.agent import Join, Leave
-from moot.core.deciders.graph import Link
+from moot.core.deciders.graph import Link, Unlink
 from moot.core.deciders.mailbox import Ack, Answer, Offer
 from moot.core.deciders.message import SendMessage
 from moot.core.event import Event, Key
@@ -23,7 +23,7 @@ from moot.core.lifecycle import CORE
 from moot.core.principal import Actor
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
-from moot.core.task import AddTask, BlockTask, MoveTask, Task
+from moot.core.task import AddTask, BlockTask, MoveTask, ReadyTask, Task
 from moot.engine.clock import Clock
 from moot.engine.loop import Engine, Outcome
 from moot.engine.verify import Report, verify
@@ -173,6 +173,16 @@ def link(task: str, *needs: str) -> Command:
         work.do_task(task, BlockTask(on=waits))
 
     return Command(f"link {task} {needs}", ANNA, act)
+
+
+def unlink(task: str, *needs: str) -> Command:
+    def act(work: Work) -> None:
+        work.known_task(task)
+        work.do_graph(Unlink(task=task, needs=needs))
+        for need in needs:
+            work.do_task(task, ReadyTask(done=need))
+
+    return Command(f"unlink {task} {needs}", ANNA, act)
 
 
 def move(verb: str, task: str, by: str = "Yeats", *, incarnation: int | None = None, **fields: Any) -> Command:

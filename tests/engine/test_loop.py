@@ -37,6 +37,7 @@ from tests.engine.harness import (
     send,
     together,
     types,
+    unlink,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -508,9 +509,30 @@ def test_a_reopened_task_waits_itself_for_what_is_not_done_any_more(machine):
 
 
 @pytest.mark.promise(9)
+def test_a_need_that_was_done_when_it_was_linked_counts_as_any_other(machine):
+    machine.does(add("a"), add("b"), *finish_reviewed("a"), link("b", "a"), *finish_reviewed("b"))
+    machine.does(move("reopen", "a", ANNA), move("reopen", "b", ANNA))
+    assert [task.id for task in look.ready(machine.engine.read())] == ["a"]
+    machine.does(*finish_reviewed("a"))
+    assert [task.id for task in look.ready(machine.engine.read())] == ["b"]
+
+
+@pytest.mark.promise(9)
 def test_a_task_linked_while_somebody_works_on_it_waits_once_it_is_given_back(machine):
     machine.does(add("a"), add("b"), move("claim", "b"), link("b", "a"), move("release", "b"))
     assert machine.task("b").waits == ("a",)
+
+
+@pytest.mark.promise(9)
+def test_what_is_no_longer_needed_blocks_nobody_any_more(machine):
+    machine.does(add("a"), add("b", needs=("a",)), add("c", needs=("b",)))
+    assert types(machine.does(unlink("b", "a"))) == ["graph:unlinked", "task:readied"]
+    machine.does(link("a", "c"))
+    with pytest.raises(Refused):
+        machine.run(link("c", "a"))
+    machine.does(*finish_reviewed("b"), move("reopen", "b", ANNA))
+    assert machine.task("b").waits == ()
+    assert machine.verify().sound
 
 
 def test_what_is_needed_and_done_already_blocks_nobody(machine):
@@ -593,9 +615,10 @@ def test_the_sender_sees_where_each_recipient_stands(machine):
         "@dev": "answered",
         "person:anna": "stored",
     }
-    offered = {box: (shown is not None, ended is not None) for box, _, shown, ended in chain}
-    assert offered["yeats"] == (True, False)
-    assert offered["keats"] == (False, True)
+    times = {box: (shown is not None, ended is not None) for box, _, shown, ended in chain}
+    assert times["yeats"] == times["keats"] == (True, False), "what wants an answer does not end by being read"
+    assert times["ada"] == (False, True)
+    assert times["person:anna"] == (False, False)
     assert machine.verify().sound
 
 

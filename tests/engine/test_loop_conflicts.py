@@ -38,6 +38,7 @@ from tests.engine.harness import (
     send,
     together,
     types,
+    unlink,
 )
 
 if TYPE_CHECKING:
@@ -259,6 +260,7 @@ commands = st.one_of(
     st.builds(move, verbs, some_task, somebody),
     st.builds(add, st.sampled_from(LATER), needs=st.lists(some_task, max_size=2, unique=True).map(tuple)),
     st.builds(link, some_task, some_task),
+    st.builds(unlink, some_task, some_task),
     st.builds(claim_files, st.sampled_from(["c1", "c2", "c3"]), some_holder, some_path),
     st.builds(release_files, some_holder, some_path),
     st.builds(send, st.sampled_from(["m-4", "m-5"]), some_box, wants=st.sampled_from(["ack", "nothing"])),
@@ -332,11 +334,19 @@ class Interleavings(RuleBasedStateMachine):
         one, other = self.machines
         assert "lost_race" not in self.refusals
         agree(one, other)
+        self._check_waiting(one.engine.read())
         serial = Machine(self.place / "serial", self.place / "serial")
         self.machines.append(serial)
         for _, command, events in sorted(self.done, key=lambda deed: deed[0]):
             assert deeds(serial.run(command).events) == deeds(events), command
         assert deeds(serial.events()) == deeds(one.events())
+
+    def _check_waiting(self, store):
+        """A task waits for exactly those of its needs that are not done."""
+        tasks = {task.id: task for task in look.tasks(store)}
+        needs = load.graph(store, tasks)[0].needs
+        for name, task in tasks.items():
+            assert set(task.waits) == {need for need in needs.get(name, ()) if tasks[need].phase != "done"}
 
 
 TestInterleavings = pytest.mark.promise(2)(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,8 +10,10 @@ from moot import Workspace
 from moot.api import stories
 from moot.core.event import Event
 from moot.views.project import EVENTS
-from tests.surfaces.command import Command
 from tests.surfaces.worlds import orchestrate
+
+if TYPE_CHECKING:
+    from tests.surfaces.command import Command
 
 
 def event(type: str, stream: str = "task/task-001", by: str = "Ada#1", **data: Any) -> Event:  # noqa: A002
@@ -42,9 +44,9 @@ def moved(verb: str, **data: Any) -> Event:
             "Bob#1 lost a.py (silent for 61 s of 60 s): silent",
         ),
         (event("file:claimed", paths=["a.py"], mode="shared", reason="docs"), "claimed a.py (shared): docs"),
-        (moved("lapse", silent_for=61.4, ttl=60.0), "working → open (attempt 2) (silent for 61 s of 60 s)"),
-        (moved("move", flags=["late: after the deadline"]), "working → open (attempt 2) (late: after the deadline)"),
-        (moved("submit", report="m-1", reason="Done."), "working → open (attempt 2) (report m-1): Done."),
+        (moved("lapse", silent_for=61.4, ttl=60.0), "working → open (attempt 2; silent for 61 s of 60 s)"),
+        (moved("move", flags=["late: after the deadline"]), "working → open (attempt 2; late: after the deadline)"),
+        (moved("submit", report="m-1", reason="Done."), "working → open (attempt 2; report m-1): Done."),
         (event("mailbox:cleared", ids=["m-1"], reason="asked"), "m-1 left the file (asked)"),
         (event("mailbox:restored", ids=["m-1"], unread=True), "m-1 are back in the file (to be read again)"),
         (event("message:sent", kind="note", to=["Bob"], text=""), "sent a note to Bob"),
@@ -130,7 +132,12 @@ def test_case_does_not_count_in_streams(run: Command) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["wait", "--type"], ["log", "--type"], ["wait", "--type", "task:*", "--fail-on"], ["log", "--type", "*", "--type"]],
+    [
+        ["wait", "--type"],
+        ["log", "--type"],
+        ["wait", "--type", "task:*", "--fail-on"],
+        ["log", "--type", "*", "--type"],
+    ],
 )
 def test_an_event_that_cannot_come_is_not_waited_for(run: Command, words: list[str]) -> None:
     ran = run(*words, "task:submited", "--json")

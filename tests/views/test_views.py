@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.core.deciders.entry import Drop, HoldEntry
-from moot.core.deciders.mailbox import Clear
+from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Unavailable
 from moot.core.event import Commit, Draft
 from moot.views import load, look
@@ -105,18 +105,19 @@ def ids(deliveries: list[look.Delivery]) -> list[str]:
 @pytest.mark.promise(5)
 def test_an_inbox_has_what_is_not_settled_oldest_first_and_names_have_no_case(store):
     assert ids(look.inbox(store, ("YEATS",), 10)) == ["m-1"]
-    assert ids(look.inbox(store, ("Yeats", "keats", "@dev"), 10)) == ["m-1", "m-3"]
+    assert ids(look.inbox(store, ("Yeats", "keats", "@dev"), 10)) == ["m-1", "m-1", "m-3"]
     assert ids(look.inbox(store, ("Yeats", "keats", "@dev"), 1)) == ["m-1"]
     (delivery,) = look.inbox(store, ("yeats",), 10)
     assert (delivery.mailbox, delivery.message.text, delivery.entry.seen) == ("yeats", "first", ("Yeats#1",))
 
 
 def test_open_mail_is_counted(store):
-    assert [look.count_open(store, box) for box in ("Yeats", "Keats", "@dev", "nobody")] == [1, 1, 0, 0]
+    assert [look.count_open(store, box) for box in ("Yeats", "Keats", "@dev", "nobody")] == [1, 1, 1, 0]
 
 
 def test_whatever_wants_something_is_told_wherever_it_lies(store):
-    assert [(d.mailbox, d.entry.id) for d in look.waiting(store)] == [("yeats", "m-1"), ("keats", "m-3")]
+    waiting = [(d.entry.id, d.mailbox) for d in look.waiting(store)]
+    assert sorted(waiting) == [("m-1", "@dev"), ("m-1", "yeats"), ("m-3", "keats")]
 
 
 def test_a_mailbox_keeps_everything_cleared_or_not(store):
@@ -146,8 +147,22 @@ def test_the_chain_of_a_message_names_each_recipient_with_its_stage_and_times(st
     assert chain["yeats"][0] == "offered"
     assert chain["yeats"][2] is None
     assert chain["keats"] == ("answered", at["message:offered"], answered)
-    assert chain["@dev"] == ("acked", None, at["message:acked"])
+    assert chain["@dev"] == ("acked", at["message:acked"], None)
     assert look.chain(store, "m-7") == []
+
+
+@pytest.mark.promise(5)
+def test_what_is_put_back_as_unread_has_no_times_until_it_is_read_again(tmp_path):
+    machine = Machine(tmp_path, tmp_path)
+    machine.does(send("m-1", "@dev", wants="ack"), offer("@dev", "m-1"), ack("@dev", "m-1"), clear("@dev", "m-1"))
+    restore = Restore(ids=("m-1",), unread=True)
+    machine.does(Command("restore", ANNA, lambda work: work.do_mailbox("@dev", restore)))
+    ((_, entry, *times),) = look.chain(machine.engine.read(), "m-1")
+    assert (entry.stage, times) == ("stored", [None, None])
+    (again,) = machine.does(ack("@dev", "m-1"))
+    assert [ended for *_, ended in look.chain(machine.engine.read(), "m-1")] == [again.at]
+    assert machine.verify().sound
+    machine.close()
 
 
 def test_a_thread_and_the_messages_of_a_task(store):

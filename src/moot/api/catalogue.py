@@ -75,14 +75,11 @@ class Verb(Record):
 
 
 _LIMIT = 10_000
-_LIMITS = {
-    "title": 500,
-    **dict.fromkeys(
-        ("fail_on", "holder", "id", "ids", "key", "lifecycle", "name", "needs", "pack", "report")
-        + ("role", "state", "stream", "task", "thread", "to", "type"),
-        200,
-    ),
-}
+_NAMES = (
+    *("fail_on", "holder", "id", "ids", "key", "lifecycle", "name", "needs", "pack", "report", "role", "state"),
+    *("stream", "task", "thread", "to", "type"),
+)
+_LIMITS = {"title": 500, **dict.fromkeys(_NAMES, 200)}
 _WORDS_LIMITS = {"body": 1 << 20}  # a message is weighed as a whole, by its decider: `text` is not weighed here
 
 DEEPEST = 100  # levels of JSON; what comes in must be readable by everybody later

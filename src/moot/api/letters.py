@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from moot.core.deciders.message import Message
     from moot.api.session import Session
+    from moot.core.deciders.message import Message
     from moot.views.look import Delivery
 
 

@@ -50,7 +50,7 @@ _SAID = {
     "entry:dropped": "dropped",
     "file:quarantined": "put {path} into quarantine as {sha256}",
 }
-_MOVED = "{source} → {target} (attempt {attempt})"
+_MOVED = "{source} → {target}"
 
 
 class Tale(Record):
@@ -80,7 +80,7 @@ def sentence(event: Event) -> str:
 
 def _facts(data: Mapping[str, Any]) -> list[str]:
     """What only some events say."""
-    found = []
+    found = [f"attempt {data['attempt']}"] if "verb" in data else []
     if data.get("replaces"):
         found.append(f"in place of #{data['replaces']}")
     if data.get("retired"):

@@ -113,8 +113,8 @@ def _mailbox(store: Store, event: Event, key: str, payload: Payload) -> None:
     for name, position in positions.items():
         item = after.entries[name]
         row = (int(not item.settled), dumps(item.seen), item.taker, item.reply, item.ended, item.hidden)
-        ended_at = event.at if item.ended else None
-        store.run("put_entry", *row, event.at if item.seen else None, ended_at, key, position)
+        times = (bool(item.seen), event.at, bool(item.ended), event.at)  # each the first time that it was so
+        store.run("put_entry", *row, *times, key, position)
     store.run("put_mailbox", key, event.position, after.last_read)
     if after.last_read and after.last_read != box.last_read:
         store.run("put_read_mark", key, after.last_read)
@@ -125,7 +125,8 @@ def _task(store: Store, event: Event, key: str, payload: Payload) -> None:
     after = task.evolve(state, payload, position=event.position, at=event.at, by=event.by)
     _put(store, event, after)
     rank = tasks.PRIORITIES.index(after.priority)
-    row = (key, number_of(key), after.phase, after.state, int(bool(after.waits)), rank, event.position, after.holder)
+    blocked = int(after.phase == "open" and bool(after.waits))
+    row = (key, number_of(key), after.phase, after.state, blocked, rank, event.position, after.holder)
     store.run("put_task", *row)
 
 

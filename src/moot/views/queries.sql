@@ -90,7 +90,8 @@ FROM json_each(?2) j CROSS JOIN delivery d INDEXED BY delivery_message ON d.mess
 
 -- name: put_entry
 UPDATE delivery SET open = ?, seen = ?, taker = ?, reply = ?, ended = ?, hidden = ?,
-  offered_at = coalesce(offered_at, ?), ended_at = coalesce(ended_at, ?) WHERE mailbox = ? AND position = ?
+  offered_at = iif(?, coalesce(offered_at, ?), NULL), ended_at = iif(?, coalesce(ended_at, ?), NULL)
+WHERE mailbox = ? AND position = ?
 
 -- name: open_deliveries
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body

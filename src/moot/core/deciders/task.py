@@ -62,8 +62,7 @@ def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
             return _lapse(life, task, command)
         case BlockTask():
             on = tuple(t for t in dict.fromkeys(command.on) if t not in task.waits)
-            # Whoever works on it goes on; but given back, it waits.
-            return [Blocked(on=on)] if on and task.phase not in ("done", "stopped") else []
+            return [Blocked(on=on)] if on else []  # whoever works on it goes on; but given back, it waits
         case ReadyTask():
             if command.done not in task.waits:
                 return []

@@ -1,6 +1,6 @@
 """A task that is done releases those that wait for it; one that is opened again holds them back.
 
-Opened again, it also waits itself for whatever it needs and is not done (any more).
+In whatever state those are: a task that is given back or opened again later must know what it still waits for.
 """
 
 from __future__ import annotations
@@ -22,7 +22,5 @@ def dependencies(key: str, happened: Payload, world: World) -> Iterator[Step]:
         for name in world.dependents(key):
             yield "task", name, ReadyTask(done=key)
     elif happened.verb == "reopen":
-        missing = tuple(need for need in world.task(key).needs if world.task(need).phase != "done")
-        yield "task", key, BlockTask(on=missing)
         for name in world.dependents(key):
             yield "task", name, BlockTask(on=(key,))
