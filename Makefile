@@ -22,7 +22,7 @@ demo: setup ## see the main job done, in about a minute
 	@$(BIN)/python demo/run.py
 
 test: check ## all checks, then the whole test suite
-	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=600
+	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=840
 
 check: setup ## format, lint, types, layers, generated files; changes nothing
 	@tools/check

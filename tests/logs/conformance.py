@@ -212,7 +212,9 @@ class Basics:
         assert [event.data["i"] for event in events] == list(range(1300))
         check_chain(events)
 
-    @pytest.mark.parametrize("value", [float("nan"), float("inf"), {1, 2}, b"bytes", object()], ids=repr)
+    @pytest.mark.parametrize(
+        "value", [float("nan"), float("inf"), {1, 2}, b"bytes", object()], ids=["nan", "inf", "set", "bytes", "object"]
+    )
     def test_what_json_cannot_say_is_refused_and_nothing_is_written(self, log, value):
         with pytest.raises(Usage) as refusal:
             log.append(commit("one"), {}, [draft("a"), draft("b", value=value)])

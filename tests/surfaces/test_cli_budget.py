@@ -46,15 +46,15 @@ EVERYWHERE = words("""
     moot.engine.settings moot.engine.work
     moot.forks moot.log
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
-    moot.logs.sqlite.file moot.forks moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
+    moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
     moot.views moot.views.load moot.views.look moot.views.store
-    moot.wiring moot.wiring.packs
+    moot.wiring
 """)
 MAIL = ["moot.api.addresses", "moot.api.letters", "moot.api.verbs.mail"]
 INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
-WRITING = ["moot.logs.sqlite.codec", "moot.views.project"]  # whoever appends, or catches up
+WRITING = ["moot.views.project"]  # whoever appends, or catches up
 
 COMMANDS = {
     "no mail": (["inbox"], "Ada", 0, INBOX, ""),
