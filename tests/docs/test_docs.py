@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -114,3 +115,46 @@ def test_links_between_pages_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), f"{path.name} links to {target}, which is not there"
+
+
+# What the pages say about the tree
+
+ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def promises() -> dict[int, list[str]]:
+    """Number and cells of each row of the table of promises."""
+    rows = re.findall(r"^\| (\d+) \|(.*)\|$", ARCHITECTURE, re.MULTILINE)
+    return {int(number): [cell.strip() for cell in cells.split("|")] for number, cells in rows}
+
+
+def test_every_promise_is_found_by_its_number() -> None:
+    scope = tomllib.loads((ROOT / "tests" / "specs" / "scope.toml").read_text(encoding="utf-8"))["promises"]
+    assert list(promises()) == list(range(1, scope["count"] + 1))
+    unbuilt = [str(number) for number, (_, kept_by, _) in promises().items() if kept_by == "not built yet"]
+    assert unbuilt == list(scope["deferred"])
+
+
+@pytest.mark.parametrize(("number", "cells"), promises().items(), ids=lambda value: str(value)[:40])
+def test_what_keeps_a_promise_and_what_tries_to_break_it_are_where_the_page_says(number: int, cells: list[str]) -> None:
+    _, kept_by, broken_by = cells
+    for path in re.findall(r"`([\w/.]+)`", kept_by):
+        assert (ROOT / "src" / "moot" / path).exists(), path
+    for path in re.findall(r"`([\w/.]+)`", broken_by):
+        assert f"promise({number})" in (ROOT / path).read_text(encoding="utf-8"), path
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md"])
+def test_the_layers_on_a_page_are_those_that_are_checked(page: str) -> None:
+    checks = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
+    layers = [layer for layer in checks[0]["layers"] if not layer.startswith("(")]
+    assert f"`{' > '.join(layers)}`" in (ROOT / page).read_text(encoding="utf-8")
+
+
+def test_the_how_to_tells_what_init_does_about_settings_that_exist(tmp_path: Path) -> None:
+    page = Page(tmp_path)
+    page.run("echo > moot.toml")
+    told = page.run("moot init --pack orchestrator 2>&1; echo code $?")
+    assert told[-1] == "code 2"
+    assert any('packs = ["orchestrator"]' in line for line in told)
+    assert page.run("moot board") == ["No tasks yet: moot task add 'Title'"]

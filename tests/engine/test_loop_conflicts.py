@@ -30,7 +30,6 @@ from tests.engine.harness import (
     interrupted,
     join,
     key,
-    leave,
     link,
     move,
     offer,
@@ -43,8 +42,6 @@ from tests.engine.harness import (
 
 if TYPE_CHECKING:
     from moot.engine.work import Work
-
-ONLY_A_LOCK_HELPS = "what a name holds, or has in its mailbox, is looked up without a condition on it"
 
 
 @pytest.fixture
@@ -225,20 +222,6 @@ def test_a_machine_that_was_away_catches_up_before_it_decides(machines):
     with pytest.raises(Held):
         away.run(move("claim", "t7", "Keats"))
     agree(one, away, machines())
-
-
-@pytest.mark.xfail(strict=True, reason=ONLY_A_LOCK_HELPS)
-def test_a_task_claimed_in_the_last_moment_by_an_incarnation_that_is_replaced_is_lost_too(two):
-    one, other = two
-    one.run(interrupted(join("Yeats", take_over=True), lambda: other.does(move("claim", "a", "Yeats", incarnation=1))))
-    assert one.task("a").holder is None
-
-
-@pytest.mark.xfail(strict=True, reason=ONLY_A_LOCK_HELPS)
-def test_mail_that_comes_in_the_last_moment_before_its_recipient_retires_is_dead_too(two):
-    one, other = two
-    one.run(interrupted(leave("Yeats", retire=True), lambda: other.does(send("m-1", "Yeats"))))
-    assert look.count_open(one.engine.read(), "Yeats") == 0
 
 
 # Any interleaving: what the machines did together is what one machine does alone, in the order of the log

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.crew import RACERS, Crew, Repo
+from tests.faults.crew import RACERS, Crew, Repo, Worker
 
 
 @pytest.fixture
@@ -26,6 +26,12 @@ def make_repo(tmp_path: Path) -> Iterator[Callable[..., Repo]]:
 @pytest.fixture
 def repo(make_repo: Callable[..., Repo]) -> Repo:
     return make_repo()
+
+
+@pytest.fixture
+def keeper() -> Iterator[Worker]:
+    with Worker("tests.faults.keeper") as keeper:
+        yield keeper
 
 
 @pytest.fixture(scope="module")

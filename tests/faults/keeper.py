@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import select
 import signal
 import sys
@@ -21,36 +22,52 @@ from tests.faults.worker import say
 PATIENCE = 50.0
 
 
-def live(work: str, arguments: dict[str, Any], after: float | None = None, from_birth: bool = False) -> dict[str, Any]:
-    """One life. It is killed `after` seconds from its first sign (or from birth); without, it ends by itself."""
+def live(work: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """One life that ends by itself: how, and what it said."""
+    child, ear = _give_birth(work, arguments)
+    said = _listen(ear, 1 << 30)
+    return {"code": _end(child, ear), "said": said[1:].decode()}
+
+
+def live_often(work: str, arguments: dict[str, Any], times: int, most: int, births: float = 0.1) -> list[int]:
+    """Lives that are killed, one after the other: how they ended.
+
+    Each gives up to `most` signs of life and is killed at any moment until the next; some before the first one. How
+    long that takes on this machine is learned on the way.
+    """
+    chance, ends = random.Random(), []
+    getting_up = step = 0.01
+    for _ in range(times):
+        signs = 0 if chance.random() < births else chance.randint(1, most)
+        child, ear = _give_birth(work, arguments)
+        began = time.monotonic()
+        _listen(ear, signs)
+        took = time.monotonic() - began
+        if signs == 1:
+            getting_up = (getting_up + took) / 2
+        elif signs:
+            step = (step + max(0.0, took - getting_up) / (signs - 1)) / 2
+        time.sleep(chance.uniform(0, 1.5 * (step if signs else getting_up)))
+        ends.append(_end(child, ear))
+    return ends
+
+
+def _give_birth(work: str, arguments: dict[str, Any]) -> tuple[int, int]:
     ear, mouth = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(ear)
         _be_born(work, arguments, mouth)
     os.close(mouth)
-    try:
-        said = b"" if from_birth else _listen(ear, 1)
-        if after is None:
-            said += _listen(ear, 1 << 30)
-        else:
-            time.sleep(after)
-            os.kill(child, signal.SIGKILL)
-        _, status = os.waitpid(child, 0)
-        said += _rest(ear)
-    finally:
-        os.close(ear)
-    return {"code": os.waitstatus_to_exitcode(status), "said": said[1:].decode()}
+    return child, ear
 
 
-def live_often(
-    work: str, arguments: dict[str, Any], times: int, longest: float, births: float = 0.1
-) -> list[dict[str, Any]]:
-    """Lives that are killed at random moments, one after the other; some while they are still getting up."""
-    import random
-
-    chance = random.Random()
-    return [live(work, arguments, chance.uniform(0, longest), chance.random() < births) for _ in range(times)]
+def _end(child: int, ear: int) -> int:
+    """End it if it has not ended. Its number stays its own until it was waited for."""
+    os.kill(child, signal.SIGKILL)
+    _, status = os.waitpid(child, 0)
+    os.close(ear)
+    return os.waitstatus_to_exitcode(status)
 
 
 def _be_born(work: str, arguments: dict[str, Any], mouth: int) -> None:
@@ -77,13 +94,6 @@ def _listen(ear: int, enough: int) -> bytes:
             if not more:
                 break
             said += more
-    return said
-
-
-def _rest(ear: int) -> bytes:
-    said = b""
-    while more := os.read(ear, 1 << 16):
-        said += more
     return said
 
 

@@ -1,4 +1,4 @@
-"""What the short-lived do until they are killed. Each gets a pipe: the first byte says that it is up.
+"""What the short-lived do until they are killed. Each gets a pipe for its signs of life: the first when it is up.
 
 What they were told is written down in a journal before they go on. Whoever comes after them repeats the command that
 has no answer there, with its key, and goes on from where they were.
@@ -79,26 +79,21 @@ def carry_out(session: Session, journal: Journal, number: int) -> None:
     journal.end(number, said)
 
 
-def work_on(mouth: int, path: str, where: dict[str, Any], plan: str, most: int = 1_000_000, last: bool = False) -> None:
-    """Repeat what was in flight, then give `most` new commands and look at the board until the end.
-
-    The `last` life ends after what was in flight.
-    """
+def work_on(mouth: int, path: str, where: dict[str, Any], plan: str, last: bool = False) -> None:
+    """Repeat what was in flight, then one command after the other; the `last` life ends after the former."""
     keeper = os.getppid()
     journal = Journal(path)
     session = entered(**where)
     os.write(mouth, UP)
     for number in journal.in_flight:
         carry_out(session, journal, number)
-    enough = journal.next + most
+        os.write(mouth, UP)
     while not last and os.getppid() == keeper:
         number = journal.next
-        if number < enough:
-            verb, arguments = PLANS[plan](session, journal, number)
-            journal.begin(number, verb, {**arguments, "key": f"k{number}"})
-            carry_out(session, journal, number)
-        else:
-            session.run("board", {})
+        verb, arguments = PLANS[plan](session, journal, number)
+        journal.begin(number, verb, {**arguments, "key": f"k{number}"})
+        carry_out(session, journal, number)
+        os.write(mouth, UP)
 
 
 def once(

@@ -30,12 +30,6 @@ BATCHES = 4
 KILLS_PER_BATCH = 25  # of each writer: 400 in all
 
 
-@pytest.fixture
-def keeper() -> Iterator[Worker]:
-    with Worker("tests.faults.keeper") as keeper:
-        yield keeper
-
-
 def marks(events: list[Event]) -> Counter[str]:
     """How often the log has what each command was marked with."""
     fields = {
@@ -102,8 +96,8 @@ def test_four_hundred_kills_lose_nothing_that_was_acknowledged(repo: Repo, tmp_p
     try:
         for _ in range(BATCHES):
             for keeper, life in zip(keepers, lives, strict=True):
-                keeper.tell("live_often", work="work_on", arguments=life, times=KILLS_PER_BATCH, longest=0.15)
-            ends = [end["code"] for keeper in keepers for end in keeper.hear(120)]
+                keeper.tell("live_often", work="work_on", arguments=life, times=KILLS_PER_BATCH, most=6)
+            ends = [end for keeper in keepers for end in keeper.hear(120)]
             assert ends == [-signal.SIGKILL] * WRITERS * KILLS_PER_BATCH
             repo.verify()
             check(repo, [Journal(life["path"]) for life in lives], names)

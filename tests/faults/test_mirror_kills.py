@@ -9,11 +9,10 @@ from __future__ import annotations
 import json
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 import pytest
@@ -25,8 +24,7 @@ from tests.faults.lives import Journal
 FOLDER = Path(".claude-orchestrator/tasks/messages")
 FILES = {"assignment": FOLDER / "to-developer.json", "report": FOLDER / "to-team-lead.json"}
 SETTINGS = 'packs = ["orchestrator"]\n[tasks]\nlifecycle = "orchestrator"\n[mirrors]\ntorn_after = "10m"\n'
-BATCH = 20  # kills of each of two senders
-ENOUGH = 60  # of them; more if too little was acknowledged until then, which is a matter of the machine
+KILLS = 60  # of each of two senders
 
 
 @pytest.fixture
@@ -89,14 +87,11 @@ def test_a_hundred_and_twenty_kills_lose_no_message_and_break_no_file(
         keepers = [stack.enter_context(Worker("tests.faults.keeper")) for _ in scene.lives]
         watcher.tell("watch", paths=scene.watched, stop=str(scene.done))
         for writer, agent in zip(writers, scene.agents, strict=True):
-            writer.tell("append", **agent, stop=str(scene.stop), most=100, pause=1.5)
-        kills, deadline = 0, monotonic() + 120
-        while kills < ENOUGH or (len(scene.acknowledged()) < ENOUGH / 2 and monotonic() < deadline):
-            for keeper, life in zip(keepers, scene.lives, strict=True):
-                keeper.tell("live_often", work="work_on", arguments=life, times=BATCH, longest=0.6)
-            ends = [end["code"] for keeper in keepers for end in keeper.hear(120)]
-            assert ends == [-signal.SIGKILL] * BATCH * len(keepers)
-            kills += BATCH
+            writer.tell("append", **agent, stop=str(scene.stop), most=30, pause=0.6)
+        for keeper, life in zip(keepers, scene.lives, strict=True):
+            keeper.tell("live_often", work="work_on", arguments=life, times=KILLS, most=3)
+        ends = [end for keeper in keepers for end in keeper.hear(240)]
+        assert ends == [-signal.SIGKILL] * KILLS * len(keepers)
         scene.stop.touch()
         told = [writer.hear() for writer in writers]
         for keeper, life in zip(keepers, scene.lives, strict=True):
@@ -112,7 +107,7 @@ def test_a_hundred_and_twenty_kills_lose_no_message_and_break_no_file(
     acknowledged = scene.acknowledged()
     stored = Counter(in_the_log(repo))
     assert len(acknowledged) > 10
-    assert len(written) > 10
+    assert len(written) > 4
     assert {mark: stored[mark] for mark in acknowledged + written if stored[mark] != 1} == {}
     assert Counter(in_the_files(roots)) == stored
     assert repo.run("held") == []
@@ -136,8 +131,8 @@ class Scene:
                 assign(repo, f"for-{name}-{number}")
         dev = {"cwd": str(roots[1]), "agent": "Dev", "incarnation": repo.join("Dev", "developer")}
         self.lives = [
-            {"path": str(place / "lead"), "where": {"cwd": str(roots[0])}, "plan": "assignments", "most": 3},
-            {"path": str(place / "dev"), "where": dev, "plan": "reports", "most": 3},
+            {"path": str(place / "lead"), "where": {"cwd": str(roots[0])}, "plan": "assignments"},
+            {"path": str(place / "dev"), "where": dev, "plan": "reports"},
         ]
 
     @staticmethod
@@ -155,12 +150,6 @@ class Scene:
         journals = [Journal(life["path"]) for life in self.lives]
         sent = [journal.begun[number][1] for journal in journals for number in journal.done]
         return [mark_of({"type": arguments["type"], **arguments["data"]}) for arguments in sent]
-
-
-@pytest.fixture
-def keeper() -> Iterator[Worker]:
-    with Worker("tests.faults.keeper") as keeper:
-        yield keeper
 
 
 def written_by_hand(root: Path, kind: str, message: dict[str, Any]) -> None:

@@ -78,6 +78,12 @@ CASES = {
     "task link": Case(
         "Ada", "task link task-001 --needs task-003", "task-001 needs task-003", lambda r: r["waits"] == ["task-003"]
     ),
+    "task unlink": Case(
+        "Ada",
+        "task unlink task-002 --needs task-001",
+        "task-002 no longer needs task-001",
+        lambda r: (r["id"], r["waits"]) == ("task-002", []),
+    ),
     "task claim": Case("Bob", "task claim", "task-001 is yours", lambda r: r["holder"] == "Bob#1"),
     "task submit": Case("Bob", "task submit task-003", "task-003 is review", moves("task-003", "review")),
     "task approve": Case("Ada", "task approve task-004", "task-004 is done", moves("task-004", "done")),

@@ -127,7 +127,10 @@ class Engine:
     def _appended(self, events: list[Event]) -> Outcome:
         """From here on the answer is yes, whatever happens to the views: the next call catches up."""
         try:
-            self._project(events)
+            if events[0].position == self.store.cursor() + 1:
+                self._project(events)
+            else:  # another machine's event came in between
+                self._catch_up()
         except self.store.failures:
             self.store.rollback()
             return Outcome(events=tuple(events), behind=True)

@@ -482,6 +482,31 @@ def test_an_older_copy_brings_nothing_back_and_takes_nothing_away(staffed: Proje
 
 
 @pytest.mark.proves("S0-HRD-23")
+def test_an_older_copy_of_an_earlier_attempt_brings_nothing_back_either(staffed: Project) -> None:
+    project = staffed
+    project.assign(assignment(instructions="first attempt"))
+    project.report(report(summary="first attempt"))
+    first = project.raw_files()
+    project.run("task reject", task="task-001", reason="No tests.")
+    project.run("task reopen", task="task-001")
+    project.assign(assignment(instructions="second attempt"))
+    project.report(report(summary="second attempt"))
+    second = project.raw_files()
+    for role in FILES:  # by hand, before the task is done
+        project.write(role, [])
+    project.look()
+    project.run("task approve", task="task-001")
+    head = project.head()
+    for older in (first, second):
+        for role in FILES:
+            project.path(role).write_bytes(older[role] or b"")
+            project.look()
+            assert project.file(role)["messages"] == []
+    assert project.head() == head
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-HRD-23")
 def test_a_branch_switch_removes_no_message(project: Project) -> None:
     """Mailboxes that somebody committed come back older with the branch."""
     project.git("config", "user.name", "Anna")

@@ -147,15 +147,19 @@ def _nothing_ready() -> Unknown:
     return Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
 
 
-def _silent(session: Session, state: Task) -> bool:
-    return state.holder is not None and state.ttl > 0 and session.silence(state.holder) > state.ttl
-
-
 def _lapse_if_silent(session: Session, work: Work, state: Task) -> None:
-    if state.holder is not None and _silent(session, state):
-        silent = round(session.silence(state.holder), 3)
+    """End the holding of one who fell silent, or is not that incarnation any more."""
+    if state.holder is None:
+        return
+    silent = round(session.silence(state.holder), 3)
+    agent = work.agent(name_of(state.holder)) if "#" in state.holder else None
+    if agent is not None and (agent.principal != state.holder or not agent.here):
+        reason = f"{state.holder} is not here any more"
+    elif state.ttl > 0 and silent > state.ttl:
         reason = f"{name_of(state.holder)} was silent for {silent:.0f} s"
-        work.do_task(state.id, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
+    else:
+        return
+    work.do_task(state.id, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
 
 
 def _mover(verb: str) -> Callable[..., Answer]:
