@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workspaces import Stage
 
 _WAITING = 10  # requests that the inbox shows each time
-_BURST = 8
+_BURST = 4
 _TEXT = "The parser is on main. All tests pass."
 
 

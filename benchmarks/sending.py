@@ -30,7 +30,7 @@ CROWD = 30
 VARIANTS = ("moot", "bare", "hand")
 GOALS = {"bare": ">= 0.4", "hand": ">= 0.7"}
 AGAINST = {"bare": "a bare INSERT of its 200 bytes", "hand": "its own rows, written by hand"}
-_BURST = 8
+_BURST = 4
 _PATIENCE = 120.0
 
 

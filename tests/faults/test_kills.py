@@ -203,12 +203,7 @@ def test_views_whose_rebuilding_was_killed_at_any_line_are_rebuilt_by_the_next(r
     [
         ([], "", 20),
         (["orchestrator"], "", 10),
-        pytest.param(
-            ["orchestrator"],
-            "/wiring/workshop.py",
-            1000,
-            marks=pytest.mark.xfail(reason="a kill between making and filling moot.toml leaves an empty one"),
-        ),
+        (["orchestrator"], "/wiring/workshop.py", 1000),
     ],
     ids=["plain", "with a pack", "each line of the making itself"],
 )

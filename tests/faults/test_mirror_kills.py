@@ -89,7 +89,7 @@ def test_a_hundred_and_twenty_kills_lose_no_message_and_break_no_file(
         for writer, agent in zip(writers, scene.agents, strict=True):
             writer.tell("append", **agent, stop=str(scene.stop), most=30, pause=0.6)
         for keeper, life in zip(keepers, scene.lives, strict=True):
-            keeper.tell("live_often", work="work_on", arguments=life, times=KILLS, most=3)
+            keeper.tell("live_often", work="work_on", arguments=life, times=KILLS, most=2)
         ends = [end for keeper in keepers for end in keeper.hear(240)]
         assert ends == [-signal.SIGKILL] * KILLS * len(keepers)
         scene.stop.touch()

@@ -235,10 +235,7 @@ def test_fifty_who_bring_no_name_get_fifty_names(repo: Repo, crew: Crew, queue: 
     "packs",
     [
         [],
-        pytest.param(
-            ["orchestrator"],
-            marks=pytest.mark.xfail(reason="whoever looks before moot.toml is there is refused after", strict=False),
-        ),
+        ["orchestrator"],
     ],
     ids=["plain", "with a pack"],
 )

@@ -58,10 +58,14 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; one that exists is its owner's to edit."""
     path = os.path.join(place.main_root or place.root, setting.FILE)
     listed = ", ".join(f'"{name}"' for name in packs)
+    draft = os.path.join(place.main_root or place.root, f".{setting.FILE}.{os.getpid()}")
     try:
-        with open(path, "x", encoding="utf-8") as file:
+        with open(draft, "w", encoding="utf-8") as file:
             file.write(f'packs = [{listed}]\n\n[tasks]\nlifecycle = "{packs[0]}"\n')
+        os.link(draft, path)  # whole or not at all, and never over one that is there
     except FileExistsError:
+        if set(packs) <= set(setting.load(place).packs):
+            return  # another one made it at the same moment
         raise Usage(
             "settings_exist",
             f"The workspace is there. {path} is your file, so it was not changed, and does not turn on all of: "
@@ -70,3 +74,5 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
             file=path,
             line=f"packs = [{listed}]",
         ) from None
+    finally:
+        os.unlink(draft)

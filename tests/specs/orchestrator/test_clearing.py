@@ -31,6 +31,7 @@ def test_a_completed_task_leaves_both_files(project: Project) -> None:
     assert len(cleared) == 2
 
 
+@pytest.mark.proves("S0-CL-01")
 def test_a_file_that_was_emptied_before_also_gets_the_time_of_clearing(project: Project) -> None:
     project.assign()
     project.report()

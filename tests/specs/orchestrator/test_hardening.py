@@ -341,6 +341,7 @@ def test_an_entry_that_a_clear_had_hidden_is_shown_again(project: Project) -> No
     assert shown["task-001"]["hidden"] == "emptied"
 
 
+@pytest.mark.proves("S0-HRD-06")
 def test_an_entry_that_was_read_before_the_clear_is_unread_again(staffed: Project) -> None:
     project = staffed
     project.run("ack", "Dev", ids=(project.assign()["id"],))
@@ -445,6 +446,7 @@ def test_what_no_file_could_show_is_refused_on_a_surface(project: Project, field
     assert project.file("developer")["messages"] == [assignment()]
 
 
+@pytest.mark.proves("S0-HRD-29")
 def test_duplicate_keys_are_refused_on_a_surface(project: Project) -> None:
     given = json.dumps(assignment())[:-1] + ', "title": "Another"}'
     assert project.cli_refusal("send", "--type", "task_assignment", "--data", "-", given=given).code == "bad_json"
@@ -507,6 +509,25 @@ def test_an_older_copy_of_an_earlier_attempt_brings_nothing_back_either(staffed:
 
 
 @pytest.mark.proves("S0-HRD-23")
+def test_an_old_report_that_comes_back_does_not_pass_unseen(staffed: Project) -> None:
+    """An entry equal to one of an earlier attempt counts as new, so it is marked, and approved with a reason only."""
+    project = staffed
+    project.assign()
+    project.report()
+    old = project.path("team-lead").read_bytes()
+    project.run("task reject", task="task-001", reason="No tests.")
+    project.run("task reopen", task="task-001")
+    project.assign(assignment(instructions="Write the tests."))
+    project.path("team-lead").write_bytes(old)
+    project.look()
+    assert any(flag.startswith("said_before") for flag in project.mailbox("team-lead")[0]["flags"])
+    said = project.refusal("task approve", "Lead", task="task-001")
+    assert said.code == "report_doubtful"
+    assert "attempt 1" in said.message
+    project.run("task reject", "Lead", task="task-001", reason="An old report.")
+
+
+@pytest.mark.proves("S0-HRD-23")
 def test_a_branch_switch_removes_no_message(project: Project) -> None:
     """Mailboxes that somebody committed come back older with the branch."""
     project.git("config", "user.name", "Anna")
@@ -521,8 +542,8 @@ def test_a_branch_switch_removes_no_message(project: Project) -> None:
     project.git("checkout", "-q", "--force", "other")
     project.look()
     assert project.file("developer")["messages"] == [assignment(), assignment("task-002")]
-    assert project.mailbox("team-lead")[0]["taker"] is None
-    assert bodies(project.mailbox("team-lead")) == [report()]
+    assert project.file("team-lead")["messages"] == bodies(project.mailbox("team-lead")) == [report()]
+    assert project.events("mailbox:cleared") == []
     assert project.state() == "awaiting_review"
     assert len(project.events("message:sent")) == 3
 
@@ -650,6 +671,7 @@ def test_attempts_are_counted_and_limited(staffed: Project) -> None:
     assert project.state() == "pending"
 
 
+@pytest.mark.proves("S0-HRD-13")
 def test_the_limit_of_attempts_can_be_set(make_project: Callable[..., Project]) -> None:
     project = make_project("attempts = 1\n")
     project.assign()

@@ -175,6 +175,7 @@ def test_a_completed_task_is_reopened_on_purpose_only(staffed: Project) -> None:
     assert project.cli("task", "reopen", "task-002", "--reason", "It broke.").result["state"] == "pending"
 
 
+@pytest.mark.proves("S0-ST-08")
 def test_a_status_update_reopens_nothing_that_is_completed(staffed: Project) -> None:
     bring(staffed, "completed", "task-001")
     said = staffed.refusal("task move", "Lead", task="task-001", state="pending", reason="Once more.")
@@ -328,6 +329,7 @@ def test_an_unknown_task_is_refused(staffed: Project) -> None:
     assert staffed.refusal("task move", "Lead", task="task-099", state="pending").code == "unknown_task"
 
 
+@pytest.mark.proves("S0-ST-13")
 def test_an_unknown_task_is_refused_with_the_known_ids(staffed: Project) -> None:
     for name in ("task-001", "login", "task-017"):
         bring(staffed, "in_progress", name)
