@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from moot.core import claims as claim
 from moot.core import task as tasks
+from moot.core.compact import dumps, loads
 from moot.core.deciders import agent as agents
 from moot.core.deciders import entry as held
 from moot.core.deciders import graph as edges
@@ -21,33 +20,33 @@ if TYPE_CHECKING:
 
 def agent(store: Store, stream: str, name: str = "") -> tuple[agents.Agent, int]:
     row = store.row("entity", stream)
-    return (agents.Agent.of(json.loads(row[1])), row[0]) if row else (agents.Agent(name=name), 0)
+    return (agents.Agent.of(loads(row[1])), row[0]) if row else (agents.Agent(name=name), 0)
 
 
 def task(store: Store, name: str) -> tuple[tasks.Task, int]:
     row = store.row("entity", f"task/{name}")
-    return (tasks.Task.of(json.loads(row[1])), row[0]) if row else (tasks.Task(id=name), 0)
+    return (tasks.Task.of(loads(row[1])), row[0]) if row else (tasks.Task(id=name), 0)
 
 
 def entry(store: Store, name: str) -> tuple[held.Entry, int]:
     row = store.row("entity", f"entry/{name}")
-    return (held.Entry.of(json.loads(row[1])), row[0]) if row else (held.Entry(id=name), 0)
+    return (held.Entry.of(loads(row[1])), row[0]) if row else (held.Entry(id=name), 0)
 
 
 def claims(store: Store) -> tuple[claim.ClaimsState, int]:
     row = store.row("entity", claim.STREAM)
-    return (claim.ClaimsState.of(json.loads(row[1])), row[0]) if row else (claim.ClaimsState(), 0)
+    return (claim.ClaimsState.of(loads(row[1])), row[0]) if row else (claim.ClaimsState(), 0)
 
 
 def message(store: Store, name: str) -> tuple[messages.Message, int]:
     row = store.row("message", name)
-    return (messages.Message.of(json.loads(row[1])), row[0]) if row else (messages.Message(id=name), 0)
+    return (messages.Message.of(loads(row[1])), row[0]) if row else (messages.Message(id=name), 0)
 
 
 def graph(store: Store, names: Iterable[str]) -> tuple[edges.Graph, int]:
     """The edges that can be reached from `names`."""
     needs: dict[str, frozenset[str]] = {}
-    for name, need in store.rows("reachable_edges", json.dumps(list(names))):
+    for name, need in store.rows("reachable_edges", dumps(list(names))):
         needs[name] = needs.get(name, frozenset()) | {need}
     row = store.row("graph_version")
     return edges.Graph(needs=needs), row[0] if row else 0
@@ -62,7 +61,7 @@ def mailbox_rows(store: Store, name: str, ids: Iterable[str]) -> tuple[boxes.Mai
     """The same, with the position of each message, which is half of the key of its row."""
     row = store.row("mailbox", name)
     entries, positions = {}, {}
-    for position, message_id, *fields in store.rows("entries", name, json.dumps(list(ids))):
+    for position, message_id, *fields in store.rows("entries", name, dumps(list(ids))):
         entries[message_id] = entry_of(message_id, *fields)
         positions[message_id] = position
     version, last_read = row or (0, None)
@@ -72,5 +71,5 @@ def mailbox_rows(store: Store, name: str, ids: Iterable[str]) -> tuple[boxes.Mai
 def entry_of(
     message_id: str, wants: str, seen: str, taker: str | None, reply: str | None, ended: str | None, hidden: str | None
 ) -> boxes.Entry:
-    shown = tuple(json.loads(seen))
+    shown = tuple(loads(seen))
     return boxes.Entry(id=message_id, wants=wants, seen=shown, taker=taker, reply=reply, ended=ended, hidden=hidden)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from moot.core.compact import dumps, loads
 from moot.core.deciders.agent import Agent
 from moot.core.deciders.entry import Entry as HeldEntry
 from moot.core.deciders.message import Message
@@ -31,7 +30,7 @@ class Delivery(Record):
 
 def _deliveries(rows: Iterable[tuple[Any, ...]]) -> list[Delivery]:
     return [
-        Delivery(mailbox=box, entry=entry_of(name, *fields), message=Message.of(json.loads(body)))
+        Delivery(mailbox=box, entry=entry_of(name, *fields), message=Message.of(loads(body)))
         for box, name, *fields, body in rows
     ]
 
@@ -76,7 +75,7 @@ def mailbox(store: Store, name: str, task: str | None = None, limit: int = 1000)
 
 def shown_in_file(store: Store, name: str, kinds: Iterable[str]) -> list[Delivery]:
     """What a protocol's mailbox file shows: messages of its kinds that were not cleared."""
-    return _deliveries(store.rows("mailbox_kinds", name.lower(), json.dumps(list(kinds))))
+    return _deliveries(store.rows("mailbox_kinds", name.lower(), dumps(list(kinds))))
 
 
 def last_read(store: Store, mailbox: str) -> str | None:
@@ -97,16 +96,16 @@ def chain(store: Store, message: str) -> list[tuple[str, Entry, str | None, str 
 
 
 def thread(store: Store, name: str, limit: int = 1000) -> list[Message]:
-    return [Message.of(json.loads(row[0])) for row in store.rows("messages_of_thread", name, limit)]
+    return [Message.of(loads(row[0])) for row in store.rows("messages_of_thread", name, limit)]
 
 
 def messages_of_task(store: Store, task: str, attempt: int | None = None, kind: str | None = None) -> list[Message]:
-    return [Message.of(json.loads(row[0])) for row in store.rows("messages_of_task", task, attempt, kind)]
+    return [Message.of(loads(row[0])) for row in store.rows("messages_of_task", task, attempt, kind)]
 
 
 def _prefixed(store: Store, kind: str) -> Iterator[tuple[str, int, Any]]:
     for stream, version, state in store.rows("entities", f"{kind}/", f"{kind}0"):  # "0" follows "/"
-        yield stream, version, json.loads(state)
+        yield stream, version, loads(state)
 
 
 def agents(store: Store) -> list[Agent]:
@@ -118,11 +117,11 @@ def held_entries(store: Store) -> list[HeldEntry]:
 
 
 def tasks(store: Store, state: str | None = None, *, ended: bool = True) -> list[Task]:
-    return [Task.of(json.loads(body)) for _, body in store.rows("tasks", state, ended)]
+    return [Task.of(loads(body)) for _, body in store.rows("tasks", state, ended)]
 
 
 def ready(store: Store, limit: int = 100) -> list[Task]:
-    return [Task.of(json.loads(body)) for _, body in store.rows("ready", limit)]
+    return [Task.of(loads(body)) for _, body in store.rows("ready", limit)]
 
 
 def counts(store: Store) -> list[tuple[str, str, int, int]]:

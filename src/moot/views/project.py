@@ -6,9 +6,8 @@ whether a command is being decided or a view is being rebuilt.
 
 from __future__ import annotations
 
-import json
-
 from moot.core import claims as holdings
+from moot.core import compact
 from moot.core import task as tasks
 from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
 from moot.core.errors import Unavailable
@@ -59,15 +58,12 @@ def project(store: Store, events: Sequence[Event]) -> None:
         store.run("set_meta", "cursor", f"{events[-1].position} {events[-1].commit}")
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode  # `json.dumps` would make one each time
-
-
 def dumps(value: object) -> str:
-    text = _encode(value)
+    text = compact.dumps(value)
     try:
         text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair: JSON can say it and the log keeps it, UTF-8 cannot
-        return json.dumps(value, separators=(",", ":"))
+    except UnicodeEncodeError:  # half a surrogate pair: JSON can say it and the log keeps it, SQLite takes it escaped
+        return compact.dumps_ascii(value)
     return text
 
 

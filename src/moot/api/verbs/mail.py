@@ -6,6 +6,7 @@ from moot.api import addresses
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.letters import of_message, told
+from moot.core.compact import dumps
 from moot.core.deciders.mailbox import Answer as Settle
 from moot.core.deciders.message import WANTS, SendMessage, Sent
 from moot.core.errors import Unknown, Usage
@@ -145,9 +146,7 @@ def thread(session: Session, id: str) -> Answer:  # noqa: A002
 
 
 def _size(text: str | None, data: Any) -> int:
-    import json
-
-    return len((text or "").encode()) + (len(json.dumps(data, ensure_ascii=False).encode()) if data is not None else 0)
+    return len((text or "").encode()) + (len(dumps(data).encode()) if data is not None else 0)
 
 
 def _known(work: Work, name: str) -> Message:

@@ -1,0 +1,64 @@
+"""JSON as moot writes it for itself: compact, on one line, without blanks. In and out, nothing else.
+
+This is the C code behind the standard library's `json`, reached without that package: importing it (and `re` with
+it) takes a short command longer than all its work on the log. Where the interpreter has no such code, the package is
+used. For JSON that others wrote, use `json`: it forgives blanks and says where a text is wrong.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+dumps: Callable[[Any], str]  # refuses NaN and infinities (ValueError) and what is no JSON (TypeError)
+dumps_ascii: Callable[[Any], str]  # the same with everything else escaped, for halves of surrogate pairs
+loads: Callable[[str], Any]
+
+try:
+    from _json import encode_basestring, encode_basestring_ascii, make_encoder, make_scanner
+except ImportError:
+    from json import JSONDecoder, JSONEncoder
+
+    dumps = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+    dumps_ascii = JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+    loads = JSONDecoder().decode
+else:
+
+    class _Reading:
+        """How the scanner is to read: as `json` does by default."""
+
+        strict = True
+        object_hook = None
+        object_pairs_hook = None
+        parse_float = float
+        parse_int = int
+
+        @staticmethod
+        def parse_constant(name: str) -> float:
+            raise ValueError(f"{name} is no JSON")
+
+    _scan = make_scanner(_Reading())  # type: ignore[arg-type]  # the stub names the wrong argument
+
+    def _foreign(value: object) -> object:
+        raise TypeError(f"{type(value).__name__} is no JSON")
+
+    def _writer(quoted: Callable[[str], str]) -> Callable[[Any], str]:
+        def write(value: Any) -> str:
+            # The encoder is made anew for each value: its memory of what it is inside of must not outlive an error.
+            encode = make_encoder({}, _foreign, quoted, None, ":", ",", False, False, False)
+            return "".join(encode(value, 0)) if not isinstance(value, str) else quoted(value)
+
+        return write
+
+    dumps, dumps_ascii = _writer(encode_basestring), _writer(encode_basestring_ascii)
+
+    def loads(text: str) -> Any:
+        try:
+            value, end = _scan(text, 0)
+        except StopIteration:
+            raise ValueError("not JSON") from None
+        if end != len(text):
+            raise ValueError(f"more than one JSON value: {text[end : end + 20]!r}")
+        return value
