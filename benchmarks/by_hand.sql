@@ -19,7 +19,8 @@ INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?,
 
 -- name: cursor
 INSERT INTO meta (key, value) VALUES ('cursor', ?)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value WHERE excluded.value > value
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+WHERE CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER) -- in a crowd another may have been faster
 
 -- name: bare_table
 CREATE TABLE IF NOT EXISTS said (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT

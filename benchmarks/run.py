@@ -64,7 +64,9 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", choices=SIZES, default="full", help="smoke only runs everything once")
-    parser.add_argument("--quick", dest="size", action="store_const", const="quick", default="full", help="--size quick")
+    parser.add_argument(
+        "--quick", dest="size", action="store_const", const="quick", default="full", help="--size quick"
+    )
     parser.add_argument("--only", choices=PARTS, action="append", help="one part (repeat for more)")
     parser.add_argument("--output", help="where the JSON goes; benchmarks/results.json if everything is measured")
     parser.add_argument(

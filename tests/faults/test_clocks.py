@@ -195,7 +195,7 @@ def test_no_mixture_of_jumps_and_waits_takes_a_thing_from_one_who_was_heard_of(
                 silent = 0.0
             case "grab":
                 cannot_take(bob)
-    clock.passed += TTL
+    clock.passed += TTL + 1
     assert outcome_of(bob, "task claim").won, "and in the end silence counts"
     assert [event.data["holder"] for event in repo.events("task:started")] == ["Ada#1", "Bob#1"]
     repo.verify()

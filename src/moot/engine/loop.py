@@ -169,7 +169,7 @@ class Engine:
         """Once per process: make sure that these are views of this log, and not of one before a backup was restored."""
         if self._bound:
             return
-        position, commit = self.store.mark()
+        position, commit, _ = self.store.standing()
         event = self.log.read(position - 1, 1) if position else []
         if position and (not event or event[0].position != position or event[0].commit != commit):
             self.store.close()

@@ -153,5 +153,4 @@ def highest_number(store: Store) -> int:
 
 def newer(store: Store) -> str | None:
     """The first event that this version does not know, if the log has one: then it may read, and not decide."""
-    row = store.row("get_meta", "newer")
-    return str(row[0]) if row else None
+    return store.standing()[2]

@@ -55,7 +55,7 @@ def project(store: Store, events: Sequence[Event]) -> None:
             continue
         _FOLDS[kind](store, event, key, known.of(event.data))
     if events:
-        store.run("set_meta", "cursor", f"{events[-1].position} {events[-1].commit}")
+        store.move(events[-1].position, events[-1].commit)
 
 
 def dumps(value: object) -> str:

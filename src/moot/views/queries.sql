@@ -1,11 +1,8 @@
--- name: cursor
-SELECT value FROM meta WHERE key = 'cursor'
+-- name: standing
+SELECT (SELECT value FROM meta WHERE key = 'cursor'), (SELECT value FROM meta WHERE key = 'newer')
 
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value
-
--- name: get_meta
-SELECT value FROM meta WHERE key = ?
 
 -- name: entity
 SELECT version, state FROM entity WHERE stream = ?

@@ -55,6 +55,7 @@ class Store:
         self.directory = directory
         self.path = ""
         self._db: apsw.Connection | None = None
+        self._standing: tuple[int, str, str | None] | None = None  # known while a transaction is open
         watch(self)
 
     @property
@@ -172,21 +173,33 @@ class Store:
 
     def cursor(self) -> int:
         """The position up to which the log is folded in."""
-        return self.mark()[0]
+        return self.standing()[0]
 
-    def mark(self) -> tuple[int, str]:
-        """The cursor, and the commit that stands there: views of another log are told by it."""
-        row = self.row("cursor")
-        position, _, commit = str(row[0]).partition(" ") if row else ("0", "", "")
-        return int(position), commit
+    def standing(self) -> tuple[int, str, str | None]:
+        """The cursor; the commit that stands there, by which views of another log are told; the first unknown event."""
+        if self._standing is not None:
+            return self._standing
+        mark, newer = self.row("standing") or (None, None)
+        position, _, commit = (mark or "0").partition(" ")
+        found = int(position), commit, newer
+        if self._db is not None and self._db.in_transaction:
+            self._standing = found  # nobody else can move it now
+        return found
+
+    def move(self, position: int, commit: str) -> None:
+        """Move the cursor, in the transaction that folds the events in."""
+        self._standing = None
+        self.run("set_meta", "cursor", f"{position} {commit}")
 
     def begin(self) -> None:
+        self._standing = None
         try:
             self.db.execute("BEGIN IMMEDIATE")
         except apsw.Error as error:
             raise self._given_up(error) from error
 
     def commit(self) -> None:
+        self._standing = None
         try:
             self.db.execute("COMMIT")
         except apsw.Error as error:
@@ -194,6 +207,7 @@ class Store:
             raise self._given_up(error) from error
 
     def rollback(self) -> None:
+        self._standing = None
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
 

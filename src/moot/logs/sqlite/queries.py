@@ -21,6 +21,7 @@ _statements = _named(_text("queries.sql"))
 
 HEAD = _statements["head"]
 VERSION = _statements["version"]
+MOVED = _statements["moved"]
 COMMIT = _statements["commit"]
 REQUEST = _statements["request"]
 ADD_EVENT = _statements["add_event"]

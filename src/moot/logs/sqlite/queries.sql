@@ -6,6 +6,12 @@ SELECT coalesce(max(position), 0) FROM event;
 -- name: version
 SELECT coalesce(max(position), 0) FROM event WHERE stream = ?;
 
+-- name: moved
+WITH asked (stream, version) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)),
+     found (stream, version, now) AS (
+       SELECT stream, version, coalesce((SELECT max(position) FROM event e WHERE e.stream = asked.stream), 0) FROM asked)
+SELECT stream, now FROM found WHERE now <> version LIMIT 1;
+
 -- name: commit
 SELECT first, last FROM commits WHERE id = ?;
 

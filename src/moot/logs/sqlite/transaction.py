@@ -5,6 +5,7 @@ It knows the tables, and neither locks, files nor the bell.
 
 from __future__ import annotations
 
+from moot.core.compact import dumps_ascii
 from moot.log import Appended, Conflict, Duplicate, Mismatch
 from moot.logs.sqlite import queries
 
@@ -33,11 +34,8 @@ def known(connection: apsw.Connection, commit: Commit, key: Key | None) -> Dupli
 
 def moved(connection: apsw.Connection, conditions: Mapping[str, int]) -> Conflict | None:
     """The first stream that no longer has the version that was read."""
-    for stream, version in conditions.items():
-        current = connection.execute(queries.VERSION, (stream,)).get
-        if current != version:
-            return Conflict(stream, current)
-    return None
+    found = connection.execute(queries.MOVED, (dumps_ascii([*conditions.items()]),)).fetchone()
+    return Conflict(*found) if found else None
 
 
 def write(
