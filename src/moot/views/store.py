@@ -180,7 +180,7 @@ class Store:
         if self._standing is not None:
             return self._standing
         mark, newer = self.row("standing") or (None, None)
-        position, _, commit = (mark or "0").partition(" ")
+        position, _, commit = str(mark or "0").partition(" ")
         found = int(position), commit, newer
         if self._db is not None and self._db.in_transaction:
             self._standing = found  # nobody else can move it now
