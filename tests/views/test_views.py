@@ -398,3 +398,11 @@ def test_a_mistake_of_ours_is_not_taken_for_damage(tmp_path):
     assert store.cursor() == 0
     assert store.path == path
     store.close()
+
+
+def test_the_views_do_not_sync_at_each_commit(tmp_path):
+    """One sync for each command: the log's. Views can be made anew."""
+    store = Store(str(tmp_path))
+    assert store.db.execute("PRAGMA synchronous").fetchone() == (1,)
+    assert store.db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    store.close()

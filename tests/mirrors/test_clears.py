@@ -1,0 +1,68 @@
+"""An emptied mailbox file clears what its writer had in front of it, and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from moot.mirrors import mailbox, strict_json
+from moot.views import look
+from moot.wiring import open_session
+from moot.wiring.workshop import Workshop
+
+ENV = {"USER": "ada"}
+EMPTIED = b'{"messages": [], "lastRead": null}'
+
+
+@pytest.fixture
+def session(tmp_path):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=30)
+    Workshop(str(tmp_path), ENV).create(("orchestrator",))
+    opened = open_session(str(tmp_path), ENV)
+    yield opened
+    opened.engine.log.close()
+    opened.engine.store.close()
+
+
+def assigned(session, task):
+    data = {
+        "taskId": task,
+        "platform": "web",
+        "title": "Login",
+        "instructions": "Build it.",
+        "filesToCreate": [],
+        "architecture": "MVC",
+    }
+    return session.run("send", {"type": "task_assignment", "data": data}).result.id
+
+
+def shown(session):
+    return [d.entry.id for d in look.shown_in_file(session.engine.read(), "@developer", ["task_assignment"])]
+
+
+def absorb(session, data, had):
+    spec = next(spec for spec in session.packs.mirrors if spec.mailbox == "@developer")
+    return mailbox.absorb(session, spec, spec.path, data, (session.place.root,), had=had)
+
+
+@pytest.mark.promise(14)
+def test_a_message_that_was_never_in_the_file_is_not_cleared_by_emptying_it(session):
+    first, second = assigned(session, "task-001"), assigned(session, "task-002")
+    said = absorb(session, EMPTIED, had=(first,))
+    assert shown(session) == [second]
+    assert [warning.code for warning in said.warnings] == ["mailbox_emptied"]
+
+
+@pytest.mark.promise(14)
+def test_an_empty_file_that_showed_nothing_before_clears_nothing(session):
+    first = assigned(session, "task-001")
+    absorb(session, EMPTIED, had=())
+    assert shown(session) == [first]
+
+
+@pytest.mark.promise(14)
+def test_an_old_empty_copy_of_the_file_clears_nothing(session):
+    first = assigned(session, "task-001")
+    absorb(session, strict_json.dump({"messages": [], "lastRead": None}), had=(first,))
+    assert shown(session) == [first]
