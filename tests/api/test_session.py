@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from moot.api.session import Mirrors
-from moot.core.errors import Unavailable
+from moot.core.errors import Refused, Unavailable
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
 
@@ -53,3 +53,22 @@ def test_trouble_before_anything_was_stored_is_an_error(session):
         session.run("task add", {"title": "Write the parser"})
     assert refusal.value.code == "disk_full"
     assert session.engine.log.head() == 0
+
+
+def test_a_repeat_by_key_says_who_holds_the_task_now(session):
+    session.run("task add", {"title": "Write the parser"})
+    session.run("task claim", {"key": "k"})
+    session.run("task release", {"task": "task-001"})
+    said = session.run("task claim", {"key": "k"}).say
+    assert said[-1] == "already, by the same key; now it is open"
+
+
+def test_the_same_words_in_another_directory_are_another_request(session, tmp_path):
+    for name in ("s", "t"):
+        (tmp_path / name).mkdir()
+    session.cwd = str(tmp_path / "s")
+    session.run("claim", {"paths": ["a.py"], "key": "k"})
+    session.cwd = str(tmp_path / "t")
+    with pytest.raises(Refused) as refusal:
+        session.run("claim", {"paths": ["a.py"], "key": "k"})
+    assert refusal.value.code == "key_reused"

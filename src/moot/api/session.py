@@ -215,7 +215,9 @@ class Session:
             import hashlib
             import json
 
-            request = json.dumps([verb, arguments], sort_keys=True, default=str)
+            # Paths are meant from where one stands: the same words elsewhere are another request.
+            here = self.cwd if "paths" in arguments or "what" in arguments else None
+            request = json.dumps([verb, arguments, here], sort_keys=True, default=str)
             digest = hashlib.sha256(request.encode()).hexdigest()
             return Key(scope=scope or principals.name_of(principal), name=name, digest=digest)
 

@@ -256,6 +256,9 @@ def _told(session: Session, outcome: Outcome, name: str, what: str, *, moved: bo
     if moved and task.holder:
         said += f" (attempt {task.attempt}, token {task.token})"
     lines = [f"{said}: {one_line(task.title, 80)}"]
+    if outcome.repeated:  # the answer is that of the first time; what holds now may be another thing
+        now = load.task(session.engine.read(), name)[0]
+        lines.append(f"already, by the same key; now it is {now.state} {name_of(now.holder or '')}".rstrip())
     if task.waits:
         lines.append(f"waits for {', '.join(task.waits)}")
     if moved and task.phase == "working":
