@@ -33,6 +33,7 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 def _connect(path: str, synchronous: str) -> apsw.Connection:
     db = apsw.Connection(path)
     db.set_busy_timeout(_WAIT_MS)
+    db.pragma("auto_vacuum", "none")  # as moot's files are
     db.pragma("journal_mode", "wal")
     db.pragma("synchronous", synchronous)
     return db
@@ -97,7 +98,15 @@ class ByHand:
         except apsw.Error:
             log("ROLLBACK")
             raise
-        said = {"id": name, "position": position, "thread": name, "kind": "note", "sender": sender, "to": [to]}
+        said = {
+            "id": name,
+            "position": position,
+            "thread": name,
+            "kind": "note",
+            "sender": sender,
+            "to": [to],
+            "wants": "nothing",
+        }
         views = self._views.execute
         views("BEGIN IMMEDIATE")
         try:

@@ -59,13 +59,23 @@ class Log(ABC):
 
     @abstractmethod
     def append(
-        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        key: Key | None = None,
+        as_of: int | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """Append all `events` as one commit if every stream in `conditions` still has the given version.
 
         The positions of a commit are consecutive, its events numbered from 0. Without events nothing is checked or
         written; the answer only says whether the commit or the key is known: `Duplicate`, `Mismatch`, or
         `Appended(0, 0)` if neither is. After an error, the same commit id may be tried again.
+
+        `as_of` is where the log ended when the conditions were read: one that still ends there has moved in no stream.
+
+        What is appended is durable when this returns, or inside of `exclusive` when that ends. Whoever builds on it
+        before comes after it in the log, so that it cannot be durable alone.
         """
 
     @abstractmethod

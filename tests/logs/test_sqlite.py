@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 import sys
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from tempfile import TemporaryDirectory
 
 import apsw
@@ -15,7 +17,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from moot.core.errors import Unavailable, Usage
 from moot.core.event import Key
-from moot.log import Appended
+from moot.log import Appended, Duplicate
 from moot.logs.sqlite import SqliteLog, file, queries
 from tests.logs.conformance import LogConformance, check_chain, draft, everything
 from tests.logs.engines import SqliteEngine
@@ -115,10 +117,52 @@ def test_many_may_make_the_same_log_at_once(tmp_path):
         assert log.head() == 0
 
 
-def test_appends_are_flushed_to_the_disk(log):
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a turn"])
+def test_what_was_acknowledged_is_on_the_disk(log, tmp_path, monkeypatch, inside):
+    """Whatever the disk has after its last flush, and no byte more: the event is in there."""
+    disk = tmp_path / "disk"
+
+    def flushed(_file):
+        shutil.rmtree(disk, ignore_errors=True)
+        disk.mkdir()
+        for name in ("log.db", "log.db-wal"):
+            shutil.copy(os.path.join(log.directory, name), disk)
+
+    monkeypatch.setattr(file, "flush", flushed)
+    for n in range(3):
+        with log.exclusive() if inside else nullcontext():
+            assert isinstance(log.append(commit(f"c{n}"), {}, [draft("s")]), Appended)
+        with closing(SqliteLog(str(disk))) as after_power_loss:
+            assert after_power_loss.head() == log.head() == n + 1
+
+
+def test_others_go_on_while_one_waits_for_the_disk(log, monkeypatch):
+    with closing(SqliteLog(log.directory, lock_timeout=5)) as other:
+        monkeypatch.setattr(
+            file, "flush", lambda _: monkeypatch.undo() or other.append(commit("theirs"), {}, [draft("s")])
+        )
+        log.append(commit("mine"), {}, [draft("s")])
+    assert [event.commit for event in log.read()] == ["mine", "theirs"]
+
+
+def test_a_disk_that_does_not_flush_is_said_and_not_acknowledged(log, monkeypatch):
+    def broken(_file):
+        raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr(file, "flush", broken)
+    with pytest.raises(Unavailable) as caught:
+        log.append(commit("one"), {}, [draft("s")])
+    assert caught.value.code == "not_flushed"
+    monkeypatch.undo()
+    assert isinstance(log.append(commit("one"), {}, [draft("s")]), Duplicate)  # tried again, it turns out to be there
+
+
+def test_the_journal_is_a_write_ahead_log(log):
     with log._database as connection:
         assert connection.pragma("journal_mode") == "wal"
-        assert connection.pragma("synchronous") == 2
+        assert connection.pragma("synchronous") == 1  # around checkpoints: what a commit needs, `flush` does
+        assert connection.pragma("auto_vacuum") == 0
 
 
 def test_the_file_says_what_it_is(raw):

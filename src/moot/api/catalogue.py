@@ -91,13 +91,19 @@ def names() -> list[str]:
     return [name for group in MODULES.values() for name in group]
 
 
+_found: dict[str, Verb] = {}
+
+
 def find(name: str) -> Verb:
     """The verb of that name, importing only its module."""
+    if name in _found:
+        return _found[name]
     module = next((m for m, verbs in MODULES.items() if name in verbs), None)
     if module is None:
         raise unknown_verb(name)
     loaded = __import__(f"moot.api.verbs.{module}", fromlist=["VERBS"])
     found: Verb = next(verb for verb in loaded.VERBS if verb.name == name)
+    _found[name] = found
     return found
 
 
@@ -112,18 +118,21 @@ def unknown_verb(name: str, longer: str = "") -> Usage:
 
 def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call, complete and of the right types; raises `Usage` with what is wrong."""
-    known = {param.name: param for param in verb.params}
-    for name in given:
-        if name not in known:
-            raise _usage(verb, f"`{verb.name}` takes no argument {name!r}")
-    return {name: _value(verb, param, given.get(name)) for name, param in known.items()}
+    for name in given.keys() - {param.name for param in verb.params}:
+        raise _usage(verb, f"`{verb.name}` takes no argument {name!r}")
+    values = {}
+    for param in verb.params:
+        name, value = param.name, given.get(param.name)
+        if value is not None and (value or not param.many):
+            values[name] = _value(verb, param, value)
+        elif param.required:
+            raise _usage(verb, f"`{verb.name}` needs {name.upper()} ({param.help.rstrip('.')})")
+        else:
+            values[name] = () if param.many else (False if param.type == "flag" else param.default)
+    return values
 
 
 def _value(verb: Verb, param: Param, value: Any) -> Any:
-    if value is None or (param.many and not value):
-        if param.required:
-            raise _usage(verb, f"`{verb.name}` needs {param.name.upper()} ({param.help.rstrip('.')})")
-        return () if param.many else (False if param.type == "flag" else param.default)
     if param.many:
         items = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
         return tuple(_single(verb, param, item) for item in items)

@@ -163,14 +163,13 @@ class Packs:
                 "Leave the recipient out.",
                 mailbox=spec.mailbox,
             )
-        identity = f"m-{session.clock.token(7)}"
         roots = tuple(tree.root for tree in worktrees(session.place))
 
         def act(work: Work) -> None:
             submission = Submission(
                 spec=spec,
                 data={"type": kind, **data},
-                id=identity,
+                id=work.new_message(session.clock.token),
                 sender=session.actor(work),
                 limit=self.limit(spec.pack, session.settings.message_limit),
                 roots=roots,

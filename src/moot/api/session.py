@@ -71,6 +71,7 @@ class Session:
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
+        self._acting: tuple[Work, principals.Actor] | None = None
 
     @property
     def clock(self) -> Clock:
@@ -84,16 +85,18 @@ class Session:
         self.sync()
         if name != "join":  # that one judges how long the name was silent, and is no sign of life of the one before
             self.stamp()
-        self._request = (name, given.get("key"), {k: v for k, v in given.items() if k != "key"})
+        self._request = (name, given.pop("key", None), given)
         try:
-            answer: Answer = verb.does(self, **{k: v for k, v in given.items() if k != "key"})
+            answer: Answer = verb.does(self, **given)
             if self.mirrors is not None and not name.startswith("held"):
                 self._remind_of_held()
         except Unavailable as error:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
-        return answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
+        if self._warnings:
+            answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
+        return answer
 
     def _stored_all_the_same(self, error: Unavailable) -> Answer:
         """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
@@ -172,9 +175,14 @@ class Session:
 
     def actor(self, work: Work) -> principals.Actor:
         """The caller as the rules see it; refused when it is a stale incarnation or not here."""
+        if self._acting is not None and self._acting[0] is work:
+            return self._acting[1]  # asked for twice in every commit
         if self.caller.agent is None:
-            return principals.Actor(principal=principals.person(self.caller.login))
-        return work.actor(self.caller.agent, self.caller.incarnation)
+            found = principals.Actor(principal=principals.person(self.caller.login))
+        else:
+            found = work.actor(self.caller.agent, self.caller.incarnation)
+        self._acting = work, found
+        return found
 
     def me(self) -> Agent | None:
         """The calling agent as the views know it, None for a person."""

@@ -45,9 +45,10 @@ else:
         raise TypeError(f"{type(value).__name__} is no JSON")
 
     def _writer(quoted: Callable[[str], str]) -> Callable[[Any], str]:
+        # Without a memory of what it is inside of: a value that contains itself ends in a RecursionError.
+        encode = make_encoder(None, _foreign, quoted, None, ":", ",", False, False, False)
+
         def write(value: Any) -> str:
-            # The encoder is made anew for each value: its memory of what it is inside of must not outlive an error.
-            encode = make_encoder({}, _foreign, quoted, None, ":", ",", False, False, False)
             return "".join(encode(value, 0)) if not isinstance(value, str) else quoted(value)
 
         return write

@@ -20,6 +20,7 @@ else:
 
 _ATOMS = frozenset((str, int, float, bool, type(None)))  # most values: what JSON has as it is
 _NO_DEFAULT = object()
+_set = object.__setattr__
 
 
 @dataclass_transform(frozen_default=True)
@@ -29,6 +30,7 @@ class Record:
     _names: ClassVar[tuple[str, ...]] = ()
     _expected: ClassVar[frozenset[str]] = frozenset()
     _defaults: ClassVar[Mapping[str, Any]] = {}
+    _pairs: ClassVar[tuple[tuple[str, Any], ...]] = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -36,17 +38,19 @@ class Record:
         cls._names = cls._names + tuple(n for n in own if n not in cls._names)
         cls._expected = frozenset(cls._names)
         cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in own if n in cls.__dict__}}
+        cls._pairs = tuple((n, cls._defaults.get(n, _NO_DEFAULT)) for n in cls._names)
 
     def __init__(self, /, *args: Any, **fields: Any) -> None:
+        expected = self._expected
         if args:
             fields = {**dict(zip(self._names, args, strict=False)), **fields}
-        if len(fields) != len(self._names):
+        if len(fields) != len(expected):
             fields = {**self._defaults, **fields}
-        if fields.keys() != self._expected or len(args) > len(self._names):
+        if len(fields) != len(expected) or not expected.issuperset(fields) or len(args) > len(fields):
             missing = sorted(self._expected - fields.keys() - self._defaults.keys())
             unknown = sorted(fields.keys() - self._expected)
             raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional")
-        object.__setattr__(self, "__dict__", fields)  # Python made this dict for this call: it is ours to keep
+        _set(self, "__dict__", fields)  # Python made this dict for this call: it is ours to keep
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: records are values")
@@ -68,9 +72,12 @@ class Record:
 
     def plain(self) -> dict[str, Any]:
         """Its fields as JSON-ready data, in order, those at their default left out."""
-        values, default = self.__dict__, self._defaults.get
-        said = {n: v for n in self._names if (v := values[n]) != default(n, _NO_DEFAULT)}
-        return {n: v if type(v) in _ATOMS else _thaw(v) for n, v in said.items()}
+        values = self.__dict__
+        return {
+            name: value if type(value) in _ATOMS else _thaw(value)
+            for name, default in self._pairs
+            if (value := values[name]) is not default and value != default
+        }
 
     def full(self) -> dict[str, Any]:
         """All its fields as JSON-ready data, in order."""

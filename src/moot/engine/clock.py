@@ -17,12 +17,19 @@ _LETTER_OF_BYTE = (_ALPHABET * 8).encode()
 _AWAKE: int = getattr(time, "CLOCK_UPTIME_RAW", time.CLOCK_MONOTONIC)
 
 
+_last = (-1, "")  # the second that was written last, and how
+
+
 def iso(since_1970: float) -> str:
     """A moment in UTC, ISO 8601 with milliseconds."""
+    global _last  # noqa: PLW0603 (one pair, replaced as a whole)
     seconds, milliseconds = divmod(int(since_1970 * 1000), 1000)
-    t = time.gmtime(seconds)
-    day = f"{t.tm_year:04}-{t.tm_mon:02}-{t.tm_mday:02}"
-    return f"{day}T{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02}.{milliseconds:03}Z"
+    known, text = _last
+    if seconds != known:
+        t = time.gmtime(seconds)
+        text = f"{t.tm_year:04}-{t.tm_mon:02}-{t.tm_mday:02}T{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02}"
+        _last = seconds, text
+    return f"{text}.{milliseconds:03}Z"
 
 
 class Clock:

@@ -106,7 +106,7 @@ class Engine:
     def _attempt(
         self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
     ) -> Outcome | Conflict:
-        self._catch_up()
+        cursor = self._catch_up()
         self._check_known()
         work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions)
         principal = by if isinstance(by, str) else by(work)
@@ -119,15 +119,15 @@ class Engine:
         if not work.drafts:
             return Outcome()
         commit = Commit(id=self.clock.commit_id(), at=work.at, by=principal)
-        result = self.log.append(commit, work.conditions, work.drafts, request)
+        result = self.log.append(commit, work.conditions, work.drafts, request, cursor)
         if isinstance(result, Appended):
-            return self._appended(_events(work, commit, result.first))
+            return self._appended(_events(work, commit, result.first), cursor)
         return result if isinstance(result, Conflict) else self._repeated(result, request)
 
-    def _appended(self, events: list[Event]) -> Outcome:
+    def _appended(self, events: list[Event], cursor: int) -> Outcome:
         """From here on the answer is yes, whatever happens to the views: the next call catches up."""
         try:
-            if events[0].position == self.store.cursor() + 1:
+            if events[0].position == cursor + 1:
                 self._project(events)
             else:  # another machine's event came in between
                 self._catch_up()
@@ -176,13 +176,14 @@ class Engine:
             self.store.renew()
         self._bound = True
 
-    def _catch_up(self) -> None:
+    def _catch_up(self) -> int:
+        """Fold in what others appended. The position of the last event, where the views are now."""
         position = self.store.cursor()
-        if position >= self.log.head():
-            return
-        while events := self.log.read(position, _PAGE):
-            self._project(events)
-            position = events[-1].position
+        if position < self.log.head():
+            while events := self.log.read(position, _PAGE):
+                self._project(events)
+                position = events[-1].position
+        return position
 
     def _project(self, events: Sequence[Event]) -> None:
         from moot.views.project import project  # a reader that is up to date never needs it

@@ -22,6 +22,7 @@ _HALF = 21
 _WIDTH = 2 * _HALF
 _LOOKS = 100
 
+_JUST_BEFORE = 0.05  # seconds: no lease is shorter than a multiple of this
 _RUBBISH_AFTER = 7 * 86400.0
 _NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
@@ -33,9 +34,13 @@ class Presence:
         self._clock = clock
         self._boots = os.path.join(state_dir, "presence")
         self._known_boot: str | None = None
+        self._last: tuple[str, int, float] = ("", 0, 0.0)
 
     def stamp(self, agent: str, incarnation: int) -> None:
-        """Say that the agent is here now. Three system calls, except for the first time."""
+        """Say that the agent is here now; by one who said so just before, it need not be written again."""
+        now = self._clock.monotonic()
+        if self._last[:2] == (agent, incarnation) and 0 <= now - self._last[2] < _JUST_BEFORE:
+            return
         path = self._path(agent, incarnation)
         try:
             try:
@@ -50,6 +55,7 @@ class Presence:
                 f"The presence of {agent} cannot be written: {problem.strerror} ({self._boots}).",
                 "Make the directory writable, or free some space: an agent that cannot be seen loses its leases.",
             ) from problem
+        self._last = agent, incarnation, now
 
     def silence(self, agent: str, incarnation: int) -> float:
         """Seconds since the agent was last seen in this boot; without a stamp, since boot.
@@ -62,6 +68,7 @@ class Presence:
 
     def forget(self, agent: str, incarnation: int) -> None:
         """Remove the stamp of an incarnation that has left for good."""
+        self._last = ("", 0, 0.0)
         _unlink(self._path(agent, incarnation))
 
     def _path(self, agent: str, incarnation: int) -> str:

@@ -45,6 +45,7 @@ class Work(World):
         self.lifecycles = lifecycles
         self._reactions = reactions
         self._states: dict[str, Any] = {}
+        self._said: dict[str, tuple[Payload, str | None]] = {}  # messages that nobody has asked for since
 
     @property
     def at(self) -> str:
@@ -54,7 +55,11 @@ class Work(World):
 
     def agent(self, name: str) -> agent.Agent:
         stream = principals.agent_stream(name)
-        return self._once(stream, lambda: load.agent(self.store, stream, name))
+        if stream not in self._states:
+            self._states[stream], version = load.agent(self.store, stream, name)
+            self.conditions.setdefault(stream, version)
+        known: agent.Agent = self._states[stream]
+        return known
 
     def agent_name(self, key: str) -> str:
         return self.agent(key).name
@@ -63,7 +68,22 @@ class Work(World):
         return self._once(tasks.stream(name), lambda: load.task(self.store, name))
 
     def message(self, name: str) -> message.Message:
-        return self._once(message.stream(name), lambda: load.message(self.store, name))
+        stream = message.stream(name)
+        if stream in self._said:
+            payload, thread = self._said.pop(stream)
+            blank = message.Message(id=name)
+            self._states[stream] = message.evolve(blank, payload, position=-1, at=self._at, thread=thread)
+        return self._once(stream, lambda: load.message(self.store, name))
+
+    def new_message(self, token: Callable[[int], str]) -> str:
+        """An id that no message has."""
+        name = f"m-{token(7)}"
+        while look.has_message(self.store, name):
+            name = f"m-{token(7)}"
+        stream = message.stream(name)
+        self.conditions[stream] = 0
+        self._states[stream] = message.Message(id=name)
+        return name
 
     def entry(self, name: str) -> entry.Entry:
         return self._once(entry.stream(name), lambda: load.entry(self.store, name))
@@ -215,19 +235,20 @@ class Work(World):
             self.drafts.append(draft)
             if len(self.drafts) > _EVENT_LIMIT:
                 raise Refused("too_many_events", "One command would cause too many events.", "Do it in smaller steps.")
-            self._states[stream] = self._evolved(kind, key, payload, thread)
+            if kind == "message":
+                self._said[stream] = payload, thread
+            else:
+                self._states[stream] = self._evolved(kind, key, payload)
             for reaction in self._reactions:
                 for step in reaction(key, payload, self):
                     self._step(*step)
 
-    def _evolved(self, kind: str, key: str, payload: Payload, thread: str | None) -> Any:
+    def _evolved(self, kind: str, key: str, payload: Payload) -> Any:
         match kind:
             case "task":
                 return task.evolve(self.task(key), payload, position=0, at=self._at, by="")
             case "agent":
                 return agent.evolve(self.agent(key), payload, at=self._at)
-            case "message":
-                return message.evolve(self.message(key), payload, position=-1, at=self._at, thread=thread)
             case "mailbox":
                 return mailbox.evolve(self._states[principals.mailbox_stream(key)], payload)
             case "claims":

@@ -150,26 +150,32 @@ class _Taking:
             self._commit(lambda work: work.do_mailbox(self._spec.mailbox, Restore(ids=tuple(hidden), unread=True)))
 
     def _accept(self, spec: MessageType, entry: dict[str, Any], place: int) -> str | None:
-        session = self._session
-        submission = Submission(
-            spec=spec,
-            data=entry,
-            id=f"m-{session.clock.token(7)}",
-            sender=self._writer,
-            limit=session.packs.limit(spec.pack, session.settings.message_limit),
-            roots=self._roots,
-            now=session.clock.wall_seconds(),
-            ttl=session.settings.task_ttl,
-            source=self._spec.path,
-        )
+        session, identity = self._session, ""
+
+        def act(work: Work) -> None:
+            nonlocal identity
+            identity = work.new_message(session.clock.token)
+            submission = Submission(
+                spec=spec,
+                data=entry,
+                id=identity,
+                sender=self._writer,
+                limit=session.packs.limit(spec.pack, session.settings.message_limit),
+                roots=self._roots,
+                now=session.clock.wall_seconds(),
+                ttl=session.settings.task_ttl,
+                source=self._spec.path,
+            )
+            self._protocol.accept(work, submission)
+
         try:
-            self._commit(lambda work: self._protocol.accept(work, submission))
+            self._commit(act)
         except MootError as error:
             if error.kind == "unavailable" or error.code == "lost_race":
                 raise  # nothing is wrong with the entry: it stays in the file, and the next call takes it
             self._hold(entry, place, error)
             return None
-        return submission.id
+        return identity
 
     def _hold(self, entry: Any, place: int, error: MootError) -> None:
         """Keep what could not be taken, tell its recipient, and take it out of the file."""
@@ -206,7 +212,7 @@ class _Taking:
                 text=text,
                 task=None,
             )
-            work.do_message(f"m-{self._session.clock.token(7)}", note, None)
+            work.do_message(work.new_message(self._session.clock.token), note, None)
 
         self._commit(act)
         self._warnings.append(Notice("entry_held", f"{identity}: an entry of {self._path} is held: {said}"))

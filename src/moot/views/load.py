@@ -14,28 +14,47 @@ from moot.core.deciders import message as messages
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import TypeVar
 
+    from moot.core.record import Record
     from moot.views.store import Store
+
+    State = TypeVar("State", bound=Record)
+
+
+_REMEMBERED = 1000  # states
+
+
+def _entity(store: Store, stream: str, kind: type[State]) -> tuple[State, int] | None:
+    """The state of a stream. One that has not moved since it was last asked for is not decoded again."""
+    row = store.row("entity", stream)
+    if row is None:
+        return None
+    version, text = row
+    known = store.decoded.get(stream)
+    if known is not None and known[0] == version:
+        return known[1], version
+    state = kind.of(loads(text))
+    if len(store.decoded) >= _REMEMBERED:
+        store.decoded.clear()
+    store.decoded[stream] = version, state
+    return state, version
 
 
 def agent(store: Store, stream: str, name: str = "") -> tuple[agents.Agent, int]:
-    row = store.row("entity", stream)
-    return (agents.Agent.of(loads(row[1])), row[0]) if row else (agents.Agent(name=name), 0)
+    return _entity(store, stream, agents.Agent) or (agents.Agent(name=name), 0)
 
 
 def task(store: Store, name: str) -> tuple[tasks.Task, int]:
-    row = store.row("entity", f"task/{name}")
-    return (tasks.Task.of(loads(row[1])), row[0]) if row else (tasks.Task(id=name), 0)
+    return _entity(store, f"task/{name}", tasks.Task) or (tasks.Task(id=name), 0)
 
 
 def entry(store: Store, name: str) -> tuple[held.Entry, int]:
-    row = store.row("entity", f"entry/{name}")
-    return (held.Entry.of(loads(row[1])), row[0]) if row else (held.Entry(id=name), 0)
+    return _entity(store, f"entry/{name}", held.Entry) or (held.Entry(id=name), 0)
 
 
 def claims(store: Store) -> tuple[claim.ClaimsState, int]:
-    row = store.row("entity", claim.STREAM)
-    return (claim.ClaimsState.of(loads(row[1])), row[0]) if row else (claim.ClaimsState(), 0)
+    return _entity(store, claim.STREAM, claim.ClaimsState) or (claim.ClaimsState(), 0)
 
 
 def message(store: Store, name: str) -> tuple[messages.Message, int]:

@@ -89,10 +89,18 @@ def was_last_read(store: Store, mailbox: str, value: str) -> bool:
 
 def chain(store: Store, message: str) -> list[tuple[str, Entry, str | None, str | None]]:
     """Where a message stands with each recipient: mailbox, entry, when offered, when ended."""
+    row = store.row("message", message)
+    if row is None:
+        return []
+    boxes = dumps(sorted({name.lower() for name in loads(row[1])["to"]}))
     return [
         (box, entry_of(name, *fields), offered, ended)
-        for box, name, *fields, offered, ended in store.rows("deliveries", message)
+        for box, name, *fields, offered, ended in store.rows("deliveries", row[0], boxes)
     ]
+
+
+def has_message(store: Store, name: str) -> bool:
+    return store.row("has_message", name) is not None
 
 
 def thread(store: Store, name: str, limit: int = 1000) -> list[Message]:

@@ -53,7 +53,7 @@ def project(store: Store, events: Sequence[Event]) -> None:
         if known is None or event.v > known.v:
             store.run("set_meta", "newer", f"{event.type} v{event.v}")
             continue
-        _FOLDS[kind](store, event, key, known.of(event.data))
+        _FOLDS[kind](store, event, key, known)
     if events:
         store.move(events[-1].position, events[-1].commit)
 
@@ -71,37 +71,42 @@ def _put(store: Store, event: Event, state: Record) -> None:
     store.run("put_entity", event.stream, event.position, dumps(state.plain()))
 
 
-def _agent(store: Store, event: Event, _key: str, payload: Payload) -> None:
+def _agent(store: Store, event: Event, _key: str, known: type[Payload]) -> None:
     state, _ = load.agent(store, event.stream)
-    _put(store, event, agent.evolve(state, payload, at=event.at))
+    _put(store, event, agent.evolve(state, known.of(event.data), at=event.at))
 
 
-def _claims(store: Store, event: Event, _key: str, payload: Payload) -> None:
+def _claims(store: Store, event: Event, _key: str, known: type[Payload]) -> None:
     state, _ = load.claims(store)
-    _put(store, event, claims.evolve(state, payload, position=event.position, by=event.by))
+    _put(store, event, claims.evolve(state, known.of(event.data), position=event.position, by=event.by))
 
 
-def _entry(store: Store, event: Event, key: str, payload: Payload) -> None:
+def _entry(store: Store, event: Event, key: str, known: type[Payload]) -> None:
     state, _ = load.entry(store, key)
-    _put(store, event, entry.evolve(state, payload, at=event.at))
+    _put(store, event, entry.evolve(state, known.of(event.data), at=event.at))
 
 
-def _graph(store: Store, event: Event, _key: str, payload: Payload) -> None:
+def _graph(store: Store, event: Event, _key: str, known: type[Payload]) -> None:
+    payload = known.of(event.data)
     assert isinstance(payload, (graph.Linked, graph.Unlinked))
     change = "link" if isinstance(payload, graph.Linked) else "unlink"
     store.run_many(change, [(payload.task, need) for need in payload.needs])
     store.run("put_entity", event.stream, event.position, "{}")
 
 
-def _message(store: Store, event: Event, key: str, payload: Payload) -> None:
-    said = message.evolve(message.Message(id=key), payload, position=event.position, at=event.at, thread=event.thread)
-    row = (event.position, key, said.thread, said.kind, said.sender, said.task, said.attempt, dumps(said.plain()))
-    store.run("put_message", *row)
-    typed = int(event.pack is not None)
-    store.run_many("put_delivery", [(name.lower(), event.position, key, said.wants, typed) for name in said.to])
+def _message(store: Store, event: Event, key: str, _known: type[Payload]) -> None:
+    # A message never changes, so there is nothing to fold: it is stored as it was said.
+    said, position = event.data, event.position
+    body = dumps(message.plain(key, said, position=position, at=event.at, thread=event.thread))
+    about = (said.get("task"), said.get("attempt"))
+    store.run("put_message", position, key, event.thread or key, said["kind"], said["sender"], *about, body)
+    typed, wants = int(event.pack is not None), said["wants"]
+    for name in said["to"]:
+        store.run("put_delivery", name.lower(), position, key, wants, typed)
 
 
-def _mailbox(store: Store, event: Event, key: str, payload: Payload) -> None:
+def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None:
+    payload = known.of(event.data)
     fields = payload.__dict__
     ids = fields["ids"] if "ids" in fields else (fields["id"],)
     box, _, positions = load.mailbox_rows(store, key, ids)
@@ -116,9 +121,9 @@ def _mailbox(store: Store, event: Event, key: str, payload: Payload) -> None:
         store.run("put_read_mark", key, after.last_read)
 
 
-def _task(store: Store, event: Event, key: str, payload: Payload) -> None:
+def _task(store: Store, event: Event, key: str, known: type[Payload]) -> None:
     state, _ = load.task(store, key)
-    after = task.evolve(state, payload, position=event.position, at=event.at, by=event.by)
+    after = task.evolve(state, known.of(event.data), position=event.position, at=event.at, by=event.by)
     _put(store, event, after)
     rank = tasks.PRIORITIES.index(after.priority)
     blocked = int(after.phase == "open" and bool(after.waits))
@@ -132,7 +137,7 @@ def number_of(task_id: str) -> int:
     return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < _DIGITS else 0
 
 
-_FOLDS: dict[str, Callable[[Store, Event, str, Payload], None]] = {
+_FOLDS: dict[str, Callable[[Store, Event, str, type[Payload]], None]] = {
     "agent": _agent,
     "claims": _claims,
     "entry": _entry,

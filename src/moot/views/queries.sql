@@ -68,8 +68,14 @@ INSERT INTO message (position, id, thread, kind, sender, task, attempt, body) VA
 -- name: message
 SELECT position, body FROM message WHERE id = ?
 
+-- name: has_message
+SELECT 1 FROM message WHERE id = ?
+
 -- name: messages_of_thread
-SELECT body FROM message WHERE thread = ? ORDER BY position LIMIT ?
+SELECT body, position FROM message WHERE id = ?1 AND thread = id
+UNION ALL
+SELECT body, position FROM message INDEXED BY message_thread WHERE thread = ?1 AND thread <> id
+ORDER BY position LIMIT ?2
 
 -- name: messages_of_task
 SELECT body FROM message WHERE task = ? AND (?2 IS NULL OR attempt = ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY position
@@ -79,11 +85,12 @@ INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?,
 
 -- name: deliveries
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, d.offered_at, d.ended_at
-FROM delivery d WHERE d.message = ? ORDER BY d.mailbox
+FROM json_each(?2) j CROSS JOIN delivery d ON d.mailbox = j.value AND d.position = ?1
 
 -- name: entries
 SELECT d.position, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden
-FROM json_each(?2) j CROSS JOIN delivery d INDEXED BY delivery_message ON d.message = j.value WHERE d.mailbox = ?1
+FROM json_each(?2) j CROSS JOIN message m ON m.id = j.value
+CROSS JOIN delivery d ON d.mailbox = ?1 AND d.position = m.position
 
 -- name: put_entry
 UPDATE delivery SET open = ?, seen = ?, taker = ?, reply = ?, ended = ?, hidden = ?,

@@ -41,7 +41,8 @@ CREATE TABLE message (
   attempt  INTEGER,
   body     TEXT NOT NULL
 ) STRICT;
-CREATE INDEX message_thread ON message (thread, position);
+-- Most messages are alone in the thread that is named after them, and are found by their id.
+CREATE INDEX message_thread ON message (thread, position) WHERE thread <> id;
 CREATE INDEX message_task ON message (task, position) WHERE task IS NOT NULL;
 
 -- One message at one recipient. `mailbox` is in lower case.
@@ -63,7 +64,6 @@ CREATE TABLE delivery (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX delivery_open ON delivery (mailbox, position) WHERE open = 1;
 CREATE INDEX delivery_shown ON delivery (mailbox, position) WHERE typed = 1 AND hidden IS NULL;
-CREATE INDEX delivery_message ON delivery (message);
 
 CREATE TABLE mailbox (
   name      TEXT PRIMARY KEY,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-VERSION = 1  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 2  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
@@ -56,6 +56,7 @@ class Store:
         self.path = ""
         self._db: apsw.Connection | None = None
         self._standing: tuple[int, str, str | None] | None = None  # known while a transaction is open
+        self.decoded: dict[str, tuple[int, Any]] = {}  # states by stream, with the version that they are of
         watch(self)
 
     @property
@@ -215,6 +216,7 @@ class Store:
         if self._db is not None:
             self._db.close()
             self._db = None
+            self.decoded.clear()
 
 
 def _connect(path: str) -> apsw.Connection:
@@ -230,6 +232,9 @@ def _connect(path: str) -> apsw.Connection:
 def _create(path: str) -> apsw.Connection:
     with open(os.path.join(_HERE, "schema.sql"), encoding="utf-8") as file:
         schema = file.read()
+    db = apsw.Connection(path)
+    db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
+    db.close()
     db = _connect(path)
     db.execute(f"BEGIN; {schema}; PRAGMA user_version = {VERSION}; COMMIT")
     return db

@@ -81,11 +81,11 @@ def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
             f"{id} names no message type of an active pack.",
             "Give the corrected message: `moot held resubmit ID --data @message.json`.",
         )
-    identity = f"m-{session.clock.token(7)}"
     roots = tuple(tree.root for tree in worktrees(session.place))
 
     def act(work: Work) -> None:
         _check_role(session.actor(work), spec)
+        identity = work.new_message(session.clock.token)
         work.do_entry(id, Resubmit(message=identity))
         submission = Submission(
             spec=spec,

@@ -55,7 +55,6 @@ def send(
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     if to and text is None and data is None:
         raise Usage("bad_arguments", "`send` needs a text.", "For example: moot send Yeats 'The parser is ready.'")
-    identity = f"m-{session.clock.token(7)}"
 
     def act(work: Work) -> None:
         sender = session.actor(work)
@@ -78,7 +77,7 @@ def send(
             within=within,
             expires=expires,
         )
-        work.do_message(identity, command, root)
+        work.do_message(work.new_message(session.clock.token), command, root)
 
     if dry_run:
         return session.try_out(act)
@@ -104,7 +103,6 @@ def stored(outcome: Outcome) -> Answer:
 def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A002
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", "For example: --data '{\"ok\": true}'.")
-    identity = f"m-{session.clock.token(7)}"
     boxes = session.mailboxes()
 
     def act(work: Work) -> None:
@@ -128,6 +126,7 @@ def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A
             reply_to=id,
             task=original.task,
         )
+        identity = work.new_message(session.clock.token)
         work.do_message(identity, command, original.thread)
         for box in mine if original.wants != "nothing" else ():
             work.do_mailbox(box, Settle(id=id, reply=identity, who=me.principal))

@@ -113,19 +113,27 @@ def decide(state: Message, command: SendMessage) -> list[Payload]:
             size=command.size,
             limit=command.limit,
         )
-    fields = {k: v for k, v in command.__dict__.items() if k not in ("size", "limit", "to")}
-    return [Sent(to=_each_once(command.to), **fields)]
+    fields = {**command.__dict__, "to": _each_once(command.to)}
+    del fields["size"], fields["limit"]
+    return [Sent(**fields)]
 
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     """Two spellings of a name are one mailbox."""
+    if len(names) == 1:
+        return names
     found: dict[str, str] = {}
     for name in names:
         found.setdefault(name.lower(), name)
     return tuple(found.values())
 
 
+def plain(name: str, said: dict[str, Any], *, position: int, at: str, thread: str | None) -> dict[str, Any]:
+    """A message as data: what was said, and where that stands in the log."""
+    return {"id": name, "position": position, "thread": thread or name, "at": at, **said}
+
+
 def evolve(state: Message, event: Payload, *, position: int, at: str, thread: str | None) -> Message:
     if isinstance(event, Sent):
-        return Message(id=state.id, position=position, thread=thread or state.id, at=at, **event.__dict__)
+        return Message(**plain(state.id, event.__dict__, position=position, at=at, thread=thread))
     raise TypeError(f"not an event of a message: {event!r}")

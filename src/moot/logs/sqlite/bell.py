@@ -37,6 +37,8 @@ def directory_for(log_directory: str) -> str:
 
 def ring(directory: str) -> None:
     """Wake everybody who listens. Cheap when nobody does."""
+    if not os.access(directory, os.F_OK):  # mostly nobody listens, and raising an error would cost more than asking
+        return
     try:
         names = os.listdir(directory)
     except OSError:

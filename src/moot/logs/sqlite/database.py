@@ -36,6 +36,7 @@ class Database:
         self._directory = directory
         self._timeout = timeout
         self._connection: apsw.Connection | None = None
+        self._wal: int | None = None
         self._refusal: Unavailable | None = None
         self._closed = False
         self._busy = allocate_lock()
@@ -81,6 +82,26 @@ class Database:
         if self._refusal is not None:
             raise self._refusal
 
+    @property
+    def writable(self) -> bool:
+        return self._refusal is None
+
+    def roll_back(self) -> None:
+        """End a transaction that was begun and not needed."""
+        if self._connection is not None and self._connection.in_transaction:
+            with self as connection:
+                connection.execute("ROLLBACK")
+
+    def flush(self) -> None:
+        """Wait until the disk has every transaction that was committed before."""
+        try:
+            if self._wal is None:
+                # Not before there is a connection: as long as one is open, nobody removes this file or makes another.
+                self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+            file.flush(self._wal)
+        except OSError as error:
+            raise faults.not_flushed(self.path, str(error)) from error
+
     def close(self) -> None:
         """Close it for good."""
         with self._busy:
@@ -118,6 +139,9 @@ class Database:
 
     def _drop(self) -> None:
         connection, self._connection, self._refusal = self._connection, None, None
+        wal, self._wal = self._wal, None
+        if wal is not None:
+            os.close(wal)
         if connection is not None:
             connection.close()
 

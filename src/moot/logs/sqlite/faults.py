@@ -87,6 +87,12 @@ def log_io(path: str, what: str) -> Unavailable:
     return Unavailable("log_io", f"The log {path} could not be used: {what}.", remedy, path=path)
 
 
+def not_flushed(path: str, what: str) -> Unavailable:
+    sentence = f"The disk did not take what was appended to {path} ({what}). A loss of power may undo it."
+    remedy = "Look at the disk and the system's log, then at `moot log`: do it again if it is not there."
+    return Unavailable("not_flushed", sentence, remedy, path=path)
+
+
 def locked(path: str, pid: int | None, seconds: float | None = None) -> Unavailable:
     who = f"process {pid}" if pid else "another process"
     waited = f" for {seconds:g} s" if seconds is not None else ""

@@ -68,6 +68,7 @@ def _make(directory: str, path: str) -> bool:
 def _fill(path: str) -> None:
     try:
         connection = apsw.Connection(path)
+        connection.pragma("auto_vacuum", "none")  # nothing is ever removed; without it fewer pages change
         connection.pragma("application_id", APPLICATION_ID)
         migrate(connection)
         connection.execute(queries.SET_META, ("workspace", os.urandom(16).hex()))
@@ -107,12 +108,16 @@ def connect(path: str, flags: int, timeout: float) -> apsw.Connection:
         # Whoever closes last writes everything back. It empties the -wal file then and does not delete it:
         # a user who may only read cannot make one, and could not read without.
         connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
-        connection.pragma("synchronous", "full")
+        # In this mode the disk is waited for around a checkpoint, and not after each commit: that is `flush`, outside
+        # of every lock. Frames are chained by checksums, so what a crash takes is the end of what was not flushed.
+        connection.pragma("synchronous", "normal")
         connection.pragma("journal_size_limit", _LARGEST_IDLE_WAL)
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans queries anew for other values
         if sys.platform == "darwin":  # where fsync alone leaves it in the cache of the drive
             connection.pragma("fullfsync", True)
             connection.pragma("checkpoint_fullfsync", True)
-        version_of(connection)  # the first look into the file
+        if connection.pragma("journal_mode") != "wal":  # the first look into the file
+            connection.pragma("journal_mode", "wal")
         return connection
     except apsw.Error as error:
         raise faults.of_sqlite(error, path, connection.system_errno) or error from error
@@ -120,7 +125,17 @@ def connect(path: str, flags: int, timeout: float) -> apsw.Connection:
 
 def version_of(connection: apsw.Connection) -> int:
     """The number of the last migration that was applied."""
-    return int(connection.pragma("user_version"))
+    return int(connection.execute("PRAGMA user_version").get)
+
+
+def flush(file: int) -> None:
+    """Wait until the disk has what was written to this file."""
+    if sys.platform == "darwin":  # where fsync alone leaves it in the cache of the drive
+        import fcntl
+
+        fcntl.fcntl(file, fcntl.F_FULLFSYNC)
+    else:
+        os.fdatasync(file)
 
 
 def migrate(connection: apsw.Connection, folder: str | None = None) -> None:

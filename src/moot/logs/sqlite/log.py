@@ -1,7 +1,7 @@
 """`SqliteLog`: the contract of `moot.log` on one SQLite file.
 
-An append is one transaction behind the queue of writers (`lock.py`). Readers see a snapshot, and neither wait for
-writers nor make them wait. After the lock is free again, the bell wakes those who follow.
+An append is one transaction behind the queue of writers (`lock.py`), and done when it is on the disk. Readers see a
+snapshot, and neither wait for writers nor make them wait. Then the bell wakes those who follow.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class SqliteLog(Log):
             pass  # whatever is wrong with it is said now
         self._bell = bell_directory or bell.directory_for(self.directory)
         self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
-        self._turn = _Turn(self._lock, self._bell, self._database.path)
+        self._turn = _Turn(self._lock, self._bell, self._database)
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
@@ -53,7 +53,12 @@ class SqliteLog(Log):
             return str(connection.execute(queries.GET_META, ("workspace",)).get)
 
     def append(
-        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        key: Key | None = None,
+        as_of: int | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
         if not events:
@@ -65,27 +70,40 @@ class SqliteLog(Log):
         self._database.check_writable()
         try:
             if self._turn.taken:
-                return self._append(commit, conditions, events, data, key)
+                return self._append(commit, conditions, events, data, key, as_of)
             with self._turn:
-                return self._append(commit, conditions, events, data, key)
+                return self._append(commit, conditions, events, data, key, as_of)
         except UnicodeEncodeError as error:
             raise faults.not_text(commit.id, error.object) from error
 
     def _append(
-        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], data: list[str], key: Key | None
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        data: list[str],
+        key: Key | None,
+        as_of: int | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         with self._database as connection:
-            connection.execute("BEGIN IMMEDIATE")
+            execute = connection.execute
+            if not connection.in_transaction:
+                execute("BEGIN IMMEDIATE")
             if file.version_of(connection) > file.VERSION:  # migrated under us by a newer program
                 raise faults.newer(self._database.path, file.version_of(connection), file.VERSION)
-            refusal = transaction.known(connection, commit, key) or transaction.moved(connection, conditions)
+            head: int = execute(queries.HEAD).get
+            refusal: Duplicate | Mismatch | Conflict | None = None
+            if key is not None or head != as_of:
+                refusal = transaction.known(connection, commit, key)
+            if refusal is None and head != as_of:
+                refusal = transaction.moved(connection, conditions)
             if refusal is not None:
-                connection.execute("ROLLBACK")
+                execute("ROLLBACK")
                 return refusal
-            appended = transaction.write(connection, commit, conditions, events, data, key)
-            connection.execute("COMMIT")
-        self._turn.news = True
-        return appended
+            last = transaction.write(connection, head, commit, conditions, events, data, key)
+            execute("COMMIT")
+        self._turn.written = True
+        return Appended(head + 1, last)
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         """See `Log.read`."""
@@ -103,6 +121,8 @@ class SqliteLog(Log):
     def head(self) -> int:
         """See `Log.head`."""
         with self._database as connection:
+            if self._turn.alone and self._database.writable and not connection.in_transaction:
+                connection.execute("BEGIN IMMEDIATE")  # which the append that follows will go on with
             return int(connection.execute(queries.HEAD).get)
 
     def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:
@@ -148,26 +168,35 @@ class SqliteLog(Log):
 
 
 class _Turn:
-    """The moment in which this handle alone may write. Rings afterwards if something was written."""
+    """The moment in which this handle alone may write.
 
-    def __init__(self, lock: WriterLock | NoLock, bell_directory: str, path: str) -> None:
+    If it has, it waits for the disk before it goes on, and rings. Both after the lock was given back: while one
+    waits for the disk others write, and what the disk takes at once it takes for all of them.
+    """
+
+    def __init__(self, lock: WriterLock | NoLock, bell_directory: str, database: Database) -> None:
         self.taken = False
-        self.news = False
+        self.alone = False  # taken, and no other writer is about: a transaction may be kept open
+        self.written = False
         self._lock = lock
         self._bell = bell_directory
-        self._path = path
+        self._database = database
 
     def __enter__(self) -> None:
         if self.taken:
-            raise faults.nested(self._path)
+            raise faults.nested(self._database.path)
         self._lock.acquire()
-        self.taken = True
+        self.taken, self.alone = True, isinstance(self._lock, WriterLock)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.taken = False
-        self._lock.release()
-        if self.news:
-            self.news = False
+        self.taken = self.alone = False
+        try:
+            self._database.roll_back()
+        finally:
+            self._lock.release()
+        if self.written:
+            self.written = False
+            self._database.flush()
             bell.ring(self._bell)

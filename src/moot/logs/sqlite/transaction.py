@@ -6,7 +6,7 @@ It knows the tables, and neither locks, files nor the bell.
 from __future__ import annotations
 
 from moot.core.compact import dumps_ascii
-from moot.log import Appended, Conflict, Duplicate, Mismatch
+from moot.log import Conflict, Duplicate, Mismatch
 from moot.logs.sqlite import queries
 
 TYPE_CHECKING = False
@@ -40,27 +40,25 @@ def moved(connection: apsw.Connection, conditions: Mapping[str, int]) -> Conflic
 
 def write(
     connection: apsw.Connection,
+    head: int,
     commit: Commit,
     conditions: Mapping[str, int],
     events: Sequence[Draft],
     data: Sequence[str],
     key: Key | None,
-) -> Appended:
-    """Add the events at the end, each chained to the one before it in its stream. The conditions hold."""
+) -> int:
+    """Add the events past `head`, each chained to the one before it in its stream. The conditions hold."""
     execute = connection.execute
     versions = dict(conditions)
-    head: int = execute(queries.HEAD).get
     position = head
-    rows = []
     for n, draft in enumerate(events):
         position += 1
         stream = draft.stream
         prev = versions[stream] if stream in versions else execute(queries.VERSION, (stream,)).get
         versions[stream] = position
         said = (commit.at, commit.by, data[n], draft.cause, draft.thread, draft.pack, commit.id, n)
-        rows.append((position, draft.type, draft.v, stream, prev, *said))
-    connection.executemany(queries.ADD_EVENT, rows)
+        execute(queries.ADD_EVENT, (position, draft.type, draft.v, stream, prev, *said))
     execute(queries.ADD_COMMIT, (commit.id, head + 1, position))
     if key is not None:
         execute(queries.ADD_REQUEST, (key.scope, key.name, key.digest, head + 1, position))
-    return Appended(head + 1, position)
+    return position
