@@ -59,8 +59,20 @@ class Clock:
 
     def commit_id(self) -> str:
         """A word of 26 letters that sorts by time: 48 bits of milliseconds, then 80 random ones."""
-        milliseconds = int(self.wall_seconds() * 1000) & (1 << 48) - 1
-        return "".join([_ALPHABET[milliseconds >> shift & 31] for shift in range(45, -1, -5)]) + _random(16)
+        return _ten_letters(int(self.wall_seconds() * 1000) & (1 << 48) - 1) + _random(16)
+
+
+_last_letters = (-1, "")  # the upper bits of the number that was written last, and how
+
+
+def _ten_letters(number: int) -> str:
+    global _last_letters  # noqa: PLW0603 (one pair, replaced as a whole)
+    upper, text = _last_letters
+    if number >> 10 != upper:
+        upper = number >> 10
+        text = "".join([_ALPHABET[upper >> shift & 31] for shift in range(35, -1, -5)])
+        _last_letters = upper, text
+    return text + _ALPHABET[number >> 5 & 31] + _ALPHABET[number & 31]
 
 
 def _random(letters: int) -> str:

@@ -20,6 +20,7 @@ class WriterLock:
     def __init__(self, path: str, timeout: float) -> None:
         self._path = path
         self._timeout = timeout
+        self.contended = False  # whether others were before us when we came
         self._file: int | None = None
         self._waiter: _Waiter | None = None
         watch(self)
@@ -31,7 +32,9 @@ class WriterLock:
                 self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self.contended = False
             except BlockingIOError:
+                self.contended = True
                 self._wait(self._file)
         except OSError as error:
             self.close()
@@ -144,6 +147,8 @@ class _Waiter:
 
 class NoLock:
     """No queue: writers meet in SQLite."""
+
+    contended = False
 
     def acquire(self) -> None:
         """Nothing to wait for."""

@@ -103,6 +103,8 @@ class SqliteLog(Log):
             last = transaction.write(connection, head, commit, conditions, events, data, key)
             execute("COMMIT")
         self._turn.written = True
+        if not self._lock.contended:  # nobody waits for the turn to end: the disk can work while views are written
+            self._database.flush_early()
         return Appended(head + 1, last)
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
