@@ -22,7 +22,7 @@ from moot.api.pack import pack_of  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
 from moot.surfaces.cli.help import HEADINGS, manual_lines  # noqa: E402
 from moot.surfaces.python import Workspace  # noqa: E402
-from moot.views.project import EVENTS  # noqa: E402
+from moot.views.project import all_events  # noqa: E402
 
 NOTE = "<!-- Made by tools/generate.py. Change what it is made from, then run `make generate`. -->\n"
 ERRORS = """\
@@ -117,7 +117,7 @@ def lifecycles() -> str:
 
 def events() -> str:
     parts = [NOTE, EVENT]
-    for kind, known in EVENTS.items():
+    for kind, known in all_events().items():
         parts.append(f"## Streams of kind `{kind}`\n\n| type | fields of `data` |\n|---|---|")
         parts += [f"| `{name}` | {', '.join(f'`{field}`' for field in cls._names)} |" for name, cls in known.items()]
         parts.append("")

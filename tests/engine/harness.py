@@ -21,6 +21,7 @@ from moot.core.deciders.message import SendMessage
 from moot.core.event import Event, Key
 from moot.core.lifecycle import CORE
 from moot.core.principal import Actor
+from moot.core.reactions import later
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
 from moot.core.task import AddTask, BlockTask, MoveTask, ReadyTask, Task
@@ -67,7 +68,7 @@ class Machine:
             Store(self.views),
             Clock(),
             {"core": CORE, "orchestrator": ORCHESTRATOR},
-            (dependencies, departures),
+            (dependencies, departures, later),
         )
 
     @property
@@ -94,7 +95,7 @@ class Machine:
     def rows(self) -> dict[str, list[Any]]:
         """All rows of all views, caught up."""
         store = self.engine.read()
-        tables = ("meta", "entity", "task", "edge", "message", "delivery", "mailbox", "read_mark")
+        tables = ("meta", "entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark")
         return {table: list(store.all_rows(table)) for table in tables}
 
     def verify(self) -> Report:

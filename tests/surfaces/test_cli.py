@@ -22,7 +22,7 @@ from moot.api import catalogue
 from moot.surfaces.cli import parse
 from moot.surfaces.cli.main import main
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command
-from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, enliven, inhabit, orchestrate
+from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, conclude, enliven, inhabit, orchestrate
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # the only kind that a drawn table may use
 
@@ -107,6 +107,97 @@ CASES = {
         None, "claims", "Bob exclusive src/b.py (new grammar)", lambda r: r[0]["holder"] == "Bob#1", drawn="Claims"
     ),
     "who-holds": Case(None, "who-holds src/b.py", "Bob exclusive", lambda r: r[0]["holder"] == "Bob#1", drawn="Claims"),
+    "artifact add": Case(
+        "Ada",
+        "artifact add src/a.py --provides A",
+        "src/a.py is known: provides A",
+        lambda r: (r["artifact"]["paths"], r["satisfied"]) == (["src/a.py"], {"A": ["Bob"]}),
+        world=conclude,
+    ),
+    "artifact modify": Case(
+        "Ada",
+        "artifact modify src/b.py --change 'one more field'",
+        "src/b.py changed",
+        lambda r: r["artifact"]["changes"] == 1,
+        world=conclude,
+    ),
+    "artifact show": Case(
+        None, "artifact show B", "provides: B", lambda r: r["artifact"]["id"] == "src/b.py", world=conclude
+    ),
+    "artifacts": Case(
+        None, "artifacts", "src/b.py (file) by Bob", lambda r: len(r) == 1, drawn="Artifacts", world=conclude
+    ),
+    "artifact need": Case(
+        "Ada",
+        "artifact need B C",
+        "B is there: src/b.py",
+        lambda r: [n["satisfied"] for n in r] == [True, False],
+        world=conclude,
+    ),
+    "artifact needed": Case(
+        None, "artifact needed", "A is needed by Bob", lambda r: len(r) == 1, drawn="Needed", world=conclude
+    ),
+    "decide": Case(
+        "Ada",
+        "decide 'Use tabs' --affects task-003 --path 'src/**'",
+        "stands; told: Bob",
+        lambda r: r["told"] == ["Bob"],
+        world=conclude,
+    ),
+    "decision supersede": Case(
+        "Ada",
+        "decision supersede {old} --by {new} --reason Better.",
+        "is superseded by",
+        lambda r: r["decision"]["status"] == "superseded",
+        world=conclude,
+    ),
+    "decision show": Case(
+        None, "decision show {old}", "> Use spaces", lambda r: r["status"] == "standing", world=conclude
+    ),
+    "decisions": Case(
+        None,
+        "decisions --affecting src/b.py",
+        "Ada: Use spaces (affects src/**)",
+        lambda r: len(r) == 1,
+        drawn="Decisions",
+        world=conclude,
+    ),
+    "checkpoint reach": Case(
+        "Bob", "checkpoint reach Right? --option yes", "waits for a person", lambda r: r["options"] == ["yes"]
+    ),
+    "checkpoint resolve": Case(
+        None,
+        "checkpoint resolve {checkpoint} 1",
+        "answered: blue. Bob was told.",
+        lambda r: (r["answer"], r["resolved_by"]) == ("blue", "person:anna"),
+        world=conclude,
+    ),
+    "checkpoint withdraw": Case(
+        "Bob",
+        "checkpoint withdraw {checkpoint} --reason Solved.",
+        "withdrawn",
+        lambda r: r["status"] == "withdrawn",
+        world=conclude,
+    ),
+    "checkpoint show": Case(
+        None, "checkpoint show {checkpoint}", "> Which colour?", lambda r: r["status"] == "reached", world=conclude
+    ),
+    "checkpoints": Case(
+        None,
+        "checkpoints",
+        "from Bob about task-003: Which colour? [blue | red]",
+        lambda r: len(r) == 1,
+        drawn="Checkpoints",
+        world=conclude,
+    ),
+    "needs-me": Case(
+        None,
+        "needs-me",
+        "moot checkpoint resolve k-",
+        lambda r: [item["kind"] for item in r] == ["checkpoint"],
+        drawn="Needs you",
+        world=conclude,
+    ),
     "held": Case(None, "held", "to-developer.json", lambda r: len(r) == 1, drawn="Held", world=orchestrate),
     "held show": Case(None, "held show {entry}", "task_assignment", lambda r: r["status"] == "held", world=orchestrate),
     "held resubmit": Case(

@@ -659,7 +659,7 @@ def test_no_argument_of_any_verb_breaks_it(mill: Command, verb: Any, param: Any)
                 continue
             flag = f"--{other.name.replace('_', '-')}"
             words += [flag] if other.type == "flag" else [f"{flag}={given}"]
-        if verb.name == "wait" and param.name != "timeout":
+        if param.name != "timeout" and any(p.name == "timeout" for p in verb.params):
             words += ["--timeout", "0"]
         words.append("--")
         words += [value if p.name == param.name else fill.get(p.name, "x") for p in verb.params if p.positional]

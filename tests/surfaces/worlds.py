@@ -51,6 +51,17 @@ def enliven(command: Command) -> dict[str, str]:
     return {"request": request.id, "claim": held.id}
 
 
+def conclude(command: Command) -> dict[str, str]:
+    """The same two, who made, need, decided and ask something."""
+    ids = enliven(command)
+    with Workspace(command.repo, agent="Ada") as ada, Workspace(command.repo, agent="Bob") as bob:
+        bob.artifact_add("src/b.py", provides="B", summary="The parser.")
+        bob.artifact_need("A")
+        old, new = ada.decide("Use spaces", path="src/**"), ada.decide("Use four spaces")
+        asked = bob.checkpoint_reach("Which colour?", option=["blue", "red"], task="task-003")
+    return {**ids, "old": old.decision.id, "new": new.decision.id, "checkpoint": asked.id}
+
+
 def orchestrate(command: Command) -> dict[str, str]:
     """A team lead and a developer of the orchestrator pack: a task in hand, an assignment, and one that is held."""
     with Workspace.init(command.repo, packs="orchestrator") as lead, Workspace(command.repo) as developer:

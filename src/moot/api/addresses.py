@@ -115,4 +115,6 @@ def mailbox_of(work: Work, principal: str) -> str:
         return principal
     if principal.startswith("role:"):
         return f"@{principal.partition(':')[2]}"
+    if principal == "moot":
+        raise Refused("no_reader", "moot itself reads no mail.", "Send it to an agent or a person.")
     return _agent(work, name_of(principal))

@@ -124,7 +124,8 @@ class Session:
         from moot.api.answer import Answer
         from moot.engine.work import Work
 
-        work = Work(self.engine.read(), self.clock.wall(), self.engine.lifecycles, self.engine.reactions)
+        engine = self.engine
+        work = Work(engine.read(), self.clock.wall(), engine.lifecycles, engine.reactions, self.clock.token)
         self.actor(work)
         act(work)
         kinds = [draft.type for draft in work.drafts]
@@ -224,7 +225,7 @@ class Session:
             import json
 
             # Paths are meant from where one stands: the same words elsewhere are another request.
-            here = self.cwd if "paths" in arguments or "what" in arguments else None
+            here = self.cwd if not arguments.keys().isdisjoint(("path", "paths", "what")) else None
             request = json.dumps([verb, arguments, here], sort_keys=True, default=str)
             digest = hashlib.sha256(request.encode()).hexdigest()
             return Key(scope=scope or principals.name_of(principal), name=name, digest=digest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from moot.core.deciders import LATE
 from moot.core.errors import Unknown
 from moot.core.principal import agent_stream, mailbox_stream, name_of
 from moot.core.record import Record
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.event import Event
+    from moot.core.task import Task
     from moot.engine.loop import Engine
+    from moot.views.store import Store
 
     Streams = dict[str, set[str] | None]  # the streams to look into, each with the ids to look for (None: any event)
 
@@ -45,11 +48,23 @@ _SAID = {
     "file:claimed": "claimed {paths} ({mode})",
     "file:released": "released {paths}",
     "file:lapsed": "{holder} lost {paths}",
+    "artifact:created": "made known: {summary}",
+    "artifact:modified": "changed: {changes}",
+    "dependency:declared": "{needer} needs it",
+    "dependency:provided": "provided by {artifact}",
+    "dependency:satisfied": "{artifact} is there for {required_by}",
+    "dependency:dropped": "{needer} needs it no more",
+    "decision:made": "decided “{title}”",
+    "decision:superseded": "superseded by {by}",
+    "checkpoint:reached": "waits for a person ({kind}): {question}",
+    "checkpoint:resolved": "answered: {answer} {text}",
+    "checkpoint:withdrawn": "withdrawn",
     "entry:held": "held an entry of {path}",
     "entry:resubmitted": "resubmitted as {message}",
     "entry:dropped": "dropped",
     "file:quarantined": "put {path} into quarantine as {sha256}",
 }
+_EXTRAS = ("provides", "uri", "affects", "options", "awaiting")
 _MOVED = "{source} → {target}"
 
 
@@ -82,7 +97,10 @@ def _facts(data: Mapping[str, Any]) -> list[str]:
     """What only some events say."""
     found = [f"attempt {data['attempt']}"] if "verb" in data else []
     if data.get("replaces"):
-        found.append(f"in place of #{data['replaces']}")
+        found.append(f"in place of {'#' if isinstance(data['replaces'], int) else ''}{data['replaces']}")
+    found += [f"{name} {_told(data[name])}" for name in _EXTRAS if data.get(name)]
+    if data.get("paths") and ("creator" in data or "maker" in data):
+        found.append(f"paths {_told(data['paths'])}")
     if data.get("retired"):
         found.append("for good")
     if data.get("forced"):
@@ -110,7 +128,7 @@ def line(event: Event) -> str:
 
 
 def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
-    """Every event about a task, message, agent, claimed path or held entry; also of a mailbox, claims or the graph.
+    """Every event about one thing: whatever has an id or a name, and also a mailbox, all claims, or the graph.
 
     A role of `roles` has a mailbox even before the first message.
     """
@@ -127,8 +145,9 @@ def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
         raise Unknown(
             "unknown_thing",
             f"Nothing here is called {thing[:80]!r}.",
-            "Name a task, a message (m-…), an agent, a claim (c-…), a path that was claimed, a held entry (h-…), a "
-            "mailbox (@role), `claims` or `graph`.",
+            "Name a task, a message (m-…), an agent, a claim (c-…), a path that was claimed, a held entry (h-…), an "
+            "artifact or what it provides, a decision (d-…), a checkpoint (k-…), a mailbox (@role), `claims` or "
+            "`graph`.",
             thing=thing,
         )
     return Tale(events=tuple(kept[position] for position in sorted(kept)), left_out=left_out)
@@ -148,6 +167,7 @@ def _streams(engine: Engine, thing: str) -> Streams:
         found: Streams = {f"task/{thing}": None, "graph": {thing}, "claims": {thing}}
         for said in look.messages_of_task(store, thing):
             _look_for_message(found, said.id, said.to)
+        _look_for_work(store, found, task)
         return found
     message, _ = load.message(store, thing)
     if message.exists:
@@ -161,7 +181,38 @@ def _streams(engine: Engine, thing: str) -> Streams:
         return {f"entry/{thing}": None}
     if thing in ("claims", "graph"):
         return {thing: None}
-    return {mailbox_stream(thing): None, "claims": {thing}}
+    return {**(_late(store, thing) or {mailbox_stream(thing): None}), "claims": {thing}}
+
+
+def _look_for_work(store: Store, found: Streams, task: Task) -> None:
+    """What was made, decided, asked and needed for a task."""
+    for kind, name in look.things_of_task(store, task.id):
+        _look_for_late(store, found, kind, name)
+    for need in task.needs:
+        if need.startswith("dependency/"):
+            found[need] = {f"task/{task.id}"}
+
+
+def _late(store: Store, thing: str) -> Streams:
+    found: Streams = {}
+    for kind in LATE:
+        if load.late(store, kind, thing)[0].exists:
+            _look_for_late(store, found, kind, thing)
+    return found
+
+
+def _look_for_late(store: Store, found: Streams, kind: str, name: str) -> None:
+    """All of an artifact, a dependency, a decision or a checkpoint, with what was said because of it."""
+    found[f"{kind}/{name}"] = None
+    threads = [name]
+    if kind == "artifact":
+        for provided in load.late(store, kind, name)[0].names:
+            found[f"dependency/{provided}"] = None
+            threads.append(f"dependency/{provided}")
+    elif kind == "dependency":
+        threads = [f"dependency/{name}"]
+    for said in (message for thread in threads for message in look.thread(store, thread)):
+        _look_for_message(found, said.id, said.to)
 
 
 def _look_for_message(found: Streams, name: str, to: Iterable[str]) -> None:

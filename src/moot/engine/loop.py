@@ -108,7 +108,7 @@ class Engine:
     ) -> Outcome | Conflict:
         cursor = self._catch_up()
         self._check_known()
-        work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions)
+        work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions, self.clock.token)
         principal = by if isinstance(by, str) else by(work)
         request = key(principal) if key else None
         if request is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from moot.core import claims as holdings
 from moot.core import principal as principals
 from moot.core import task as tasks
-from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
+from moot.core.deciders import LATE, agent, claims, entry, graph, late, mailbox, message, task
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.event import Draft
 from moot.core.reactions import World
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, TypeVar
 
+    from moot.core.deciders.decision import Decision
     from moot.core.lifecycle import Lifecycle
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction
@@ -36,7 +37,12 @@ class Work(World):
     """See the module."""
 
     def __init__(
-        self, store: Store, at: str, lifecycles: Mapping[str, Lifecycle], reactions: Sequence[Reaction]
+        self,
+        store: Store,
+        at: str,
+        lifecycles: Mapping[str, Lifecycle],
+        reactions: Sequence[Reaction],
+        token: Callable[[int], str],
     ) -> None:
         self.store = store
         self.conditions: dict[str, int] = {}
@@ -44,6 +50,7 @@ class Work(World):
         self._at = at
         self.lifecycles = lifecycles
         self._reactions = reactions
+        self._token = token
         self._states: dict[str, Any] = {}
         self._said: dict[str, tuple[Payload, str | None]] = {}  # messages that nobody has asked for since
 
@@ -115,6 +122,9 @@ class Work(World):
         self._states[graph.STREAM] = slice_
         return slice_
 
+    def state(self, kind: str, key: str) -> Any:
+        return self._once(f"{kind}/{key}", lambda: load.late(self.store, kind, key))
+
     def _once(self, stream: str, read: Callable[[], tuple[State, int]]) -> State:
         if stream not in self._states:
             self._states[stream], version = read()
@@ -129,6 +139,23 @@ class Work(World):
             self.graph(())  # an edge added meanwhile must not be missed
         added = [n for n, needs in self._states[graph.STREAM].needs.items() if name in needs]
         return sorted({*look.dependents(self.store, name), *added})
+
+    def held_tasks(self) -> list[str]:
+        return look.held_tasks(self.store)
+
+    def standing_decisions(self) -> list[Decision]:
+        return list(look.things(self.store, "decision", _EVENT_LIMIT))
+
+    def told(self, thread: str) -> set[str]:
+        return look.told(self.store, thread)
+
+    def mailbox_of(self, principal: str) -> str | None:
+        if principal.startswith("person:"):
+            return principal
+        if principal.startswith("role:"):
+            return f"@{principal.partition(':')[2]}"
+        state = self.agent(principals.name_of(principal))
+        return state.name if state.exists and not state.retired else None
 
     def tasks_held_by(self, principal: str) -> list[str]:
         return look.tasks_held_by(self.store, principal)
@@ -209,6 +236,10 @@ class Work(World):
     def do_entry(self, name: str, command: Any) -> None:
         self._happened("entry", name, entry.stream(name), entry.decide(self.entry(name), command))
 
+    def do_late(self, kind: str, key: str, command: Any) -> None:
+        """A command to an entity of one of the late kinds (see `moot.core.deciders`)."""
+        self._happened(kind, key, f"{kind}/{key}", late(kind).decide(self.state(kind, key), command))
+
     def _step(self, kind: str, key: str, command: Record) -> None:
         match kind:
             case "task":
@@ -218,6 +249,10 @@ class Work(World):
                 self.do_mailbox(key, command)
             case "claims":
                 self.do_claims(command)
+            case "message":
+                self.do_message(f"m-{self._token(7)}", command, thread=key)
+            case "dependency":
+                self.do_late(kind, key, command)
             case _:
                 raise TypeError(f"no reaction may address a {kind}")
 
@@ -255,6 +290,8 @@ class Work(World):
                 return claims.evolve(self.claims(), payload, position=0, by="")
             case "graph":
                 return graph.evolve(self._states[graph.STREAM], payload)
+            case _ if kind in LATE:
+                return late(kind).evolve(self.state(kind, key), payload, at=self._at)
             case _:
                 return entry.evolve(self.entry(key), payload, at=self._at)
 

@@ -8,13 +8,14 @@ from moot.core.compact import dumps, loads
 from moot.core.deciders import agent as agents
 from moot.core.deciders import entry as held
 from moot.core.deciders import graph as edges
+from moot.core.deciders import late as late_decider
 from moot.core.deciders import mailbox as boxes
 from moot.core.deciders import message as messages
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypeVar
+    from typing import Any, TypeVar
 
     from moot.core.record import Record
     from moot.views.store import Store
@@ -51,6 +52,12 @@ def task(store: Store, name: str) -> tuple[tasks.Task, int]:
 
 def entry(store: Store, name: str) -> tuple[held.Entry, int]:
     return _entity(store, f"entry/{name}", held.Entry) or (held.Entry(id=name), 0)
+
+
+def late(store: Store, kind: str, name: str) -> tuple[Any, int]:
+    """An entity of one of the late kinds (see `moot.core.deciders`)."""
+    state = late_decider(kind).State
+    return _entity(store, f"{kind}/{name}", state) or (state(id=name), 0)
 
 
 def claims(store: Store) -> tuple[claim.ClaimsState, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.core.compact import dumps, loads
+from moot.core.deciders import late
 from moot.core.deciders.agent import Agent
 from moot.core.deciders.entry import Entry as HeldEntry
 from moot.core.deciders.message import Message
@@ -122,6 +123,27 @@ def agents(store: Store) -> list[Agent]:
 
 def held_entries(store: Store) -> list[HeldEntry]:
     return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held"]
+
+
+def things(store: Store, kind: str, limit: int, *, ended: bool = False) -> Iterator[Any]:
+    """Entities of one of the late kinds: those that are open, oldest first; or all of them, newest first."""
+    for (body,) in store.rows("things" if ended else "open_things", kind, limit):
+        yield late(kind).State.of(loads(body))
+
+
+def told(store: Store, name: str) -> set[str]:
+    """The mailboxes, in lower case, that something in the thread of this name was sent to."""
+    return {box.lower() for message in thread(store, name) for box in message.to}
+
+
+def things_of_task(store: Store, task: str) -> list[tuple[str, str]]:
+    """Kind and id of every entity of a late kind that belongs to the task."""
+    return [(kind, name) for kind, name in store.rows("things_of_task", task)]
+
+
+def stopped(store: Store, state: str, limit: int) -> list[Task]:
+    """Tasks that came to an end in this state and are not done."""
+    return [Task.of(loads(body)) for (body,) in store.rows("stopped_tasks", state, limit)]
 
 
 def tasks(store: Store, state: str | None = None, *, ended: bool = True) -> list[Task]:

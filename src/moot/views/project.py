@@ -9,7 +9,7 @@ from __future__ import annotations
 from moot.core import claims as holdings
 from moot.core import compact
 from moot.core import task as tasks
-from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
+from moot.core.deciders import LATE, agent, claims, entry, graph, late, mailbox, message, task
 from moot.core.errors import Unavailable
 from moot.views import load
 
@@ -30,7 +30,7 @@ EVENTS: dict[str, dict[str, type[Payload]]] = {
     "mailbox": mailbox.EVENTS,
     "message": message.EVENTS,
     "task": tasks.EVENTS,
-}
+}  # and those of the late kinds, which few logs have: see `events_of`
 
 
 _DIGITS = 10  # ids with larger numbers are somebody's own, and do not move the count
@@ -49,13 +49,26 @@ def project(store: Store, events: Sequence[Event]) -> None:
         )
     for event in events:
         kind, _, key = event.stream.partition("/")
-        known = EVENTS.get(kind, {}).get(event.type)
+        known = events_of(kind).get(event.type)
         if known is None or event.v > known.v:
             store.run("set_meta", "newer", f"{event.type} v{event.v}")
             continue
-        _FOLDS[kind](store, event, key, known)
+        _FOLDS.get(kind, _late)(store, event, key, known)
     if events:
         store.move(events[-1].position, events[-1].commit)
+
+
+def events_of(kind: str) -> dict[str, type[Payload]]:
+    """The events that streams of this kind have."""
+    if kind in EVENTS:
+        return EVENTS[kind]
+    found: dict[str, type[Payload]] = late(kind).EVENTS if kind in LATE else {}
+    return found
+
+
+def all_events() -> dict[str, dict[str, type[Payload]]]:
+    """All events that there are, by the kind of their stream."""
+    return {kind: events_of(kind) for kind in sorted((*EVENTS, *LATE))}
 
 
 def dumps(value: object) -> str:
@@ -129,6 +142,14 @@ def _task(store: Store, event: Event, key: str, known: type[Payload]) -> None:
     blocked = int(after.phase == "open" and bool(after.waits))
     row = (key, number_of(key), after.phase, after.state, blocked, rank, event.position, after.holder)
     store.run("put_task", *row)
+
+
+def _late(store: Store, event: Event, key: str, known: type[Payload]) -> None:
+    kind = event.stream.partition("/")[0]
+    state, _ = load.late(store, kind, key)
+    after = late(kind).evolve(state, known.of(event.data), at=event.at)
+    _put(store, event, after)
+    store.run("put_thing", kind, key, int(after.open), event.position, after.task)
 
 
 def number_of(task_id: str) -> int:

@@ -19,6 +19,25 @@ INSERT INTO task (id, number, phase, state, blocked, rank, created, holder) VALU
 ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, state = excluded.state, blocked = excluded.blocked,
   rank = excluded.rank, holder = excluded.holder
 
+-- name: put_thing
+INSERT INTO thing (kind, id, open, created, task) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (kind, id) DO UPDATE SET open = excluded.open, task = excluded.task
+
+-- name: things
+SELECT e.state FROM thing t INDEXED BY thing_created CROSS JOIN entity e ON e.stream = t.kind || '/' || t.id
+WHERE t.kind = ?1 ORDER BY t.created DESC LIMIT ?2
+
+-- name: open_things
+SELECT e.state FROM thing t INDEXED BY thing_open CROSS JOIN entity e ON e.stream = t.kind || '/' || t.id
+WHERE t.kind = ?1 AND t.open = 1 ORDER BY t.created LIMIT ?2
+
+-- name: things_of_task
+SELECT kind, id FROM thing INDEXED BY thing_task WHERE task = ? ORDER BY created
+
+-- name: stopped_tasks
+SELECT e.state FROM task t INDEXED BY task_stopped CROSS JOIN entity e ON e.stream = 'task/' || t.id
+WHERE t.phase = 'stopped' AND t.state = ?1 ORDER BY t.created LIMIT ?2
+
 -- name: highest_number
 SELECT max(number) FROM task
 

@@ -22,7 +22,21 @@ CREATE TABLE task (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX task_number ON task (number);
 CREATE INDEX task_ready ON task (rank, created) WHERE phase = 'open' AND blocked = 0;
+CREATE INDEX task_stopped ON task (state, created) WHERE phase = 'stopped';
 CREATE INDEX task_holder ON task (holder) WHERE holder IS NOT NULL;
+
+-- Artifacts, dependencies, decisions and checkpoints again, by what is listed: what is still open, what belongs to a task.
+CREATE TABLE thing (
+  kind    TEXT NOT NULL,
+  id      TEXT NOT NULL,
+  open    INTEGER NOT NULL,
+  created INTEGER NOT NULL,          -- position of its first event
+  task    TEXT,
+  PRIMARY KEY (kind, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX thing_created ON thing (kind, created);
+CREATE INDEX thing_open ON thing (kind, created) WHERE open = 1;
+CREATE INDEX thing_task ON thing (task, created) WHERE task IS NOT NULL;
 
 CREATE TABLE edge (
   task  TEXT NOT NULL,

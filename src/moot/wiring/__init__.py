@@ -8,6 +8,7 @@ from moot.api.pack import Packs
 from moot.api.session import Caller, Session
 from moot.core.errors import Usage
 from moot.core.lifecycle import CORE
+from moot.core.reactions import later
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
 from moot.engine import place as places
@@ -43,7 +44,7 @@ def open_session(
     packs = _packs(settings, place.state)
     clock = clock or Clock()
     core = CORE.replace(attempts=settings.task_attempts)
-    reactions = (dependencies, departures, *packs.reactions())
+    reactions = (dependencies, departures, later, *packs.reactions())
     store = Store(place.state)
     lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
     engine = Engine(SqliteLog(place.state), store, clock, {"core": core, **lifecycles}, reactions)

@@ -62,7 +62,7 @@ def wait(
         raise Usage("bad_arguments", "A wait is for at least one event.", "Leave --count out, or give 1 or more.")
     check_types((*type, *fail_on))
     start = session.engine.log.head() if after is None else after
-    deadline = session.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
+    deadline = deadline_of(session, timeout)
     if mail:
         return _wait_for_mail(session, start, deadline)
     if task:
@@ -81,7 +81,7 @@ def wait(
                     )
         return None
 
-    return _until(session, start, deadline, look_at, lambda: f"{len(found)} of {count} events")
+    return until(session, start, deadline, look_at, lambda: f"{len(found)} of {count} events")
 
 
 def _fits(word: str, pattern: str) -> bool:
@@ -99,9 +99,9 @@ def check_types(patterns: tuple[str, ...]) -> None:
     if not any("*" not in pattern for pattern in patterns):
         return
     from moot.core.text import closest
-    from moot.views.project import EVENTS
+    from moot.views.project import all_events
 
-    known = [name for types in EVENTS.values() for name in types]
+    known = [name for types in all_events().values() for name in types]
     for pattern in patterns:
         if "*" not in pattern and pattern not in known:
             near = closest(pattern, known)
@@ -131,7 +131,7 @@ def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
         ids = [delivery.entry.id for delivery in new.mail]
         return Answer(result={"new": count, "ids": ids}, say=(f"{count} new: moot inbox",))
 
-    return look_at([]) or _until(session, start, deadline, look_at, lambda: "no mail")
+    return look_at([]) or until(session, start, deadline, look_at, lambda: "no mail")
 
 
 def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
@@ -159,7 +159,7 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
             return Answer(result=states, say=tuple(one_line(f"{state.id} {state.state}", 200) for state in states))
         return None
 
-    return look_at([]) or _until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
+    return look_at([]) or until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
 
 
 def _lapse_silent(session: Session, name: str) -> None:
@@ -187,12 +187,17 @@ def _failed(event: Event) -> AwaitedFailed:
     )
 
 
-def _until(
+def deadline_of(session: Session, timeout: float) -> float:
+    return session.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
+
+
+def until(
     session: Session,
     start: int,
     deadline: float,
     look_at: Callable[[list[Event]], Answer | None],
     missing: Callable[[], str],
+    remedy: str | None = None,
 ) -> Answer:
     """Give each commit to `look_at` until it has an answer. Silence and files are looked at every round."""
     position = start
@@ -213,7 +218,7 @@ def _until(
     raise TimedOut(
         "timeout",
         f"Waited in vain: {missing()}.",
-        f"Wait on with --after {position}, so that nothing in between is missed.",
+        remedy or f"Wait on with --after {position}, so that nothing in between is missed.",
         position=position,
     )
 
@@ -328,7 +333,7 @@ VERBS = (
     ),
     Verb(
         "explain",
-        "The whole story of a task, message, agent, claim or held entry.",
+        "The whole story of a task, message, agent, claim, artifact, decision, checkpoint or held entry.",
         explain,
         params=(Param("thing", "Its id or name.", positional=True, required=True),),
         examples=("moot explain task-001",),

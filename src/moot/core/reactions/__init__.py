@@ -1,7 +1,8 @@
 """What follows from what: an event in, commands out, in the same commit. Joins deciders, which never meet.
 
 A reaction is a pure function of what happened and of a `World` it may look at. It yields steps
-`(kind, key, command)`; the engine decides each of them like any other command.
+`(kind, key, command)`; the engine decides each of them like any other command. The key of a message is its thread:
+its id is the engine's to choose.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from abc import ABC, abstractmethod
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
 
+    from moot.core.claims import ClaimsState
+    from moot.core.deciders.decision import Decision
     from moot.core.deciders.mailbox import Mailbox
     from moot.core.payload import Payload
     from moot.core.record import Record
@@ -53,3 +57,50 @@ class World(ABC):
     @abstractmethod
     def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None]]:
         """What a protocol's mailbox file shows: the ids of its messages, each with its task."""
+
+    @abstractmethod
+    def state(self, kind: str, key: str) -> Any:
+        """The state of an entity of one of the late kinds (see `moot.core.deciders`)."""
+
+    @abstractmethod
+    def claims(self) -> ClaimsState: ...
+
+    @abstractmethod
+    def held_tasks(self) -> list[str]:
+        """The tasks that somebody holds."""
+
+    @abstractmethod
+    def standing_decisions(self) -> list[Decision]:
+        """The decisions that stand, but for those of this very commit."""
+
+    @abstractmethod
+    def told(self, thread: str) -> set[str]:
+        """The mailboxes, in lower case, that something in this thread was sent to."""
+
+    @abstractmethod
+    def mailbox_of(self, principal: str) -> str | None:
+        """Where something said to this principal (or agent's name) arrives; None: nobody would ever read it."""
+
+
+def later(key: str, happened: Payload, world: World) -> Iterator[Step]:
+    """What follows from what few commands do: imported when it was done."""
+    match happened.type.partition(":")[0]:
+        case "artifact" | "dependency":
+            from moot.core.reactions.artifacts import artifacts
+
+            yield from artifacts(key, happened, world)
+        case "decision":
+            from moot.core.reactions.decisions import decisions
+
+            yield from decisions(key, happened, world)
+        case "checkpoint":
+            from moot.core.reactions.checkpoints import checkpoints
+
+            yield from checkpoints(key, happened, world)
+        case "task" | "file":
+            if happened.type in ("task:started", "file:claimed") and world.standing_decisions():
+                from moot.core.reactions.decisions import reminders
+
+                yield from reminders(key, happened, world)
+        case _:
+            return

@@ -22,6 +22,11 @@ HEADINGS = {
     "tasks": "Tasks",
     "board": "Tasks to look at",
     "files": "Files",
+    "artifacts": "What was made",
+    "dependencies": "What is needed",
+    "decisions": "What was decided",
+    "checkpoints": "Where work waits for a person",
+    "person": "What needs you",
     "entries": "What could not be taken",
     "events": "The log",
     "care": "The workspace",
@@ -50,13 +55,13 @@ def overview() -> int:
     ]
     for module, verbs in catalogue.MODULES.items():
         lines.append(HEADINGS[module])
-        lines += [f"  {name:<18} {catalogue.find(name).summary}" for name in verbs]
+        lines += [f"  {name:<20} {catalogue.find(name).summary}" for name in verbs]
         lines.append("")
     lines += [
         "Everywhere",
-        "  --json             the answer (or the error) as one JSON object",
-        "  -C DIR             as if called from DIR",
-        "  --agent NAME       act as this agent (otherwise MOOT_AGENT; without it, as a person)",
+        "  --json               the answer (or the error) as one JSON object",
+        "  -C DIR               as if called from DIR",
+        "  --agent NAME         act as this agent (otherwise MOOT_AGENT; without it, as a person)",
         "",
         "Exit codes: 0 done, 1 refused, 2 usage, 3 held by another or lost race, 4 unknown, 5 timeout, 6 the awaited",
         "thing failed, 7 unavailable.",
@@ -80,7 +85,7 @@ def _verbs_of(name: str) -> list[str]:
     verbs = [verb for verb in catalogue.names() if verb.startswith(f"{name} ")]
     if not verbs:
         raise catalogue.unknown_verb(name)
-    return [f"  {verb:<18} {catalogue.find(verb).summary}" for verb in verbs]
+    return [f"  {verb:<20} {catalogue.find(verb).summary}" for verb in verbs]
 
 
 def manual(verb: Verb) -> int:

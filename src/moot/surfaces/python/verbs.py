@@ -13,10 +13,10 @@ seconds, or a text such as "30m".
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
+from moot.surfaces.python.findings import Findings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,12 +54,8 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(ABC):
+class Verbs(Findings):
     """See the module. Every method raises errors of `moot.core.errors` and nothing else that can be foreseen."""
-
-    @abstractmethod
-    def _ask(self, verb: str, given: dict[str, Any]) -> Any:
-        """Run a verb; `given` are the arguments, as `locals()` of a method has them."""
 
     # Who is here
 

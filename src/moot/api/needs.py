@@ -1,0 +1,193 @@
+"""What waits for a person, from everywhere in the workspace, as one queue; and how each of it is answered.
+
+A source finds what waits, an answer settles one of it; whoever adds a kind of thing that can wait for a person adds
+both here. Looking writes nothing.
+"""
+
+from __future__ import annotations
+
+from moot.api.letters import expired
+from moot.core.errors import Refused, Unknown
+from moot.core.principal import name_of, person
+from moot.core.record import Record
+from moot.core.text import one_line
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from moot.api.answer import Answer
+    from moot.api.session import Session
+
+_SHOWN = 500  # of one kind
+_WORDS = "'…'"
+
+
+class Waiting(Record):
+    """One thing that waits for a person."""
+
+    kind: str  # checkpoint, request, held, task
+    id: str
+    since: str
+    who: str  # who waits
+    text: str
+    command: str  # what answers it
+    options: tuple[str, ...] = ()
+    task: str | None = None
+
+
+def waiting(session: Session) -> list[Waiting]:
+    """All of it, oldest first."""
+    return sorted((item for find, _ in _KINDS.values() for item in find(session)), key=lambda item: item.since)
+
+
+def answer(session: Session, name: str, text: str) -> Answer:
+    """Settle one of it, with the words of a person."""
+    if session.caller.agent is not None:
+        raise Refused(
+            "person_needed",
+            f"What is in this queue waits for a person, and {session.caller.agent} is none.",
+            "Leave it to a person.",
+        )
+    found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(session))), None)
+    if found is None and load.late(session.engine.read(), "checkpoint", name)[0].exists:
+        found = "checkpoint"  # it does not wait any more: its decider says who was faster
+    if found is None:
+        raise Unknown(
+            "not_waiting", f"Nothing waits for you under {name!r}.", "`moot needs-me` lists what does.", thing=name
+        )
+    return _KINDS[found][1](session, name, text)
+
+
+# --- checkpoints -------------------------------------------------------------------------------------------------
+
+
+def _checkpoints(session: Session) -> Iterator[Waiting]:
+    for state in look.things(session.engine.read(), "checkpoint", _SHOWN):
+        said = quoted(state.options[0]) if state.options else _WORDS
+        yield Waiting(
+            kind="checkpoint",
+            id=state.id,
+            since=state.at,
+            who=name_of(state.who),
+            text=state.question,
+            command=f"moot checkpoint resolve {state.id} {said}",
+            options=state.options,
+            task=state.task,
+        )
+
+
+def _resolve(session: Session, name: str, text: str) -> Answer:
+    from moot.api.verbs.checkpoints import resolve
+
+    return resolve(session, name, text, None)
+
+
+# --- requests ----------------------------------------------------------------------------------------------------
+
+
+def _requests(session: Session) -> Iterator[Waiting]:
+    now = session.clock.wall_seconds()
+    for delivery in look.inbox(session.engine.read(), (person(session.caller.login),), _SHOWN):
+        message = delivery.message
+        if message.wants == "nothing" or expired(delivery, now):
+            continue
+        command = f"moot reply {message.id} '…'" if message.wants == "answer" else f"moot ack {message.id}"
+        yield Waiting(
+            kind="request",
+            id=message.id,
+            since=message.at,
+            who=name_of(message.sender),
+            text=message.text or str(message.data),
+            command=command,
+            task=message.task,
+        )
+
+
+def _reply(session: Session, name: str, text: str) -> Answer:
+    from moot.api.verbs.mail import reply
+
+    return reply(session, name, text, None)
+
+
+# --- what could not be taken ---------------------------------------------------------------------------------------
+
+
+def _held(session: Session) -> Iterator[Waiting]:
+    for entry in look.held_entries(session.engine.read())[:_SHOWN]:
+        yield Waiting(
+            kind="held",
+            id=entry.id,
+            since=entry.at,
+            who=entry.path,
+            text=entry.reason,
+            command=f"moot held resubmit {entry.id} --data @fixed.json, or moot held drop {entry.id} --reason '…'",
+            task=entry.task,
+        )
+
+
+def _drop(session: Session, name: str, text: str) -> Answer:
+    from moot.api.verbs.entries import drop
+
+    return drop(session, name, text)
+
+
+# --- tasks that nobody may or does go on with ------------------------------------------------------------------------
+
+
+def _tasks(session: Session) -> Iterator[Waiting]:
+    store = session.engine.read()
+    ends = {life.exhausted for life in session.engine.lifecycles.values() if life.exhausted}
+    for state in sorted(ends):
+        for task in look.stopped(store, state, _SHOWN):
+            why = task.setbacks[-1].reason if task.setbacks else None
+            yield Waiting(
+                kind="task",
+                id=task.id,
+                since=task.since,
+                who=name_of(task.last_by),
+                text=f"{task.title} ({task.state} after {task.attempt} attempts{f': {why}' if why else ''})",
+                command=f"moot task reopen {task.id} --override --reason '…'",
+                task=task.id,
+            )
+    for name in look.held_tasks(store):
+        task, _ = load.task(store, name)
+        if task.flagged:
+            yield Waiting(
+                kind="task",
+                id=task.id,
+                since=task.since,
+                who=name_of(task.holder or ""),
+                text=f"{task.title} (flagged: {task.flagged})",
+                command=f"moot task show {task.id}",
+                task=task.id,
+            )
+
+
+def _reopen(session: Session, name: str, text: str) -> Answer:
+    from moot.api.verbs.tasks import moved
+
+    task, _ = load.task(session.engine.read(), name)
+    if task.phase != "stopped":
+        raise Refused(
+            "not_answered_here",
+            f"{name} is held by {name_of(task.holder or '')}, who was silent for too long.",
+            f"`moot task show {name}` says what can be done with it.",
+            task=name,
+        )
+    return moved(session, name, "reopen", reason=text, override=True)
+
+
+_KINDS: dict[str, tuple[Callable[[Session], Iterator[Waiting]], Callable[[Session, str, str], Answer]]] = {
+    "checkpoint": (_checkpoints, _resolve),
+    "request": (_requests, _reply),
+    "held": (_held, _drop),
+    "task": (_tasks, _reopen),
+}
+
+
+def quoted(text: str) -> str:
+    """A word for a shell."""
+    line = one_line(text, 200)
+    return "'" + line.replace("'", "'\\''") + "'"

@@ -1,0 +1,295 @@
+"""artifact add, modify, show, artifacts: what was made, and what it provides."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.artifact import Artifact, ArtifactCreated, CreateArtifact, ModifyArtifact
+from moot.core.deciders.dependency import DependencySatisfied
+from moot.core.errors import Unknown, Usage
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.text import fence, one_line
+from moot.engine.place import resolve
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.engine.loop import Outcome
+    from moot.engine.work import Work
+
+NAME_LIMIT = 500
+_CHANGES = 1000  # the most that is shown of an artifact
+
+
+class Made(Record):
+    """An artifact after a change, and who was waiting for what it provides."""
+
+    artifact: Artifact
+    satisfied: dict[str, tuple[str, ...]]
+    position: int
+    repeated: bool = False
+
+
+class Change(Record):
+    by: str
+    at: str
+    changes: tuple[str, ...]
+    provides: tuple[str, ...]
+    task: str | None
+
+
+class Shown(Record):
+    """An artifact with what happened to it."""
+
+    artifact: Artifact
+    changes: tuple[Change, ...]
+    used_by: dict[str, tuple[str, ...]]  # per name, who needed it
+
+
+def add(
+    session: Session,
+    paths: tuple[str, ...],
+    uri: str | None,
+    id: str | None,  # noqa: A002
+    kind: str | None,
+    provides: tuple[str, ...],
+    summary: str | None,
+    task: str | None,
+) -> Answer:
+    found = places(session, paths)
+    if not found and not uri:
+        raise Usage("bad_arguments", "Where is it?", "Name its paths, or --uri: moot artifact add src/user.py")
+    identity = word(id, "id") if id else next(iter(found), None) or word(uri or "", "uri")
+    absent = tuple(f"absent: {path}" for path, there in found.items() if not there)
+
+    def act(work: Work) -> None:
+        actor = session.actor(work)
+        if task is not None:
+            work.known_task(task)
+        command = CreateArtifact(
+            creator=actor.principal,
+            paths=tuple(found),
+            uri=word(uri, "uri") if uri else None,
+            kind=word(kind, "kind") if kind else ("file" if found else "service"),
+            provides=tuple(word(name, "provides") for name in provides),
+            summary=summary or "",
+            task=task,
+            flags=absent,
+        )
+        work.do_late("artifact", identity, command)
+
+    outcome = session.commit(act)
+    for flag in absent:
+        session.warn("artifact_absent", f"{flag.removeprefix('absent: ')} is not there yet, in this worktree.")
+    return _changed(session, outcome, identity, "is known")
+
+
+def modify(
+    session: Session,
+    id: str,  # noqa: A002
+    change: tuple[str, ...],
+    paths: tuple[str, ...],
+    provides: tuple[str, ...],
+    task: str | None,
+) -> Answer:
+    identity = _identity(session, id)
+
+    def act(work: Work) -> None:
+        actor = session.actor(work)
+        if task is not None:
+            work.known_task(task)
+        command = ModifyArtifact(
+            modifier=actor.principal,
+            changes=change,
+            paths=tuple(places(session, paths)),
+            provides=tuple(word(name, "provides") for name in provides),
+            task=task,
+        )
+        work.do_late("artifact", identity, command)
+
+    return _changed(session, session.commit(act), identity, "changed")
+
+
+def _changed(session: Session, outcome: Outcome, identity: str, said: str) -> Answer:
+    told = {e.stream.partition("/")[2]: tuple(e.data["required_by"]) for e in outcome.events if _satisfies(e)}
+    state: Artifact = load.late(session.engine.read(), "artifact", identity)[0]
+    lines = [one_line(f"{identity} {said}{': provides ' if state.provides else ''}{', '.join(state.provides)}", 1000)]
+    lines += [
+        f"  {one_line(name, 500)} was needed by {one_line(', '.join(who), 500)}: told" for name, who in told.items()
+    ]
+    made = Made(artifact=state, satisfied=told, position=outcome.last, repeated=outcome.repeated)
+    return Answer(result=made, say=tuple(lines))
+
+
+def _satisfies(event: Event) -> bool:
+    return event.type == DependencySatisfied.type
+
+
+def show(session: Session, id: str) -> Answer:  # noqa: A002
+    store = session.engine.read()
+    identity = _identity(session, id)
+    state: Artifact = load.late(store, "artifact", identity)[0]
+    if not state.exists:
+        raise Unknown(
+            "unknown_artifact", f"Nothing provides {id!r}.", "`moot artifacts` lists what was made.", artifact=id
+        )
+    changes = []
+    for event in session.engine.log.read(0, _CHANGES, f"artifact/{identity}"):
+        if event.type != ArtifactCreated.type:
+            said = event.data
+            names = tuple(said.get("provides", ()))
+            text = tuple(said.get("changes", ()))
+            changes.append(Change(event.by, event.at, text, names, said.get("task")))
+    used = {name: tuple(load.late(store, "dependency", name)[0].satisfied) for name in state.names}
+    shown = Shown(artifact=state, changes=tuple(changes), used_by={n: who for n, who in used.items() if who})
+    return Answer(result=shown, say=tuple(_lines(shown)))
+
+
+def _lines(shown: Shown) -> list[str]:
+    state = shown.artifact
+    lines = [one_line(f"{state.id} ({state.kind}) by {name_of(state.creator)} at {state.at}", 1000)]
+    if state.summary:
+        lines += fence(state.summary).splitlines()
+    facts = {
+        "paths": ", ".join(state.paths),
+        "uri": state.uri or "",
+        "provides": ", ".join(state.provides),
+        "task": state.task or "",
+    }
+    lines += [f"  {name}: {one_line(value, 2000)}" for name, value in facts.items() if value]
+    lines += [
+        f"  {one_line(name, 500)}: needed by {one_line(', '.join(who), 500)}" for name, who in shown.used_by.items()
+    ]
+    for change in shown.changes:
+        said = "; ".join(change.changes) or f"provides {', '.join(change.provides)}"
+        lines.append(f"  {change.at} {one_line(f'{name_of(change.by)}: {said}', 500)}")
+    return lines
+
+
+def artifacts(session: Session, provides: str | None, task: str | None, kind: str | None, limit: int) -> Answer:
+    store = session.engine.read()
+    found: list[Artifact] = []
+    if provides is not None:
+        providers = load.late(store, "dependency", provides)[0].artifacts
+        found = [load.late(store, "artifact", name)[0] for name in providers]
+    elif task is not None:
+        found = [load.late(store, *pair)[0] for pair in look.things_of_task(store, task) if pair[0] == "artifact"]
+    else:
+        found = list(look.things(store, "artifact", limit, ended=True))
+    found = [a for a in found if (task is None or a.task == task) and (kind is None or a.kind == kind)][:limit]
+    rows = tuple(
+        (
+            one_line(a.id, 200),
+            one_line(a.kind, 40),
+            one_line(", ".join(a.provides), 200),
+            one_line(name_of(a.creator), 80),
+            one_line(a.task or "", 60),
+            one_line(a.summary, 60),
+        )
+        for a in found
+    )
+    lines = tuple(f"{r[0]} ({r[1]}) by {r[3]}{f' provides {r[2]}' if r[2] else ''}" for r in rows)
+    table = Table(("artifact", "kind", "provides", "by", "task", ""), rows, title="Artifacts") if rows else None
+    return Answer(result=found, say=lines or ("No artifacts yet: moot artifact add PATH",), table=table)
+
+
+def _identity(session: Session, name: str) -> str:
+    """The artifact that is meant: by its id, by a path as one types it here, or by a name that it provides."""
+    store = session.engine.read()
+    if load.late(store, "artifact", name)[0].exists:
+        return name
+    providers = load.late(store, "dependency", name)[0].artifacts
+    if not providers and (path := next(iter(places(session, (name,), strict=False)), None)):
+        providers = load.late(store, "dependency", path)[0].artifacts
+    return str(providers[0]) if providers else name
+
+
+def places(session: Session, paths: tuple[str, ...], *, strict: bool = True) -> dict[str, bool]:
+    """The repository's paths for what was typed, each with whether it is there."""
+    from moot.core.errors import Refused
+
+    found: dict[str, bool] = {}
+    for path in paths:
+        try:
+            named = resolve(session.place, session.cwd, path)
+        except Refused:
+            if strict:
+                raise
+            continue
+        inner = named.path.rstrip("/")
+        found[inner] = named.there >= len(inner.split("/"))
+    return found
+
+
+def word(text: str, what: str) -> str:
+    """A name that stands in one line and has nothing to trim."""
+    if text and text == text.strip() and text.isprintable():
+        return text
+    raise Usage("bad_name", f"{what}: {text[:80]!r} cannot be a name.", "One line, without blanks around it.")
+
+
+_TASK = Param("task", "The task that it belongs to.")
+_PROVIDES = Param("provides", "A name that others can need it by (repeat for more).", many=True, limit=NAME_LIMIT)
+
+VERBS = (
+    Verb(
+        "artifact add",
+        "Make known what you made: where it is and what it provides.",
+        add,
+        params=(
+            Param("paths", "Its files or directories.", positional=True, many=True),
+            Param("uri", "Where it is, if it is no file of the repository.", limit=2000),
+            Param("id", "What to call it; without it, its first path or its URI."),
+            Param("kind", "file, service, document, or any word.", limit=40),
+            _PROVIDES,
+            Param("summary", "What it is, in a sentence."),
+            _TASK,
+            KEY,
+        ),
+        examples=("moot artifact add src/models/user.ts --provides User --provides UserCreate",),
+        detail=(
+            "Whoever needs one of its names, its paths or its URI is satisfied in the same moment, once, and gets "
+            "mail. A file that is not there yet is taken and flagged."
+        ),
+    ),
+    Verb(
+        "artifact modify",
+        "Say what changed in an artifact, or what more it provides.",
+        modify,
+        params=(
+            Param(
+                "id", "The artifact: its id, path, or a name it provides.", positional=True, required=True, limit=4096
+            ),
+            Param("change", "What changed, in a few words (repeat for more).", many=True, limit=2000),
+            Param("paths", "A file that belongs to it now, too (repeat for more).", many=True),
+            _PROVIDES,
+            _TASK,
+            KEY,
+        ),
+        examples=("moot artifact modify src/models/user.ts --change 'added role field'",),
+    ),
+    Verb(
+        "artifact show",
+        "An artifact, what happened to it, and who needed it.",
+        show,
+        params=(Param("id", "Its id, path, or a name it provides.", positional=True, required=True, limit=4096),),
+        examples=("moot artifact show src/models/user.ts", "moot artifact show UserCreate"),
+        writes=False,
+    ),
+    Verb(
+        "artifacts",
+        "What was made, newest first.",
+        artifacts,
+        params=(
+            Param("provides", "Only what provides this name.", limit=4096),
+            Param("task", "Only what belongs to this task."),
+            Param("kind", "Only this kind.", limit=40),
+            Param("limit", "At most so many.", type="int", default=200),
+        ),
+        examples=("moot artifacts", "moot artifacts --provides UserCreate"),
+        writes=False,
+    ),
+)

@@ -1,0 +1,245 @@
+"""checkpoint reach, resolve, withdraw, show, checkpoints: where work waits for a person."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.checkpoint import (
+    KINDS,
+    Checkpoint,
+    CheckpointReached,
+    ReachCheckpoint,
+    ResolveCheckpoint,
+    WithdrawCheckpoint,
+)
+from moot.core.errors import AwaitedFailed, Unknown
+from moot.core.principal import name_of
+from moot.core.text import fence, one_line
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.engine.work import Work
+
+
+def reach(
+    session: Session,
+    question: str,
+    kind: str,
+    option: tuple[str, ...],
+    awaiting: str | None,
+    task: str | None,
+    wait: bool,
+    timeout: float,
+) -> Answer:
+    identity = f"k-{session.clock.token(7)}"
+
+    def act(work: Work) -> None:
+        actor = session.actor(work)
+        if task is not None:
+            work.known_task(task)
+        command = ReachCheckpoint(
+            who=actor.principal,
+            kind=one_line(kind, 60) or KINDS[0],
+            question=question,
+            awaiting=awaiting or "",
+            options=option,
+            task=task,
+        )
+        work.do_late("checkpoint", identity, command)
+
+    outcome = session.commit(act)
+    event = next(e for e in outcome.events if e.type == CheckpointReached.type)
+    identity = event.stream.partition("/")[2]
+    if wait:
+        return _awaited(session, identity, event.position, timeout)
+    state = _known(session, identity)
+    said = f"{identity} waits for a person. You get the answer as mail; moot checkpoint show {identity} --wait blocks."
+    return Answer(result=state, say=(said,) if state.open else tuple(_lines(state)))
+
+
+def _awaited(session: Session, identity: str, position: int, timeout: float) -> Answer:
+    from moot.api.verbs.events import deadline_of, until
+
+    def look_at(events: list[Event]) -> Answer | None:
+        if events and not any(event.stream == f"checkpoint/{identity}" for event in events):
+            return None
+        state = _known(session, identity)
+        if state.status == "withdrawn":
+            raise AwaitedFailed(
+                "checkpoint_withdrawn",
+                f"{identity} was withdrawn by {name_of(state.resolved_by or '')}: {one_line(state.text, 200)}",
+                "Nobody will answer it.",
+                checkpoint=identity,
+            )
+        return None if state.open else Answer(result=state, say=tuple(_lines(state)))
+
+    remedy = f"It stays open. Wait on: `moot checkpoint show {identity} --wait`; the answer also comes as mail."
+    deadline = deadline_of(session, timeout)
+    return look_at([]) or until(session, position, deadline, look_at, lambda: f"no answer to {identity}", remedy)
+
+
+def resolve(session: Session, id: str, answer: str, text: str | None) -> Answer:  # noqa: A002
+    def act(work: Work) -> None:
+        command = ResolveCheckpoint(actor=session.actor(work), answer=answer, text=text or "")
+        work.do_late("checkpoint", id, command)
+
+    session.commit(act)
+    state = _known(session, id)
+    return Answer(result=state, say=(one_line(f"{id} answered: {state.answer}. {name_of(state.who)} was told.", 1000),))
+
+
+def withdraw(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
+    def act(work: Work) -> None:
+        work.do_late("checkpoint", id, WithdrawCheckpoint(actor=session.actor(work), reason=reason))
+
+    session.commit(act)
+    return Answer(result=_known(session, id), say=(f"{id} withdrawn",))
+
+
+def show(session: Session, id: str, wait: bool, timeout: float) -> Answer:  # noqa: A002
+    head = session.engine.log.head()
+    state = _known(session, id)
+    if wait:
+        return _awaited(session, id, head, timeout)
+    return Answer(result=state, say=tuple(_lines(state)))
+
+
+def _lines(state: Checkpoint) -> list[str]:
+    about = f" about {state.task}" if state.task else ""
+    lines = [one_line(f"{state.id} {state.kind} {state.status}: {name_of(state.who)}{about} asked at {state.at}", 1000)]
+    lines += fence(state.question).splitlines()
+    if state.awaiting:
+        lines.append(f"  awaits: {one_line(state.awaiting, 500)}")
+    lines += [f"  {number} {one_line(option, 500)}" for number, option in enumerate(state.options, 1)]
+    if state.answer is not None:
+        lines.append(f"answered by {one_line(name_of(state.resolved_by or ''), 80)} at {state.ended_at}:")
+        lines += fence(state.answer).splitlines()
+    if state.text:
+        lines += fence(state.text).splitlines()
+    return lines
+
+
+def checkpoints(session: Session, all: bool, task: str | None, limit: int) -> Answer:  # noqa: A002
+    found: list[Checkpoint] = [
+        state
+        for state in look.things(session.engine.read(), "checkpoint", limit, ended=all)
+        if task is None or state.task == task
+    ]
+    rows = tuple(
+        (
+            c.id,
+            c.status,
+            one_line(c.kind, 40),
+            one_line(name_of(c.who), 80),
+            one_line(c.task or "", 60),
+            one_line(c.question, 100),
+            one_line(c.answer or " | ".join(c.options), 100),
+        )
+        for c in found
+    )
+    lines = tuple(
+        f"{r[0]} {r[1]} {r[2]} from {r[3]}{f' about {r[4]}' if r[4] else ''}: {r[5]}{f' [{r[6]}]' if r[6] else ''}"
+        for r in rows
+    )
+    table = Table(("checkpoint", "state", "kind", "from", "task", "question", "answer"), rows, title="Checkpoints")
+    return Answer(result=found, say=lines or ("Nothing waits for a person.",), table=table if rows else None)
+
+
+def _known(session: Session, name: str) -> Checkpoint:
+    state: Checkpoint = load.late(session.engine.read(), "checkpoint", name)[0]
+    if not state.exists:
+        raise Unknown(
+            "unknown_checkpoint",
+            f"There is no checkpoint {name!r}.",
+            "`moot checkpoints` lists the open ones.",
+            checkpoint=name,
+        )
+    return state
+
+
+_ID = Param("id", "The checkpoint (k-…).", positional=True, required=True)
+_WAIT = (
+    Param("wait", "Wait for the answer.", type="flag"),
+    Param("timeout", "With --wait: give up after this long; the checkpoint stays.", type="seconds", default=600.0),
+)
+
+VERBS = (
+    Verb(
+        "checkpoint reach",
+        "Stop for a person: ask, and get the answer as mail, or wait for it.",
+        reach,
+        params=(
+            Param(
+                "question",
+                "What the person is to say or do.",
+                type="words",
+                positional=True,
+                required=True,
+                limit=65_536,
+            ),
+            Param("kind", "human-verify, decision, human-action, or another word.", default=KINDS[0], limit=60),
+            Param(
+                "option",
+                "An answer to choose from (repeat for more); without any, the answer is free.",
+                many=True,
+                limit=500,
+            ),
+            Param("awaiting", "What it waits for, in a few words."),
+            Param("task", "The task that it belongs to."),
+            *_WAIT,
+            KEY,
+        ),
+        examples=("moot checkpoint reach 'Is the login page right?' --option yes --option no --task task-001",),
+        detail="Exit code with --wait: 0 it was answered, 5 not in time, 6 it was withdrawn.",
+    ),
+    Verb(
+        "checkpoint resolve",
+        "Answer a checkpoint. A person does this, once.",
+        resolve,
+        params=(
+            _ID,
+            Param(
+                "answer",
+                "One of the options (or its number), or free words.",
+                type="words",
+                positional=True,
+                required=True,
+                limit=65_536,
+            ),
+            Param("text", "More words to go with it.", type="words", limit=65_536),
+            KEY,
+        ),
+        examples=("moot checkpoint resolve k-4k2xw9a yes",),
+        detail="Whoever answers second gets exit code 3 and hears who answered, and what.",
+    ),
+    Verb(
+        "checkpoint withdraw",
+        "Take back a checkpoint that nobody needs to answer any more.",
+        withdraw,
+        params=(_ID, Param("reason", "Why.", required=True), KEY),
+        examples=("moot checkpoint withdraw k-4k2xw9a --reason 'found it out myself'",),
+    ),
+    Verb(
+        "checkpoint show",
+        "A checkpoint with its answer.",
+        show,
+        params=(_ID, *_WAIT),
+        examples=("moot checkpoint show k-4k2xw9a",),
+        writes=False,
+    ),
+    Verb(
+        "checkpoints",
+        "The checkpoints that are open.",
+        checkpoints,
+        params=(
+            Param("all", "Also those that were answered or withdrawn; newest first.", type="flag"),
+            Param("task", "Only those of this task."),
+            Param("limit", "At most so many.", type="int", default=200),
+        ),
+        examples=("moot checkpoints",),
+        writes=False,
+    ),
+)

@@ -1,0 +1,231 @@
+"""decide, decision supersede, decision show, decisions: what was settled, and whom it concerns."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.decision import (
+    Decision,
+    DecisionMade,
+    MakeDecision,
+    SupersedeDecision,
+    names,
+    standing,
+    unknown,
+)
+from moot.core.deciders.message import Sent
+from moot.core.errors import Refused, Usage
+from moot.core.paths import canonical_pattern, lenient_pattern
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.text import fence, one_line
+from moot.engine.place import ignore_case, resolve
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.engine.loop import Outcome
+    from moot.engine.work import Work
+
+_LOOKED_AT = 10_000
+
+
+class Made(Record):
+    """A decision after a change, and who was told of it."""
+
+    decision: Decision
+    told: tuple[str, ...]
+    position: int
+    repeated: bool = False
+
+
+def decide(
+    session: Session,
+    title: str,
+    rationale: str | None,
+    affects: tuple[str, ...],
+    path: tuple[str, ...],
+    task: str | None,
+    replaces: str | None,
+    id: str | None,  # noqa: A002
+) -> Answer:
+    patterns = tuple(dict.fromkeys(_pattern(session, one) for one in path))
+    concerned = tuple(dict.fromkeys(_name(one) for one in affects))
+    identity = _name(id) if id else f"d-{session.clock.token(7)}"
+    fold = bool(patterns) and ignore_case(session.place)
+
+    def act(work: Work) -> None:
+        actor = session.actor(work)
+        if task is not None:
+            work.known_task(task)
+        command = MakeDecision(
+            maker=actor.principal,
+            title=title.strip(),
+            rationale=rationale or "",
+            affects=concerned,
+            paths=patterns,
+            fold=fold,
+            task=task,
+            replaces=replaces,
+        )
+        work.do_late("decision", identity, command)
+        if replaces is not None:
+            work.do_late("decision", replaces, SupersedeDecision(by=identity, who=actor.principal))
+
+    outcome = session.commit(act)
+    made = next((e.stream.partition("/")[2] for e in outcome.events if e.type == DecisionMade.type), identity)
+    for name in concerned:
+        if "*" not in name and not load.task(session.engine.read(), name)[0].exists:
+            session.warn("affects_unknown", f"{one_line(name, 80)} is no task; whoever asks by that name will see it.")
+    return _told(session, outcome, made, "stands")
+
+
+def supersede(session: Session, id: str, by: str, reason: str | None) -> Answer:  # noqa: A002
+    def act(work: Work) -> None:
+        actor = session.actor(work)
+        standing(work.state("decision", by))
+        work.do_late("decision", id, SupersedeDecision(by=by, who=actor.principal, reason=reason or ""))
+
+    return _told(session, session.commit(act), id, f"is superseded by {by}")
+
+
+def _told(session: Session, outcome: Outcome, identity: str, said: str) -> Answer:
+    told = tuple(dict.fromkeys(box for e in outcome.events if e.type == Sent.type for box in e.data["to"]))
+    state: Decision = load.late(session.engine.read(), "decision", identity)[0]
+    line = f"{identity} {said}" + (f"; told: {', '.join(told)}" if told else "; nobody works on what it concerns")
+    result = Made(decision=state, told=told, position=outcome.last, repeated=outcome.repeated)
+    return Answer(result=result, say=(one_line(line, 1000),))
+
+
+def show(session: Session, id: str) -> Answer:  # noqa: A002
+    state: Decision = load.late(session.engine.read(), "decision", id)[0]
+    if not state.exists:
+        raise unknown(id)
+    lines = [one_line(f"{state.id} {state.status} by {name_of(state.maker)} at {state.at}", 1000)]
+    lines += fence(state.title).splitlines()
+    if state.rationale:
+        lines += [">", *fence(state.rationale).splitlines()]
+    facts = {
+        "affects": ", ".join((*state.affects, *state.paths)),
+        "task": state.task or "",
+        "replaces": state.replaces or "",
+        "superseded by": state.superseded_by or "",
+    }
+    lines += [f"  {name}: {one_line(value, 2000)}" for name, value in facts.items() if value]
+    return Answer(result=state, say=tuple(lines))
+
+
+def decisions(session: Session, affecting: tuple[str, ...], all: bool, limit: int) -> Answer:  # noqa: A002
+    found: list[Decision] = list(look.things(session.engine.read(), "decision", _LOOKED_AT, ended=all))
+    if affecting:
+        found = [decision for decision in found if any(_concerns(session, decision, one) for one in affecting)]
+    found = found[:limit] if all else found[-limit:]
+    rows = tuple(
+        (
+            d.id,
+            d.status,
+            one_line(name_of(d.maker), 80),
+            one_line(d.title, 100),
+            one_line(", ".join((*d.affects, *d.paths)), 200),
+        )
+        for d in found
+    )
+    lines = tuple(
+        f"{r[0]}{'' if r[1] == 'standing' else f' {r[1]}'} {r[2]}: {r[3]}{f' (affects {r[4]})' if r[4] else ''}"
+        for r in rows
+    )
+    table = Table(("decision", "state", "by", "what", "affects"), rows, title="Decisions") if rows else None
+    return Answer(
+        result=found, say=lines or ("No decision stands about that." if affecting else "No decisions.",), table=table
+    )
+
+
+def _concerns(session: Session, decision: Decision, what: str) -> bool:
+    if names(decision.affects, what):
+        return True
+    if not decision.paths:
+        return False
+    from moot.core.reactions.decisions import touches
+
+    try:
+        path = lenient_pattern(resolve(session.place, session.cwd, what).path)
+    except Refused:
+        return False  # it can be no path here
+    return touches(decision, (path, f"{path}/**"))
+
+
+def _pattern(session: Session, typed: str) -> str:
+    named = resolve(session.place, session.cwd, typed)
+    path = f"{named.path}/" if named.directory and not named.path.endswith("/") else named.path
+    return canonical_pattern(path)
+
+
+def _name(text: str) -> str:
+    if text and text == text.strip() and text.isprintable() and len(text) <= _NAME_LIMIT:
+        return text
+    raise Usage("bad_name", f"{text[:80]!r} cannot be a name.", "One line, without blanks around it: task-001, '02-*'.")
+
+
+_NAME_LIMIT = 200
+_ID = Param("id", "The decision (d-…).", positional=True, required=True)
+
+VERBS = (
+    Verb(
+        "decide",
+        "Record a decision; whoever works on what it concerns is told.",
+        decide,
+        params=(
+            Param("title", "What was decided, in a sentence.", positional=True, required=True),
+            Param("rationale", "Why, or - for standard input.", type="words", limit=65_536),
+            Param(
+                "affects", "A task or plan that it concerns; 02-* fits all that begin so (repeat for more).", many=True
+            ),
+            Param("path", "Files that it concerns: a path, a directory or a glob (repeat for more).", many=True),
+            Param("task", "The task in which it was made."),
+            Param("replaces", "The decision whose place it takes.", limit=200),
+            Param("id", "What to call it; without it, it gets an id."),
+            KEY,
+        ),
+        examples=(
+            "moot decide 'Use jose for JWT' --rationale 'Runs at the edge.' --path 'src/auth/**'",
+            "moot decide 'One commit per task' --affects 'task-*'",
+        ),
+        detail=(
+            "Those who hold an affected task, or a claim on affected files, get it as mail at once; those who begin "
+            "later get it then. `moot decisions --affecting src/auth/jwt.ts` asks."
+        ),
+    ),
+    Verb(
+        "decision supersede",
+        "Let another decision take the place of one; those it concerned are told.",
+        supersede,
+        params=(
+            _ID,
+            Param("by", "The decision that holds instead.", required=True, limit=200),
+            Param("reason", "Why."),
+            KEY,
+        ),
+        examples=("moot decision supersede d-4k2xw9a --by d-8sk2m1x",),
+    ),
+    Verb(
+        "decision show",
+        "A decision, in full.",
+        show,
+        params=(_ID,),
+        examples=("moot decision show d-4k2xw9a",),
+        writes=False,
+    ),
+    Verb(
+        "decisions",
+        "The decisions that stand.",
+        decisions,
+        params=(
+            Param("affecting", "Only those about this task, plan or path (repeat for more).", many=True, limit=4096),
+            Param("all", "Also those that were superseded; newest first.", type="flag"),
+            Param("limit", "At most so many.", type="int", default=200),
+        ),
+        examples=("moot decisions", "moot decisions --affecting src/auth/jwt.ts"),
+        writes=False,
+    ),
+)

@@ -1,0 +1,146 @@
+"""artifact need, artifact needed: who needs what, whether it is there or not."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.api.verbs.artifacts import places, word
+from moot.core.deciders.dependency import DeclareNeed, Dependency, DependencySatisfied, DropNeed
+from moot.core.errors import Refused, Usage
+from moot.core.principal import person
+from moot.core.record import Record
+from moot.core.text import one_line
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.engine.work import Work
+
+
+class Need(Record):
+    """One name that somebody needs."""
+
+    name: str
+    needer: str
+    satisfied: bool
+    artifacts: tuple[str, ...]
+    since: str | None = None
+
+
+def need(
+    session: Session,
+    names: tuple[str, ...],
+    path: tuple[str, ...],
+    task: str | None,
+    drop: bool,
+    wait: bool,
+    timeout: float,
+) -> Answer:
+    wanted = tuple(dict.fromkeys((*(word(name, "names") for name in names), *places(session, path))))
+    if not wanted:
+        raise Usage("bad_arguments", "What is needed?", "Name it: moot artifact need UserModel")
+    if drop and wait:
+        raise Usage("bad_arguments", "What is dropped is not waited for.", "Leave --drop or --wait out.")
+    me = session.me()
+    needer = f"task/{task}" if task is not None else me.name if me is not None else person(session.caller.login)
+
+    def act(work: Work) -> None:
+        actor = session.actor(work)
+        if task is not None and (state := work.known_task(task)).phase in ("done", "stopped"):
+            raise Refused("task_ended", f"{task} is {state.state}.", "Reopen it first.", task=task)
+        for name in wanted:
+            command = DropNeed(needer=needer) if drop else DeclareNeed(needer=needer, who=actor.name)
+            work.do_late("dependency", name, command)
+
+    outcome = session.commit(act)
+    if drop:
+        said = one_line(f"{needer} no longer waits for {', '.join(wanted)}", 1000)
+        return Answer(result=_needs(session, wanted, needer), say=(said,))
+    if not wait:
+        return _told(_needs(session, wanted, needer))
+    return _awaited(session, wanted, needer, outcome.last, timeout)
+
+
+def _needs(session: Session, names: tuple[str, ...], needer: str) -> list[Need]:
+    store = session.engine.read()
+    found = []
+    for name in names:
+        state: Dependency = load.late(store, "dependency", name)[0]
+        since = state.since.get(needer)
+        there = needer in state.satisfied
+        found.append(Need(name=name, needer=needer, satisfied=there, artifacts=state.artifacts, since=since))
+    return found
+
+
+def _told(needs: list[Need]) -> Answer:
+    lines = [
+        f"{n.name} is there: {', '.join(n.artifacts)}"
+        if n.satisfied
+        else f"{n.needer} waits for {n.name}; mail will say"
+        for n in needs
+    ]
+    return Answer(result=needs, say=tuple(one_line(line, 1000) for line in lines))
+
+
+def _awaited(session: Session, names: tuple[str, ...], needer: str, start: int, timeout: float) -> Answer:
+    from moot.api.verbs.events import deadline_of, until
+
+    def missing() -> str:
+        return "nothing provides " + ", ".join(n.name for n in _needs(session, names, needer) if not n.satisfied)
+
+    def look_at(events: list[Event]) -> Answer | None:
+        if events and not any(event.type == DependencySatisfied.type for event in events):
+            return None
+        needs = _needs(session, names, needer)
+        return _told(needs) if all(n.satisfied for n in needs) else None
+
+    first = look_at([])
+    if first is not None:
+        return first
+    after = start or session.engine.log.head()
+    remedy = "Ask again with --wait: a need is declared once, and what came in between counts."
+    return until(session, after, deadline_of(session, timeout), look_at, missing, remedy)
+
+
+def needed(session: Session, limit: int) -> Answer:
+    found = []
+    for state in look.things(session.engine.read(), "dependency", limit):
+        for needer, since in state.since.items():
+            found.append(Need(name=state.id, needer=needer, satisfied=False, artifacts=(), since=since))
+    rows = tuple((one_line(n.name, 200), one_line(n.needer, 80), n.since or "") for n in found)
+    lines = tuple(f"{row[0]} is needed by {row[1]} since {row[2]}" for row in rows)
+    table = Table(("what", "needed by", "since"), rows, title="Needed, and not there") if rows else None
+    return Answer(result=found, say=lines or ("Nobody waits for anything.",), table=table)
+
+
+VERBS = (
+    Verb(
+        "artifact need",
+        "Say what you need; you get mail when it is there, or hear now that it is.",
+        need,
+        params=(
+            Param("names", "Names, as they are provided.", positional=True, many=True, limit=4096),
+            Param("path", "A file that must be there, from where you are (repeat for more).", many=True),
+            Param("task", "Not you but this task needs it, and cannot be claimed before."),
+            Param("drop", "It is not needed any more.", type="flag"),
+            Param("wait", "Wait until all of it is there.", type="flag"),
+            Param("timeout", "With --wait: give up after this long.", type="seconds", default=600.0),
+            KEY,
+        ),
+        examples=("moot artifact need User src/api/schema.json", "moot artifact need User --task task-002"),
+        detail=(
+            "It does not matter which comes first, the need or the artifact: you are told once. "
+            "Exit code 5: with --wait, it did not come in time."
+        ),
+    ),
+    Verb(
+        "artifact needed",
+        "What is needed and not there yet, and by whom.",
+        needed,
+        params=(Param("limit", "At most so many names.", type="int", default=200),),
+        examples=("moot artifact needed",),
+        writes=False,
+    ),
+)

@@ -1,0 +1,66 @@
+"""needs-me: everything that waits for a person, and answering it there."""
+
+from __future__ import annotations
+
+from moot.api import needs
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.errors import Usage
+from moot.core.text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+
+
+def needs_me(session: Session, text: str | None, answer: str | None) -> Answer:
+    if answer is not None:
+        if text is None:
+            raise Usage(
+                "bad_arguments", "The answer is missing.", f"moot needs-me --answer {one_line(answer, 80)} 'text'"
+            )
+        return needs.answer(session, answer, text)
+    if text is not None:
+        raise Usage("bad_arguments", "An answer to what?", "Name it: moot needs-me --answer ID 'text'")
+    found = needs.waiting(session)
+    lines = []
+    for item in found:
+        about = f" about {item.task}" if item.task and item.task != item.id else ""
+        choice = f" [{' | '.join(item.options)}]" if item.options else ""
+        lines.append(
+            one_line(f"{item.id} {item.kind} from {item.who}{about} since {item.since}: {item.text}{choice}", 600)
+        )
+        lines.append(f"  → {item.command}")
+    rows = tuple(
+        (
+            item.id,
+            item.kind,
+            one_line(item.who, 60),
+            one_line(item.task or "", 40),
+            one_line(item.text + (f" [{' | '.join(item.options)}]" if item.options else ""), 160),
+            item.command,
+        )
+        for item in found
+    )
+    table = Table(("id", "what", "from", "task", "", "answer it with"), rows, title="Needs you") if rows else None
+    return Answer(result=found, say=tuple(lines) or ("Nothing waits for you.",), table=table)
+
+
+VERBS = (
+    Verb(
+        "needs-me",
+        "What waits for a person, and how to answer each of it; or answer one here.",
+        needs_me,
+        params=(
+            Param("text", "With --answer: what you say.", type="words", positional=True),
+            Param("answer", "The id of what you answer.", limit=200),
+            KEY,
+        ),
+        examples=("moot needs-me", "moot needs-me --answer k-4k2xw9a yes"),
+        detail=(
+            "Checkpoints, requests in your mailbox, entries that are held, and tasks that ran out of attempts. An "
+            "answer resolves the checkpoint, replies to the request, drops the held entry with these words as its "
+            "reason, or opens the task again with them. Listing writes nothing."
+        ),
+    ),
+)

@@ -1,0 +1,173 @@
+"""Artifacts: something that was made and that others can use. Where it is, what it provides, how it changed.
+
+What always holds:
+- An artifact is made once; whatever happens to it later is a modification of it.
+- It says where it is: paths of the repository, or a URI.
+- It provides its own id, its paths and its URI, and the names that it says; what it provides only ever grows.
+
+Who needs what is a matter of each name (`moot.core.deciders.dependency`), so that unrelated names never conflict.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused, Unknown
+from moot.core.payload import Payload
+from moot.core.record import Record, unreachable
+
+PLACE_LIMIT = 100  # paths of one artifact
+NAME_LIMIT = 100  # names that one event may add
+
+
+def stream(artifact: str) -> str:
+    return f"artifact/{artifact}"
+
+
+class ArtifactCreated(Payload):
+    type = "artifact:created"
+    creator: str
+    paths: tuple[str, ...] = ()
+    uri: str | None = None
+    kind: str = "file"
+    provides: tuple[str, ...] = ()
+    summary: str = ""
+    task: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class ArtifactModified(Payload):
+    type = "artifact:modified"
+    modifier: str
+    changes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()  # added
+    provides: tuple[str, ...] = ()  # added
+    task: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (ArtifactCreated, ArtifactModified)}
+
+
+class Artifact(Record):
+    id: str
+    status: str = ""  # empty (none), made
+    creator: str = ""
+    paths: tuple[str, ...] = ()
+    uri: str | None = None
+    kind: str = "file"
+    provides: tuple[str, ...] = ()
+    summary: str = ""
+    task: str | None = None
+    at: str = ""
+    changed_at: str = ""
+    changed_by: str = ""
+    changes: int = 0  # how often it was modified
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.status)
+
+    @property
+    def open(self) -> bool:
+        return self.exists
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Everything that somebody may need it by, each once."""
+        own = (self.id, *self.paths, *((self.uri,) if self.uri else ()), *self.provides)
+        return tuple(dict.fromkeys(own))
+
+
+State = Artifact
+
+
+class CreateArtifact(Record):
+    creator: str
+    paths: tuple[str, ...] = ()
+    uri: str | None = None
+    kind: str = "file"
+    provides: tuple[str, ...] = ()
+    summary: str = ""
+    task: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class ModifyArtifact(Record):
+    modifier: str
+    changes: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    provides: tuple[str, ...] = ()
+    task: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+def decide(state: Artifact, command: CreateArtifact | ModifyArtifact) -> list[Payload]:
+    match command:
+        case CreateArtifact():
+            if state.exists:
+                raise Refused(
+                    "artifact_exists",
+                    f"{state.id} is there since {state.at}.",
+                    f"Say what changed: `moot artifact modify {state.id} --change '…'`.",
+                    artifact=state.id,
+                    creator=state.creator,
+                )
+            if not command.paths and not command.uri:
+                raise Refused(
+                    "artifact_nowhere", "An artifact is somewhere.", "Name its paths, or --uri.", artifact=state.id
+                )
+            _check_size(command.paths, command.provides)
+            fields = {**command.__dict__, "paths": _each_once(command.paths), "provides": _each_once(command.provides)}
+            return [ArtifactCreated(**fields)]
+        case ModifyArtifact():
+            if not state.exists:
+                raise Unknown(
+                    "unknown_artifact",
+                    f"There is no artifact {state.id!r}.",
+                    "`moot artifacts` lists them; `moot artifact add` makes one known.",
+                    artifact=state.id,
+                )
+            _check_size(command.paths, command.provides)
+            new = {
+                "paths": tuple(path for path in _each_once(command.paths) if path not in state.paths),
+                "provides": tuple(name for name in _each_once(command.provides) if name not in state.provides),
+            }
+            if not command.changes and not any(new.values()):
+                raise Refused(
+                    "nothing_changed",
+                    "What has changed is not said, and nothing new is provided.",
+                    "Say it: --change '…', or name what it provides now: --provides NAME.",
+                    artifact=state.id,
+                )
+            return [ArtifactModified(**{**command.__dict__, **new})]
+        case _:
+            unreachable(command)
+
+
+def _check_size(paths: tuple[str, ...], provides: tuple[str, ...]) -> None:
+    if len(paths) > PLACE_LIMIT or len(provides) > NAME_LIMIT:
+        raise Refused(
+            "artifact_too_large",
+            f"{len(paths)} paths and {len(provides)} names are too many for one artifact.",
+            f"At most {PLACE_LIMIT} paths and {NAME_LIMIT} names: name a directory, or make several artifacts.",
+        )
+
+
+def _each_once(items: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def evolve(state: Artifact, event: Payload, *, at: str) -> Artifact:
+    match event:
+        case ArtifactCreated():
+            fields = {name: value for name, value in event.__dict__.items() if name != "flags"}
+            return Artifact(id=state.id, status="made", at=at, changed_at=at, changed_by=event.creator, **fields)
+        case ArtifactModified():
+            return state.replace(
+                paths=(*state.paths, *event.paths),
+                provides=(*state.provides, *event.provides),
+                changed_at=at,
+                changed_by=event.modifier,
+                changes=state.changes + 1,
+            )
+        case _:
+            raise TypeError(f"not an event of an artifact: {event!r}")

@@ -1,0 +1,231 @@
+"""Checkpoints: a place where work stops until a person has spoken.
+
+What always holds:
+- A checkpoint is answered once, by a person. Whoever comes second hears who answered, and what.
+- Where options were given, the answer is one of them.
+- Whoever reached it may withdraw it before that, and so may a person; then nobody answers it any more.
+
+    reached ── resolve (a person) ──▶ resolved
+       └────── withdraw (who reached it, a person) ──▶ withdrawn
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.payload import Payload
+from moot.core.principal import name_of, same_agent
+from moot.core.record import Record, unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.principal import Actor
+
+KINDS = ("human-verify", "decision", "human-action")  # those that everybody knows; any other word will do
+OPTION_LIMIT = 20
+
+
+def stream(checkpoint: str) -> str:
+    return f"checkpoint/{checkpoint}"
+
+
+class CheckpointReached(Payload):
+    type = "checkpoint:reached"
+    who: str
+    kind: str
+    question: str
+    awaiting: str = ""
+    options: tuple[str, ...] = ()
+    task: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class CheckpointResolved(Payload):
+    type = "checkpoint:resolved"
+    who: str
+    answer: str
+    text: str = ""
+
+
+class CheckpointWithdrawn(Payload):
+    type = "checkpoint:withdrawn"
+    who: str
+    reason: str
+
+
+EVENTS: dict[str, type[Payload]] = {
+    cls.type: cls for cls in (CheckpointReached, CheckpointResolved, CheckpointWithdrawn)
+}
+
+
+class Checkpoint(Record):
+    id: str
+    status: str = ""  # empty (none), reached, resolved, withdrawn
+    who: str = ""
+    kind: str = ""
+    question: str = ""
+    awaiting: str = ""
+    options: tuple[str, ...] = ()
+    task: str | None = None
+    at: str = ""
+    answer: str | None = None
+    text: str = ""
+    resolved_by: str | None = None
+    ended_at: str = ""
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.status)
+
+    @property
+    def open(self) -> bool:
+        return self.status == "reached"
+
+
+State = Checkpoint
+
+
+class ReachCheckpoint(Record):
+    who: str
+    kind: str
+    question: str
+    awaiting: str = ""
+    options: tuple[str, ...] = ()
+    task: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class ResolveCheckpoint(Record):
+    actor: Actor
+    answer: str
+    text: str = ""
+
+
+class WithdrawCheckpoint(Record):
+    actor: Actor
+    reason: str
+
+
+def decide(state: Checkpoint, command: ReachCheckpoint | ResolveCheckpoint | WithdrawCheckpoint) -> list[Payload]:
+    match command:
+        case ReachCheckpoint():
+            return _reached(state, command)
+        case ResolveCheckpoint():
+            if not state.exists:
+                raise _unknown(state)
+            if not command.actor.person:
+                raise Refused(
+                    "person_needed",
+                    f"{state.id} waits for a person, and {command.actor.name} is none.",
+                    "Leave it to a person: `moot needs-me` is their list.",
+                    checkpoint=state.id,
+                )
+            if not state.open:
+                raise _over(state)
+            who = command.actor.principal
+            return [CheckpointResolved(who=who, answer=_chosen(state, command.answer), text=command.text)]
+        case WithdrawCheckpoint():
+            return _withdrawn(state, command)
+        case _:
+            unreachable(command)
+
+
+def _reached(state: Checkpoint, command: ReachCheckpoint) -> list[Payload]:
+    if state.exists:
+        raise Refused(
+            "checkpoint_exists",
+            f"The id {state.id} is taken.",
+            "Leave the id out, or take another.",
+            checkpoint=state.id,
+        )
+    if not command.question.strip():
+        raise Refused("empty_question", "The checkpoint asks nothing.", "Say what the person is to decide or do.")
+    options = tuple(option.strip() for option in command.options)
+    if len(options) > OPTION_LIMIT or "" in options or len({o.casefold() for o in options}) < len(options):
+        raise Refused(
+            "bad_options",
+            "The options cannot be told apart, or are too many.",
+            f"Up to {OPTION_LIMIT}, each another one and none empty.",
+        )
+    return [CheckpointReached(**{**command.__dict__, "options": options})]
+
+
+def _withdrawn(state: Checkpoint, command: WithdrawCheckpoint) -> list[Payload]:
+    if not state.exists:
+        raise _unknown(state)
+    if not command.actor.person and not same_agent(command.actor.principal, state.who):
+        raise Refused(
+            "not_yours",
+            f"{state.id} is the checkpoint of {name_of(state.who)}.",
+            f"Leave it to {name_of(state.who)}, or to a person.",
+            checkpoint=state.id,
+        )
+    if not state.open:
+        raise _over(state)
+    if not command.reason.strip():
+        raise Refused("reason_missing", "To withdraw a checkpoint takes a reason.", "Say why: `--reason '…'`.")
+    return [CheckpointWithdrawn(who=command.actor.principal, reason=command.reason)]
+
+
+def _chosen(state: Checkpoint, answer: str) -> str:
+    """The answer, or the option that it names: by its words, or by its number."""
+    said = answer.strip()
+    if not said:
+        raise Refused("empty_answer", "The answer is empty.", "Say it in words.", checkpoint=state.id)
+    if not state.options:
+        return answer
+    for option in state.options:
+        if option.casefold() == said.casefold():
+            return option
+    if said.isascii() and said.isdigit() and len(said) < 4 and 0 < int(said) <= len(state.options):
+        return state.options[int(said) - 1]
+    numbered = "; ".join(f"{number} {option}" for number, option in enumerate(state.options, 1))
+    raise Refused(
+        "not_an_option",
+        f"{said[:80]!r} is none of the options of {state.id}.",
+        f"Choose one, by its words or its number: {numbered}. More can be said with --text.",
+        checkpoint=state.id,
+        options=list(state.options),
+    )
+
+
+def _unknown(state: Checkpoint) -> Unknown:
+    return Unknown(
+        "unknown_checkpoint",
+        f"There is no checkpoint {state.id!r}.",
+        "`moot checkpoints` lists the open ones.",
+        checkpoint=state.id,
+    )
+
+
+def _over(state: Checkpoint) -> MootError:
+    if state.status == "withdrawn":
+        return Refused(
+            "checkpoint_withdrawn",
+            f"{state.id} was withdrawn: {state.text}",
+            "There is nothing left to answer.",
+            checkpoint=state.id,
+        )
+    return Held(
+        "checkpoint_resolved",
+        f"{state.id} was answered by {state.resolved_by}: {state.answer}",
+        f"The first answer counts. `moot send {name_of(state.who)} …` says more.",
+        checkpoint=state.id,
+        by=state.resolved_by,
+        answer=state.answer,
+        at=state.ended_at,
+    )
+
+
+def evolve(state: Checkpoint, event: Payload, *, at: str) -> Checkpoint:
+    match event:
+        case CheckpointReached():
+            fields = {name: value for name, value in event.__dict__.items() if name != "flags"}
+            return Checkpoint(id=state.id, status="reached", at=at, **fields)
+        case CheckpointResolved():
+            return state.replace(
+                status="resolved", answer=event.answer, text=event.text, resolved_by=event.who, ended_at=at
+            )
+        case CheckpointWithdrawn():
+            return state.replace(status="withdrawn", text=event.reason, resolved_by=event.who, ended_at=at)
+        case _:
+            raise TypeError(f"not an event of a checkpoint: {event!r}")

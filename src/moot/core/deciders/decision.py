@@ -1,0 +1,186 @@
+"""Decisions: what was settled, why, and whom it concerns.
+
+What always holds:
+- A decision is made once and never changed; another one takes its place, once.
+- What takes its place is a decision that stands.
+- It concerns names (of tasks or plans, `*` standing for any part) and paths of the repository.
+
+Who is told, follows from what it concerns (`moot.core.reactions.decisions`).
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Held, Refused, Unknown
+from moot.core.payload import Payload
+from moot.core.principal import name_of
+from moot.core.record import Record, unreachable
+
+AFFECTS_LIMIT = 50  # names, and as many paths
+
+
+def stream(decision: str) -> str:
+    return f"decision/{decision}"
+
+
+class DecisionMade(Payload):
+    type = "decision:made"
+    maker: str
+    title: str
+    rationale: str = ""
+    affects: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    fold: bool = False  # case does not count in paths
+    task: str | None = None
+    replaces: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class DecisionSuperseded(Payload):
+    type = "decision:superseded"
+    by: str
+    who: str
+    reason: str = ""
+
+
+EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (DecisionMade, DecisionSuperseded)}
+
+
+class Decision(Record):
+    id: str
+    status: str = ""  # empty (none), standing, superseded
+    maker: str = ""
+    title: str = ""
+    rationale: str = ""
+    affects: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    fold: bool = False
+    task: str | None = None
+    replaces: str | None = None
+    superseded_by: str | None = None
+    at: str = ""
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.status)
+
+    @property
+    def open(self) -> bool:
+        """Whether it stands."""
+        return self.status == "standing"
+
+
+State = Decision
+
+
+class MakeDecision(Record):
+    maker: str
+    title: str
+    rationale: str = ""
+    affects: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    fold: bool = False
+    task: str | None = None
+    replaces: str | None = None
+    flags: tuple[str, ...] = ()
+
+
+class SupersedeDecision(Record):
+    by: str  # a decision that stands, other than this one: whoever gives the command has looked
+    who: str
+    reason: str = ""
+
+
+def decide(state: Decision, command: MakeDecision | SupersedeDecision) -> list[Payload]:
+    match command:
+        case MakeDecision():
+            if state.exists:
+                raise Refused(
+                    "decision_exists",
+                    f"The id {state.id} is taken: {state.title}",
+                    "Leave the id out, or take another.",
+                    decision=state.id,
+                )
+            if not command.title.strip():
+                raise Refused("empty_decision", "The decision says nothing.", "Say in a sentence what was decided.")
+            if max(len(command.affects), len(command.paths)) > AFFECTS_LIMIT:
+                raise Refused(
+                    "affects_too_much",
+                    f"A decision can name {AFFECTS_LIMIT} names and {AFFECTS_LIMIT} paths.",
+                    "Use wider patterns: --affects '02-*', --path 'src/**'.",
+                )
+            return [DecisionMade(**command.__dict__)]
+        case SupersedeDecision():
+            return _superseded(state, command)
+        case _:
+            unreachable(command)
+
+
+def _superseded(state: Decision, command: SupersedeDecision) -> list[Payload]:
+    if not state.exists:
+        raise unknown(state.id)
+    if command.by == state.id:
+        raise Refused("own_successor", f"{state.id} cannot take its own place.", "Name another decision.")
+    if state.superseded_by is not None:
+        raise Held(
+            "decision_superseded",
+            f"{state.id} was superseded by {state.superseded_by}.",
+            f"Supersede that one instead: `moot decision supersede {state.superseded_by} …`.",
+            decision=state.id,
+            by=state.superseded_by,
+        )
+    return [DecisionSuperseded(by=command.by, who=command.who, reason=command.reason)]
+
+
+def unknown(decision: str) -> Unknown:
+    return Unknown(
+        "unknown_decision",
+        f"There is no decision {decision!r}.",
+        "`moot decisions` lists those that stand.",
+        decision=decision,
+    )
+
+
+def standing(state: Decision) -> Decision:
+    """The decision, if it can take the place of another."""
+    if not state.exists:
+        raise unknown(state.id)
+    if not state.open:
+        raise Refused(
+            "decision_not_standing",
+            f"{state.id} of {name_of(state.maker)} was superseded by {state.superseded_by}.",
+            f"Name {state.superseded_by}.",
+            decision=state.id,
+            by=state.superseded_by,
+        )
+    return state
+
+
+def names(patterns: tuple[str, ...], name: str) -> bool:
+    """Whether one of the patterns fits the name; `*` stands for any part of it, and case does not count."""
+    return any(_fits(pattern.lower(), name.lower()) for pattern in patterns)
+
+
+def _fits(pattern: str, name: str) -> bool:
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern == name
+    if not name.startswith(first):
+        return False
+    at = len(first)
+    for part in rest[:-1]:
+        found = name.find(part, at)
+        if found < 0:
+            return False
+        at = found + len(part)
+    return len(name) - len(rest[-1]) >= at and name.endswith(rest[-1])
+
+
+def evolve(state: Decision, event: Payload, *, at: str) -> Decision:
+    match event:
+        case DecisionMade():
+            fields = {name: value for name, value in event.__dict__.items() if name != "flags"}
+            return Decision(id=state.id, status="standing", at=at, **fields)
+        case DecisionSuperseded():
+            return state.replace(status="superseded", superseded_by=event.by)
+        case _:
+            raise TypeError(f"not an event of a decision: {event!r}")

@@ -1,0 +1,159 @@
+"""The verbs about artifacts, decisions, checkpoints and what needs a person, as typed methods.
+
+See `moot.surfaces.python.verbs`, which has the others.
+"""
+
+# ruff: noqa: A002
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import overload  # noqa: TID253 (no command loads this module)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from moot.api.needs import Waiting
+    from moot.api.verbs.artifacts import Made, Shown
+    from moot.api.verbs.decisions import Made as Decided
+    from moot.api.verbs.dependencies import Need
+    from moot.core.deciders.artifact import Artifact
+    from moot.core.deciders.checkpoint import Checkpoint
+    from moot.core.deciders.decision import Decision
+
+    Some = str | Sequence[str]
+
+
+class Findings(ABC):
+    """See the module."""
+
+    @abstractmethod
+    def _ask(self, verb: str, given: dict[str, Any]) -> Any:
+        """Run a verb; `given` are the arguments, as `locals()` of a method has them."""
+
+    # What was made, and who needs it
+
+    def artifact_add(
+        self,
+        paths: Some = (),
+        *,
+        uri: str | None = None,
+        id: str | None = None,
+        kind: str | None = None,
+        provides: Some = (),
+        summary: str | None = None,
+        task: str | None = None,
+        key: str | None = None,
+    ) -> Made:
+        """Make known what was made. `satisfied` says who was waiting for it, by name."""
+        return self._ask("artifact add", locals())
+
+    def artifact_modify(
+        self,
+        id: str,
+        *,
+        change: Some = (),
+        paths: Some = (),
+        provides: Some = (),
+        task: str | None = None,
+        key: str | None = None,
+    ) -> Made:
+        return self._ask("artifact modify", locals())
+
+    def artifact_show(self, id: str) -> Shown:
+        return self._ask("artifact show", locals())
+
+    def artifacts(
+        self, *, provides: str | None = None, task: str | None = None, kind: str | None = None, limit: int = 200
+    ) -> list[Artifact]:
+        return self._ask("artifacts", locals())
+
+    def artifact_need(
+        self,
+        names: Some = (),
+        *,
+        path: Some = (),
+        task: str | None = None,
+        drop: bool = False,
+        wait: bool = False,
+        timeout: float | str = 600.0,
+        key: str | None = None,
+    ) -> list[Need]:
+        """Say what is needed. With `wait`, returns when all of it is there, or raises `TimedOut`."""
+        return self._ask("artifact need", locals())
+
+    def artifact_needed(self, *, limit: int = 200) -> list[Need]:
+        return self._ask("artifact needed", locals())
+
+    # What was decided
+
+    def decide(
+        self,
+        title: str,
+        *,
+        rationale: str | None = None,
+        affects: Some = (),
+        path: Some = (),
+        task: str | None = None,
+        replaces: str | None = None,
+        id: str | None = None,
+        key: str | None = None,
+    ) -> Decided:
+        """Record a decision. `told` names those who hear of it at once."""
+        return self._ask("decide", locals())
+
+    def decision_supersede(self, id: str, *, by: str, reason: str | None = None, key: str | None = None) -> Decided:
+        return self._ask("decision supersede", locals())
+
+    def decision_show(self, id: str) -> Decision:
+        return self._ask("decision show", locals())
+
+    def decisions(self, *, affecting: Some = (), all: bool = False, limit: int = 200) -> list[Decision]:
+        return self._ask("decisions", locals())
+
+    # Where work waits for a person
+
+    def checkpoint_reach(
+        self,
+        question: str,
+        *,
+        kind: str = "human-verify",
+        option: Some = (),
+        awaiting: str | None = None,
+        task: str | None = None,
+        wait: bool = False,
+        timeout: float | str = 600.0,
+        key: str | None = None,
+    ) -> Checkpoint:
+        """Ask a person. With `wait`, returns when it was answered, or raises `TimedOut`; the checkpoint stays."""
+        return self._ask("checkpoint reach", locals())
+
+    def checkpoint_resolve(
+        self, id: str, answer: str, *, text: str | None = None, key: str | None = None
+    ) -> Checkpoint:
+        """Answer a checkpoint, as a person. Raises `Held` with the first answer if another was faster."""
+        return self._ask("checkpoint resolve", locals())
+
+    def checkpoint_withdraw(self, id: str, *, reason: str, key: str | None = None) -> Checkpoint:
+        return self._ask("checkpoint withdraw", locals())
+
+    def checkpoint_show(self, id: str, *, wait: bool = False, timeout: float | str = 600.0) -> Checkpoint:
+        return self._ask("checkpoint show", locals())
+
+    def checkpoints(self, *, all: bool = False, task: str | None = None, limit: int = 200) -> list[Checkpoint]:
+        return self._ask("checkpoints", locals())
+
+    # What needs you
+
+    @overload
+    def needs_me(self) -> list[Waiting]: ...
+
+    @overload
+    def needs_me(self, text: str, *, answer: str, key: str | None = ...) -> Any: ...
+
+    def needs_me(self, text: str | None = None, *, answer: str | None = None, key: str | None = None) -> Any:
+        """What waits for a person. With `answer` (an id) and a text: answer it."""
+        return self._ask("needs-me", locals())
