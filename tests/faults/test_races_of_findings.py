@@ -21,7 +21,6 @@ def _the_log_stays_sound(repo: Repo):
 
 
 @queue_or_not
-@pytest.mark.promise(7)
 def test_one_of_fifty_answers_a_checkpoint_and_the_others_hear_who(repo: Repo, crew: Crew, queue: bool) -> None:
     repo.join("Yeats")
     agent = repo.session("Yeats")

@@ -168,7 +168,7 @@ CASES = {
     "checkpoint resolve": Case(
         None,
         "checkpoint resolve {checkpoint} 1",
-        "answered: blue. Bob was told.",
+        "answered: blue; told: Bob",
         lambda r: (r["answer"], r["resolved_by"]) == ("blue", "person:anna"),
         world=conclude,
     ),

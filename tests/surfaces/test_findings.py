@@ -167,6 +167,21 @@ def test_a_decision_is_found_by_what_it_concerns(run: Command, ada: Workspace) -
     assert run("decisions", "--affecting", "a.py", "--json", cwd=run.repo / "src").result[0]["id"] == made.id
 
 
+def test_a_file_with_brackets_is_meant_by_its_name(run: Command, ada: Workspace) -> None:
+    (run.repo / "[id].tsx").touch()
+    made = ada.decide("Use tabs", path="[id].tsx").decision
+    assert [d.id for d in ada.decisions(affecting="[id].tsx")] == [made.id]
+    assert ada.decisions(affecting="i.tsx") == []
+    refused(Refused, "path_outside", lambda: ada.decide("No", path="../x"))
+
+
+def test_the_same_key_decides_once_wherever_one_stands(run: Command) -> None:
+    (run.repo / "src").mkdir()
+    first = run("decide", "Tabs", "--key", "k", "--json", agent="Ada").result
+    again = run("decide", "Tabs", "--key", "k", "--json", agent="Ada", cwd=run.repo / "src").result
+    assert (again["decision"]["id"], again["repeated"]) == (first["decision"]["id"], True)
+
+
 def test_a_name_that_is_no_task_is_taken_with_a_warning(ada: Workspace) -> None:
     ada.decide("One", affects="task-9")
     assert [notice.code for notice in ada.warnings] == ["affects_unknown"]

@@ -225,7 +225,7 @@ class Session:
             import json
 
             # Paths are meant from where one stands: the same words elsewhere are another request.
-            here = self.cwd if not arguments.keys().isdisjoint(("path", "paths", "what")) else None
+            here = self.cwd if any(arguments.get(name) for name in ("path", "paths", "what")) else None
             request = json.dumps([verb, arguments, here], sort_keys=True, default=str)
             digest = hashlib.sha256(request.encode()).hexdigest()
             return Key(scope=scope or principals.name_of(principal), name=name, digest=digest)

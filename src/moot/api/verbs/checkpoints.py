@@ -12,6 +12,7 @@ from moot.core.deciders.checkpoint import (
     ResolveCheckpoint,
     WithdrawCheckpoint,
 )
+from moot.core.deciders.message import Sent
 from moot.core.errors import AwaitedFailed, Unknown
 from moot.core.principal import name_of
 from moot.core.text import fence, one_line
@@ -86,9 +87,11 @@ def resolve(session: Session, id: str, answer: str, text: str | None) -> Answer:
         command = ResolveCheckpoint(actor=session.actor(work), answer=answer, text=text or "")
         work.do_late("checkpoint", id, command)
 
-    session.commit(act)
+    outcome = session.commit(act)
     state = _known(session, id)
-    return Answer(result=state, say=(one_line(f"{id} answered: {state.answer}. {name_of(state.who)} was told.", 1000),))
+    told = [box for event in outcome.events if event.type == Sent.type for box in event.data["to"]]
+    said = f"{id} answered: {one_line(state.answer or '', 500)}; told: {', '.join(told) or 'nobody, all are gone'}"
+    return Answer(result=state, say=(said,))
 
 
 def withdraw(session: Session, id: str, reason: str) -> Answer:  # noqa: A002

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.verbs.files import readings
 from moot.core.deciders.decision import (
     Decision,
     DecisionMade,
@@ -50,7 +51,7 @@ def decide(
     replaces: str | None,
     id: str | None,  # noqa: A002
 ) -> Answer:
-    patterns = tuple(dict.fromkeys(_pattern(session, one) for one in path))
+    patterns = tuple(dict.fromkeys(pattern for one in path for pattern in _patterns(session, one)))
     concerned = tuple(dict.fromkeys(_name(one) for one in affects))
     identity = _name(id) if id else f"d-{session.clock.token(7)}"
     fold = bool(patterns) and ignore_case(session.place)
@@ -149,16 +150,15 @@ def _concerns(session: Session, decision: Decision, what: str) -> bool:
     from moot.core.reactions.decisions import touches
 
     try:
-        path = lenient_pattern(resolve(session.place, session.cwd, what).path)
+        found = [lenient_pattern(reading) for reading in readings(resolve(session.place, session.cwd, what))]
     except Refused:
         return False  # it can be no path here
-    return touches(decision, (path, f"{path}/**"))
+    return touches(decision, (*found, *(f"{path}/**" for path in found)))  # it may become a directory
 
 
-def _pattern(session: Session, typed: str) -> str:
-    named = resolve(session.place, session.cwd, typed)
-    path = f"{named.path}/" if named.directory and not named.path.endswith("/") else named.path
-    return canonical_pattern(path)
+def _patterns(session: Session, typed: str) -> list[str]:
+    """What was typed, read as a claim reads it: what is there is meant by its name."""
+    return [canonical_pattern(reading) for reading in readings(resolve(session.place, session.cwd, typed))]
 
 
 def _name(text: str) -> str:

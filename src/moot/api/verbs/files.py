@@ -47,7 +47,7 @@ def claim(
     task: str | None,
 ) -> Answer:
     named = _named(session, paths)
-    wanted = tuple(dict.fromkeys(pattern for one in named for pattern in _readings(one)))
+    wanted = tuple(dict.fromkeys(pattern for one in named for pattern in readings(one)))
     worktree = _scope(session, named)
     identity = new_id(session.clock.token)
     fold = ignore_case(session.place)
@@ -132,7 +132,7 @@ def who_holds(session: Session, path: str) -> Answer:
     state, _ = load.claims(session.engine.read())
     named = _named(session, (path,))
     worktree = _scope(session, named)
-    found = holders(state, _readings(named[0]), worktree=worktree, fold=ignore_case(session.place))
+    found = holders(state, readings(named[0]), worktree=worktree, fold=ignore_case(session.place))
     return _listed([_holding(session, c) for c in found], f"Nobody holds {named[0].path}{_in_words(worktree)}.")
 
 
@@ -195,7 +195,7 @@ def _scope(session: Session, named: list[Named]) -> str | None:
     return found[0] if found else session.place.worktree
 
 
-def _readings(named: Named) -> tuple[str, ...]:
+def readings(named: Named) -> tuple[str, ...]:
     """All that a path means as patterns; whatever comes or goes on disk, the file of exactly this name is among it.
 
     What is there is meant by its name. In the rest, brackets are a class and are part of a name as well.
