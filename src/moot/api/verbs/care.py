@@ -31,6 +31,9 @@ Other agents work on this repository. Coordinate through `moot` (run `moot --hel
 - Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it.
 - Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. `moot release`
   them when you are done.
+- Wait for what another makes with `moot artifact need NAME --wait`, make yours known with `moot artifact add PATH`, and
+  record what you settle for others with `moot decide`.
+- Need a person's word? `moot checkpoint reach 'QUESTION' --wait`.
 - Nothing to do? `moot wait --mail` wakes you. `moot leave` when you are finished.
 """
 

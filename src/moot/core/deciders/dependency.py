@@ -5,8 +5,9 @@ What always holds:
   whichever of the two came second.
 - A pair of needer and name is satisfied once, however often it is asked for and by however many it is provided.
 
-A needer is an agent's name, a person, or the stream of something that waits (`task/task-003`). Each name has a
-stream of its own. The name is taken as it is written.
+What provides the name is recorded in its stream as well as with the artifact: so a need and an artifact of the same
+moment meet there, on any log. Each name has a stream of its own, and is taken as it is written. A needer is an agent's
+name, a person, or the stream of something that waits (`task/task-003`).
 """
 
 from __future__ import annotations
