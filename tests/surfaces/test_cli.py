@@ -121,6 +121,9 @@ CASES = {
         lambda r: r["artifact"]["changes"] == 1,
         world=conclude,
     ),
+    "check": Case("Bob", "check true", "passed after", lambda r: r["receipt"]["code"] == 0),
+    "receipt show": Case(None, "receipt show {receipt}", "passed", lambda r: r["doubt"] is None, world=conclude),
+    "receipts": Case(None, "receipts", "passed Bob true", lambda r: len(r) == 1, drawn="Receipts", world=conclude),
     "artifact show": Case(
         None, "artifact show B", "provides: B", lambda r: r["artifact"]["id"] == "src/b.py", world=conclude
     ),

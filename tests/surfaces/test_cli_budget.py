@@ -61,7 +61,13 @@ COMMANDS = {
     "mail": (["inbox"], "Bob", 0, [*INBOX, *WRITING], ""),
     "a note": (["send", "Bob", "hi"], "Ada", 0, [*MAIL, *WRITING], ""),
     "a request": (["send", "Bob", "hi", "--type", "request", "--within", "1h"], "Ada", 0, [*MAIL, *WRITING], ""),
-    "a refusal": (["task", "claim", "task-003"], "Ada", 3, ["moot.api.verbs.board", "moot.api.verbs.tasks"], ""),
+    "a refusal": (
+        ["task", "claim", "task-003"],
+        "Ada",
+        3,
+        ["moot.api.told", "moot.api.verbs.board", "moot.api.verbs.tasks"],
+        "",
+    ),
     "a refusal with a hint": (["send", "Bbo", "hi"], "Ada", 4, MAIL, "difflib"),
 }
 

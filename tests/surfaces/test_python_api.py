@@ -16,7 +16,8 @@ import moot
 from moot import MootError, Workspace
 from moot.api import catalogue
 from moot.core.errors import AwaitedFailed, Held, Refused, TimedOut, Unknown, Usage
-from moot.surfaces.python.verbs import Board, Mail, Verbs
+from moot.surfaces.python.tasks import Board
+from moot.surfaces.python.verbs import Mail, Verbs
 
 if TYPE_CHECKING:
     from moot.api.catalogue import Param, Verb

@@ -59,7 +59,9 @@ def conclude(command: Command) -> dict[str, str]:
         bob.artifact_need("A")
         old, new = ada.decide("Use spaces", path="src/**"), ada.decide("Use four spaces")
         asked = bob.checkpoint_reach("Which colour?", option=["blue", "red"], task="task-003")
-    return {**ids, "old": old.decision.id, "new": new.decision.id, "checkpoint": asked.id}
+        checked = bob.check(["true"])
+    found = {"old": old.decision.id, "new": new.decision.id, "checkpoint": asked.id, "receipt": checked.receipt.id}
+    return {**ids, **found}
 
 
 def orchestrate(command: Command) -> dict[str, str]:

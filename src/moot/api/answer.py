@@ -35,6 +35,7 @@ class Answer(Record):
     warnings: tuple[Notice, ...] = ()
     after: Callable[[], None] | None = None  # to be called once the answer was shown
     more: Iterator[Answer] | None = None  # a stream: answers that are still to come
+    code: int = 0  # the exit code of a command that did what it was asked, and whose result is no success
 
 
 def plain(result: Any) -> Any:

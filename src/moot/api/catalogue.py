@@ -47,6 +47,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "checkpoint show",
         "checkpoints",
     ),
+    "checks": ("check", "receipt show", "receipts"),
     "person": ("needs-me",),
     "entries": ("held", "held show", "held resubmit", "held drop"),
     "events": ("wait", "log", "explain"),

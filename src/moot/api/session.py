@@ -68,6 +68,7 @@ class Session:
         self.caller = caller
         self.cwd = cwd
         self.mirrors: Mirrors | None = None
+        self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})

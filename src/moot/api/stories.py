@@ -59,6 +59,7 @@ _SAID = {
     "checkpoint:reached": "waits for a person ({kind}): {question}",
     "checkpoint:resolved": "answered: {answer} {text}",
     "checkpoint:withdrawn": "withdrawn",
+    "receipt:recorded": "ran {argv} in {seconds} s: exit code {code}",
     "entry:held": "held an entry of {path}",
     "entry:resubmitted": "resubmitted as {message}",
     "entry:dropped": "dropped",
@@ -146,8 +147,8 @@ def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
             "unknown_thing",
             f"Nothing here is called {thing[:80]!r}.",
             "Name a task, a message (m-…), an agent, a claim (c-…), a path that was claimed, a held entry (h-…), an "
-            "artifact or what it provides, a decision (d-…), a checkpoint (k-…), a mailbox (@role), `claims` or "
-            "`graph`.",
+            "artifact or what it provides, a decision (d-…), a checkpoint (k-…), a receipt (r-…), a mailbox (@role), "
+            "`claims` or `graph`.",
             thing=thing,
         )
     return Tale(events=tuple(kept[position] for position in sorted(kept)), left_out=left_out)

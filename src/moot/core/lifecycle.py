@@ -4,7 +4,8 @@
     who       `anyone`, `holder` (of the task), `reviewer` (anyone but its author), `creator`, `person`,
               or the name of a role; one of those listed is enough
     needs     `reason` (a non-blank one), `report` (only together with the report that makes it true),
-              `unreviewed` (only tasks that were added without review)
+              `unreviewed` (only tasks that were added without review),
+              `receipt` (of a check that passed, on the files as they are)
     attempt   how much the edge adds to the attempt number
     takes     whoever takes this edge becomes the holder; an edge that does not take ends the holding
     silence   what becomes of a task whose holder is silent too long: `return` (it is open again) or `flag`
@@ -105,3 +106,10 @@ def _core() -> Lifecycle:
 
 
 CORE = _core()
+
+
+def with_receipts(life: Lifecycle) -> Lifecycle:
+    """The same, but what is handed in or finished carries a receipt."""
+    proven = {"submit", "complete", "approve"}
+    edges = (e.replace(needs=(*e.needs, "receipt")) if e.verb in proven else e for e in life.edges)
+    return life.replace(edges=tuple(edges))

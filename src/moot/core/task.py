@@ -70,6 +70,7 @@ class Moved(Payload):
     silent_for: float | None = None
     ttl: float | None = None
     flags: tuple[str, ...] = ()
+    receipt: str | None = None  # of the check that the edge rests on
 
     @property
     def type(self) -> str:  # type: ignore[override]
@@ -148,6 +149,7 @@ class Task(Record):
     token: int = 0
     author: str | None = None
     report: str | None = None
+    receipt: str | None = None
     flagged: str | None = None
     since: str = ""
     last_by: str = ""
@@ -188,6 +190,7 @@ class MoveTask(Record):
     judged: str | None = None  # the report that a verdict is about
     override: bool = False
     flags: tuple[str, ...] = ()
+    receipt: str | None = None  # one that was looked at, and proves what it should
 
 
 class LapseTask(Record):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "moot.toml"
 
-_SCHEMA = 2  # raise it when a field, a default or a limit changes its meaning: caches of before are stale then
+_SCHEMA = 3  # raise it when a field, a default or a limit changes its meaning: caches of before are stale then
 _LARGEST = 1 << 20
 _YOUNG = 2.0  # seconds; within a file system's tick a file can change again and keep its signature
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -37,6 +37,7 @@ class Settings(Record):
     task_attempts: int = 3
     task_review: bool = True
     task_lifecycle: str = "core"
+    task_receipt: bool = False  # whether the core's lifecycle demands receipts
     claim_ttl: float = 1800.0
     claim_scope: str = "workspace"  # or "worktree"
     message_limit: int = 1 << 20  # bytes

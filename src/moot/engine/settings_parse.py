@@ -7,7 +7,7 @@
     attempts = 3                    scope = "workspace"
     review = true                                                [mirrors]
     lifecycle = "core"              [pack.orchestrator]          torn_after = "5s"
-                                    stuck_after = "30m"
+    receipt = false                 stuck_after = "30m"
 
 All problems of a file are told at once, each with its line. Loaded only when the file changed, so it may take its
 time. It reads no file itself.
@@ -123,6 +123,7 @@ KEYS: Mapping[str, tuple[str, Reader]] = {
     "tasks.attempts": ("task_attempts", _whole(1, 1000)),
     "tasks.review": ("task_review", _yes_or_no),
     "tasks.lifecycle": ("task_lifecycle", _name),
+    "tasks.receipt": ("task_receipt", _yes_or_no),
     "claims.ttl": ("claim_ttl", _duration(1.0, TTL_LIMIT)),
     "claims.scope": ("claim_scope", _choice("workspace", "worktree")),
     "messages.limit": ("message_limit", _size(2**10, 2**26)),

@@ -7,7 +7,7 @@ import os
 from moot.api.pack import Packs
 from moot.api.session import Caller, Session
 from moot.core.errors import Usage
-from moot.core.lifecycle import CORE
+from moot.core.lifecycle import CORE, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
@@ -44,6 +44,8 @@ def open_session(
     packs = _packs(settings, place.state)
     clock = clock or Clock()
     core = CORE.replace(attempts=settings.task_attempts)
+    if settings.task_receipt:
+        core = with_receipts(core)
     reactions = (dependencies, departures, later, *packs.reactions())
     store = Store(place.state)
     lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}

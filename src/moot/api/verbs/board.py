@@ -51,6 +51,7 @@ def show(session: Session, task: str) -> Answer:
         "created by": name_of(found.creator),
         "held by": f"{found.holder} (token {found.token})" if found.holder else "",
         "submitted by": found.author or "",
+        "receipt": _receipt(session, found.receipt) if found.receipt else "",
         "waits for": ", ".join(found.waits),
         "flagged": found.flagged or "",
         "messages": ", ".join(story.messages),
@@ -61,6 +62,12 @@ def show(session: Session, task: str) -> Answer:
         said = f"attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {step.reason or ''}"
         lines.append(f"  {one_line(said, 150)}")
     return Answer(result=story, say=tuple(lines))
+
+
+def _receipt(session: Session, name: str) -> str:
+    from moot.api.verbs.checks import show as receipt_of
+
+    return receipt_of(session, name).say[0]
 
 
 def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A002

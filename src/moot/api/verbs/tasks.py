@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.told import task_of, told
 from moot.api.verbs.board import lifecycle_of
 from moot.core.deciders.graph import Link, Unlink
-from moot.core.deciders.task import evolve
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.principal import name_of
-from moot.core.task import EVENTS, PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask, Task, stream
-from moot.core.text import one_line
+from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -18,9 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from moot.api.answer import Answer
+    from moot.api.proofs import Proof
     from moot.api.session import Session
     from moot.core.principal import Actor
-    from moot.engine.loop import Outcome
+    from moot.core.task import Task
     from moot.engine.work import Work
 
 ID_LIMIT = 200
@@ -61,7 +61,7 @@ def add(
             work.do_graph(Link(task=made, needs=needs))
 
     outcome = session.commit(act)
-    return _told(session, outcome, _task_of(outcome) or made, "added")
+    return told(session, outcome, task_of(outcome) or made, "added")
 
 
 def next_id(work: Work) -> str:
@@ -89,7 +89,7 @@ def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
         work.do_graph(Link(task=task, needs=needs))
         work.do_task(task, BlockTask(on=waits))
 
-    return _told(session, session.commit(act), task, f"needs {', '.join(needs)}")
+    return told(session, session.commit(act), task, f"needs {', '.join(needs)}")
 
 
 def unlink(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
@@ -100,7 +100,7 @@ def unlink(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
         for need in needs:
             work.do_task(task, ReadyTask(done=need))
 
-    return _told(session, session.commit(act), task, f"no longer needs {', '.join(needs)}")
+    return told(session, session.commit(act), task, f"no longer needs {', '.join(needs)}")
 
 
 def claim(session: Session, task: str | None) -> Answer:
@@ -122,7 +122,7 @@ def claim(session: Session, task: str | None) -> Answer:
         if task:  # say it as to anybody who comes later
             session.try_out(lambda work: work.do_task(task, MoveTask(verb="claim", actor=session.actor(work))))
         raise _nothing_ready()
-    return _told(session, outcome, started.stream.partition("/")[2], "is yours", moved=True)
+    return told(session, outcome, started.stream.partition("/")[2], "is yours", moved=True)
 
 
 def _candidates(work: Work, actor: Actor) -> Iterator[str]:
@@ -178,21 +178,41 @@ def moved(
     token: int | None = None,
     report: str | None = None,
     override: bool = False,
+    receipt: str | None = None,
 ) -> Answer:
+    proof = _proof(session, task, verb, receipt)
+
     def act(work: Work) -> None:
         actor = session.actor(work)
         state = work.known_task(task)
         flags = session.packs.check_move(work, state, verb, reason)
         command = MoveTask(
-            verb=verb, actor=actor, reason=reason, token=token, judged=report, override=override, flags=flags
+            verb=verb,
+            actor=actor,
+            reason=reason,
+            token=token,
+            judged=report,
+            override=override,
+            flags=flags,
+            receipt=proof.checked(work) if proof else None,
         )
         work.do_task(task, command)
 
-    answer = _told(session, session.commit(act), task, "is", moved=True)
+    answer = told(session, session.commit(act), task, "is", moved=True)
     if answer.result.phase == "stopped":
         for name in look.dependents(session.engine.store, task):
             session.warn("blocked_for_good", f"{name} waits for it: `moot task unlink {name} --needs {task}` frees it.")
     return answer
+
+
+def _proof(session: Session, task: str, verb: str, given: str | None) -> Proof | None:
+    """The receipt that was given, or the one that the task carries where the lifecycle demands one."""
+    demands = any("receipt" in e.needs for life in session.engine.lifecycles.values() for e in life.edges)
+    if given is None and not demands:
+        return None
+    from moot.api.proofs import proof
+
+    return proof(session, task, verb, given)
 
 
 def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
@@ -232,44 +252,11 @@ def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
     return moved(session, task, edge.verb, reason=reason)
 
 
-def _task_of(outcome: Outcome) -> str | None:
-    """The task that a commit was about, from its events."""
-    return next((e.stream.partition("/")[2] for e in outcome.events if e.stream.startswith("task/")), None)
-
-
-def _after(session: Session, outcome: Outcome, name: str) -> Task:
-    """The task as the commit left it. For a repeat by key that may be long ago, so its stream is folded up to there."""
-    if not outcome.repeated:
-        return load.task(session.engine.read(), name)[0]
-    task, position = Task(id=name), 0
-    while events := [e for e in session.engine.log.read(position, 500, stream(name)) if e.position <= outcome.last]:
-        for event in events:
-            payload = EVENTS[event.type].of(event.data)
-            task = evolve(task, payload, position=event.position, at=event.at, by=event.by)
-        position = events[-1].position
-    return task
-
-
-def _told(session: Session, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
-    task = _after(session, outcome, name)
-    said = f"{task.id} {what} {task.state}" if what == "is" else f"{task.id} {what}"
-    if moved and task.holder:
-        said += f" (attempt {task.attempt}, token {task.token})"
-    lines = [f"{said}: {one_line(task.title, 80)}"]
-    if outcome.repeated:  # the answer is that of the first time; what holds now may be another thing
-        now = load.task(session.engine.read(), name)[0]
-        lines.append(f"already, by the same key; now it is {now.state} {name_of(now.holder or '')}".rstrip())
-    if task.waits:
-        lines.append(f"waits for {', '.join(task.waits)}")
-    if moved and task.phase == "working":
-        lines += [f"attempt {s.attempt}: {one_line(s.reason or '', 200)}" for s in task.setbacks]
-    return Answer(result=task, say=tuple(lines))
-
-
 _TASK = Param("task", "The task.", positional=True, required=True)
 _REASON = Param("reason", "Why. It stays with the task.")
 _TOKEN = Param("token", "The fencing token of your grant; checked against the current one.", type="int")
 _REPORT = Param("report", "The report that you judged; refused when a newer one has come.")
+_RECEIPT = Param("receipt", "Of a check (see `moot check`) that passed on the files as they are; `last`: your newest.")
 _OVERRIDE = Param("override", "A person's right: go beyond the limit of attempts.", type="flag")
 
 
@@ -320,8 +307,8 @@ VERBS = (
             "next who asks. In a pack's lifecycle this is the verb that starts a task."
         ),
     ),
-    _move_verb("submit", "Hand your work in for review.", _TOKEN, example="moot task submit task-001"),
-    _move_verb("approve", "Accept what another submitted.", _REPORT, example="moot task approve task-001"),
+    _move_verb("submit", "Hand your work in for review.", _TOKEN, _RECEIPT, example="moot task submit task-001"),
+    _move_verb("approve", "Accept what another submitted.", _REPORT, _RECEIPT, example="moot task approve task-001"),
     _move_verb(
         "reject",
         "Send it back, with the reason.",
@@ -334,7 +321,9 @@ VERBS = (
         _OVERRIDE,
         example="moot task reopen task-001 --reason 'Broken on main.'",
     ),
-    _move_verb("complete", "Finish a task that needs no review.", _TOKEN, example="moot task complete task-001"),
+    _move_verb(
+        "complete", "Finish a task that needs no review.", _TOKEN, _RECEIPT, example="moot task complete task-001"
+    ),
     _move_verb(
         "fail", "Say that it cannot be done.", _TOKEN, example="moot task fail task-001 --reason 'The API is gone.'"
     ),

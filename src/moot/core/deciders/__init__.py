@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-LATE = ("artifact", "dependency", "decision", "checkpoint")
+LATE = ("artifact", "dependency", "decision", "checkpoint", "receipt")
 
 
 def late(kind: str) -> Any:
@@ -35,5 +35,9 @@ def late(kind: str) -> Any:
             from moot.core.deciders import checkpoint
 
             return checkpoint
+        case "receipt":
+            from moot.core.deciders import receipt
+
+            return receipt
         case _:
             raise TypeError(f"no decider of this kind: {kind}")

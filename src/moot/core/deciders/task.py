@@ -126,6 +126,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             reason=(command.reason or "").strip() or None,
             report=command.report,
             flags=command.flags,
+            receipt=command.receipt,
         )
     ]
 
@@ -181,6 +182,13 @@ def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
             "report_missing",
             f"{task.id} goes into review by its report and in no other way.",
             "Send the report: `moot send --type completion_report --data @report.json`.",
+            task=task.id,
+        )
+    if "receipt" in edge.needs and command.receipt is None:
+        raise Refused(
+            "receipt_missing",
+            f"To {edge.verb} {task.id} takes the receipt of a check.",
+            f"Run it: `moot check --task {task.id} -- COMMAND`, then `moot task {edge.verb} {task.id} --receipt last`.",
             task=task.id,
         )
     if command.judged is not None and command.judged != task.report:
@@ -291,6 +299,7 @@ def evolve(task: Task, event: Payload, *, position: int, at: str, by: str) -> Ta
                 token=position if event.holder else task.token,
                 author=event.author or (None if fresh and event.phase == "open" else task.author),
                 report=event.report or (None if fresh else task.report),
+                receipt=event.receipt or (None if event.phase in ("open", "working") else task.receipt),
                 flagged=None,
                 since=at,
                 last_by=by,

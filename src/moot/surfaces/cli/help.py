@@ -26,6 +26,7 @@ HEADINGS = {
     "dependencies": "What is needed",
     "decisions": "What was decided",
     "checkpoints": "Where work waits for a person",
+    "checks": "What was checked",
     "person": "What needs you",
     "entries": "What could not be taken",
     "events": "The log",

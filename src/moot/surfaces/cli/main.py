@@ -28,7 +28,7 @@ _BROKEN_PIPE = 141
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
-    as_json = "--json" in words
+    as_json = "--json" in words[: words.index("--") if "--" in words else None]
     if not _heard():
         return Unavailable.exit_code
     for stream in (sys.stdout, sys.stderr):
@@ -95,8 +95,9 @@ def _run(call: Call) -> int:
         raise incomplete(call.verb)
     verb = catalogue.find(call.verb)
     arguments = parse.arguments(verb, call.words)
-    voices.tell(_answer(call, verb, arguments), as_json=call.json)
-    return 0
+    answer = _answer(call, verb, arguments)
+    voices.tell(answer, as_json=call.json)
+    return answer.code
 
 
 def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
@@ -115,7 +116,14 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
     session = open_session(cwd, os.environ, agent=agent, incarnation=incarnation, paths=named)
+    session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
     return session.run(verb.name, arguments)
+
+
+def _pass_on(stream: TextIO, chunk: bytes) -> None:
+    """The output of a command that was run, as it comes."""
+    stream.buffer.write(chunk)
+    stream.buffer.flush()
 
 
 def _print_version() -> int:

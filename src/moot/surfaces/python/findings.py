@@ -18,11 +18,13 @@ if TYPE_CHECKING:
 
     from moot.api.needs import Waiting
     from moot.api.verbs.artifacts import Made, Shown
+    from moot.api.verbs.checks import Checked
     from moot.api.verbs.decisions import Made as Decided
     from moot.api.verbs.dependencies import Need
     from moot.core.deciders.artifact import Artifact
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.deciders.decision import Decision
+    from moot.core.deciders.receipt import Receipt
 
     Some = str | Sequence[str]
 
@@ -145,6 +147,19 @@ class Findings(ABC):
 
     def checkpoints(self, *, all: bool = False, task: str | None = None, limit: int = 200) -> list[Checkpoint]:
         return self._ask("checkpoints", locals())
+
+    # What was checked
+
+    def check(self, command: Sequence[str], *, task: str | None = None, timeout: float | str | None = None) -> Checked:
+        """Run a command, without a shell, and keep a receipt. That it failed is in the receipt and raises nothing."""
+        return self._ask("check", locals())
+
+    def receipt_show(self, id: str) -> Checked:
+        """A receipt; `doubt` says why it proves nothing about the files as they are now."""
+        return self._ask("receipt show", locals())
+
+    def receipts(self, *, task: str | None = None, limit: int = 50) -> list[Receipt]:
+        return self._ask("receipts", locals())
 
     # What needs you
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
-from moot.surfaces.python.findings import Findings
+from moot.surfaces.python.tasks import Tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from moot.api.letters import Letter
     from moot.api.verbs.agents import Member
-    from moot.api.verbs.board import Story
     from moot.api.verbs.boxes import Box, Instructions
     from moot.api.verbs.events import Awaited
     from moot.api.verbs.files import Holding
@@ -40,13 +39,6 @@ if TYPE_CHECKING:
     Time = float | str | None
 
 
-class Board(Record):
-    """Tasks, and how many there are in each state."""
-
-    tasks: tuple[Task, ...]
-    counts: dict[str, int]
-
-
 class Mail(Record):
     """What waits in the inbox and was not shown yet."""
 
@@ -54,7 +46,7 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(Findings):
+class Verbs(Tasks):
     """See the module. Every method raises errors of `moot.core.errors` and nothing else that can be foreseen."""
 
     # Who is here
@@ -165,83 +157,6 @@ class Verbs(Findings):
 
     def instructions(self, task: str | None = None) -> Instructions:
         return self._ask("instructions", locals())
-
-    # Tasks
-
-    def task_add(
-        self,
-        title: str,
-        *,
-        id: str | None = None,
-        body: str | None = None,
-        needs: Some = (),
-        priority: str = "medium",
-        no_review: bool = False,
-        ttl: Time = None,
-        lifecycle: str | None = None,
-        key: str | None = None,
-    ) -> Task:
-        return self._ask("task add", locals())
-
-    def task_link(self, task: str, *, needs: Some, key: str | None = None) -> Task:
-        return self._ask("task link", locals())
-
-    def task_unlink(self, task: str, *, needs: Some, key: str | None = None) -> Task:
-        return self._ask("task unlink", locals())
-
-    def task_claim(self, task: str | None = None, *, key: str | None = None) -> Task:
-        """Take a task: the one named, or the most urgent that is ready. Its `token` is the fencing token."""
-        return self._ask("task claim", locals())
-
-    def task_submit(
-        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
-    ) -> Task:
-        return self._ask("task submit", locals())
-
-    def task_approve(
-        self, task: str, *, reason: str | None = None, report: str | None = None, key: str | None = None
-    ) -> Task:
-        return self._ask("task approve", locals())
-
-    def task_reject(
-        self, task: str, *, reason: str | None = None, report: str | None = None, key: str | None = None
-    ) -> Task:
-        return self._ask("task reject", locals())
-
-    def task_reopen(
-        self, task: str, *, reason: str | None = None, override: bool = False, key: str | None = None
-    ) -> Task:
-        return self._ask("task reopen", locals())
-
-    def task_complete(
-        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
-    ) -> Task:
-        return self._ask("task complete", locals())
-
-    def task_fail(
-        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
-    ) -> Task:
-        return self._ask("task fail", locals())
-
-    def task_cancel(self, task: str, *, reason: str | None = None, key: str | None = None) -> Task:
-        return self._ask("task cancel", locals())
-
-    def task_release(
-        self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
-    ) -> Task:
-        return self._ask("task release", locals())
-
-    def task_move(self, task: str, state: str, *, reason: str | None = None, key: str | None = None) -> Task:
-        return self._ask("task move", locals())
-
-    def task_show(self, task: str) -> Story:
-        return self._ask("task show", locals())
-
-    def board(self, *, state: str | None = None, all: bool = False) -> Board:
-        return Board.of(self._ask("board", locals()))
-
-    def ready(self, *, limit: int = 100) -> list[Task]:
-        return self._ask("ready", locals())
 
     # Files
 

@@ -1,0 +1,62 @@
+"""Receipts as proofs: which one is meant, and whether it still says something about the files as they are."""
+
+from __future__ import annotations
+
+import os
+
+from moot.core.deciders import receipt as receipts
+from moot.core.errors import Unknown
+from moot.core.principal import person, same_agent
+from moot.core.record import Record
+from moot.engine import tree
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.deciders.receipt import Receipt
+    from moot.engine.tree import Tree
+    from moot.engine.work import Work
+
+_LOOKED_AT = 1000  # of the newest receipts, for one's own last one
+
+
+class Proof(Record):
+    """A receipt, and the content of the files that it is about, as looked at before anything is decided."""
+
+    id: str
+    tree: str | None
+
+    def checked(self, work: Work) -> str:
+        """Its id, if it proves something; raises the reason why it does not."""
+        receipts.check(work.state("receipt", self.id), self.tree)
+        return self.id
+
+
+def proof(session: Session, task: str, verb: str, given: str | None) -> Proof | None:
+    store = session.engine.read()
+    if given is None:
+        found, _ = load.task(store, task)
+        life = session.engine.lifecycles.get(found.lifecycle)
+        edge = life.edge(verb, found.state) if life else None
+        if edge is None or "receipt" not in edge.needs or found.receipt is None:
+            return None
+        given = found.receipt
+    elif given == "last":
+        given = _last(session)
+    state, _ = load.late(store, "receipt", given)
+    return Proof(id=given, tree=content(session, state).name)
+
+
+def content(session: Session, receipt: Receipt | None = None) -> Tree:
+    """What is in the worktree of a receipt, if that is still one of the workspace's; else in the caller's own."""
+    root = receipt.worktree if receipt is not None and os.path.isdir(receipt.worktree) else session.place.root
+    return tree.of(root, [spec.path for spec in session.packs.mirrors])
+
+
+def _last(session: Session) -> str:
+    me = session.caller.agent or person(session.caller.login)
+    for receipt in look.things(session.engine.read(), "receipt", _LOOKED_AT, ended=True):
+        if same_agent(receipt.by, me):
+            return str(receipt.id)
+    raise Unknown("unknown_receipt", "You have no receipt yet.", "Run a check: `moot check -- COMMAND`.")

@@ -1,0 +1,49 @@
+"""What a commit did to a task, told: as it left it, and for a repeat by key also as it is now."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.core.deciders.task import evolve
+from moot.core.principal import name_of
+from moot.core.task import EVENTS, Task, stream
+from moot.core.text import one_line
+from moot.views import load
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.engine.loop import Outcome
+
+
+def task_of(outcome: Outcome) -> str | None:
+    """The task that a commit was about, from its events."""
+    return next((e.stream.partition("/")[2] for e in outcome.events if e.stream.startswith("task/")), None)
+
+
+def _after(session: Session, outcome: Outcome, name: str) -> Task:
+    """The task as the commit left it. For a repeat by key that may be long ago, so its stream is folded up to there."""
+    if not outcome.repeated:
+        return load.task(session.engine.read(), name)[0]
+    task, position = Task(id=name), 0
+    while events := [e for e in session.engine.log.read(position, 500, stream(name)) if e.position <= outcome.last]:
+        for event in events:
+            payload = EVENTS[event.type].of(event.data)
+            task = evolve(task, payload, position=event.position, at=event.at, by=event.by)
+        position = events[-1].position
+    return task
+
+
+def told(session: Session, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
+    task = _after(session, outcome, name)
+    said = f"{task.id} {what} {task.state}" if what == "is" else f"{task.id} {what}"
+    if moved and task.holder:
+        said += f" (attempt {task.attempt}, token {task.token})"
+    lines = [f"{said}: {one_line(task.title, 80)}"]
+    if outcome.repeated:  # the answer is that of the first time; what holds now may be another thing
+        now = load.task(session.engine.read(), name)[0]
+        lines.append(f"already, by the same key; now it is {now.state} {name_of(now.holder or '')}".rstrip())
+    if task.waits:
+        lines.append(f"waits for {', '.join(task.waits)}")
+    if moved and task.phase == "working":
+        lines += [f"attempt {s.attempt}: {one_line(s.reason or '', 200)}" for s in task.setbacks]
+    return Answer(result=task, say=tuple(lines))

@@ -1,0 +1,169 @@
+"""check, receipts, receipt show: a command is run, and what came of it stays on record."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Table
+from moot.api.catalogue import Param, Verb
+from moot.core.deciders import receipt as receipts
+from moot.core.errors import Unknown, Usage
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.text import fence, one_line
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.session import Session
+    from moot.core.deciders.receipt import Receipt
+    from moot.engine.work import Work
+
+
+class Checked(Record):
+    """A receipt, and why it proves nothing about the files as they are now (None: it does)."""
+
+    receipt: Receipt
+    doubt: str | None = None
+
+
+def check(session: Session, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
+    from moot.api.proofs import content
+    from moot.engine.running import run
+
+    if not command[0]:
+        raise Usage("bad_arguments", "The command has no name.", "For example: moot check -- pytest -q")
+    session.try_out(lambda work: _check_may(session, work, task))  # before the work, not after it
+    before = content(session)
+    ran = run(command, session.cwd, tail=receipts.TAIL_LIMIT, timeout=timeout, show=session.output, alive=session.stamp)
+    after = content(session)
+
+    def act(work: Work) -> None:
+        _check_may(session, work, task)
+        identity = f"r-{session.clock.token(7)}"
+        while work.state("receipt", identity).exists:
+            identity = f"r-{session.clock.token(7)}"
+        record = receipts.RecordReceipt(
+            by=session.actor(work).principal,
+            argv=command,
+            code=ran.code,
+            seconds=ran.seconds,
+            digest=ran.digest,
+            size=ran.size,
+            tail=ran.tail.decode("utf-8", "replace"),
+            tree=before.name,
+            commit=before.commit,
+            dirty=before.dirty,
+            changed=before.name != after.name,
+            timed_out=ran.timed_out,
+            worktree=session.place.root,
+            directory=session.cwd,
+            task=task,
+        )
+        work.do_late("receipt", identity, record)
+
+    event = next(e for e in session.commit(act).events if e.type == receipts.ReceiptRecorded.type)
+    receipt: Receipt = load.late(session.engine.read(), "receipt", event.stream.partition("/")[2])[0]
+    if before.why:
+        session.warn("receipt_unbound", f"The content of the worktree could not be named: {before.why}")
+    doubt = receipt.doubt(after.name)
+    return Answer(result=Checked(receipt, doubt), say=(_line(receipt, doubt),), code=0 if receipt.passed else _FAILED)
+
+
+_FAILED = 6  # as for everything that was awaited and failed; the command's own code is in the receipt
+
+
+def _check_may(session: Session, work: Work, task: str | None) -> None:
+    session.actor(work)
+    if task is not None:
+        work.known_task(task)
+
+
+def show(session: Session, id: str) -> Answer:  # noqa: A002
+    from moot.api.proofs import content
+
+    receipt: Receipt = load.late(session.engine.read(), "receipt", id)[0]
+    if not receipt.exists:
+        raise Unknown("unknown_receipt", f"There is no receipt {id!r}.", "`moot receipts` lists them.", receipt=id)
+    doubt = receipt.doubt(content(session, receipt).name)
+    facts = {
+        "run by": f"{name_of(receipt.by)}, {receipt.at}",
+        "in": receipt.directory,
+        "files": f"{receipt.tree or 'unknown'}{' (not as committed)' if receipt.dirty else ''}",
+        "commit": receipt.commit or "",
+        "output": f"{receipt.size} bytes, sha256 {receipt.digest}",
+        "task": receipt.task or "",
+    }
+    lines = [_line(receipt, doubt), *(f"  {name}: {one_line(value, 500)}" for name, value in facts.items() if value)]
+    if receipt.tail:
+        lines += fence(receipt.tail).splitlines()
+    return Answer(result=Checked(receipt, doubt), say=tuple(lines))
+
+
+def listed(session: Session, task: str | None, limit: int) -> Answer:
+    store = session.engine.read()
+    if task is not None:
+        names = [name for kind, name in look.things_of_task(store, task) if kind == "receipt"][::-1][:limit]
+        found = [load.late(store, "receipt", name)[0] for name in names]
+    else:
+        found = list(look.things(store, "receipt", limit, ended=True))
+    rows = tuple((r.id, _outcome(r), f"{r.seconds:g} s", name_of(r.by), r.task or "", _command(r, 60)) for r in found)
+    lines = tuple(f"{row[0]} {row[1]} {row[3]} {row[5]}" for row in rows)
+    table = Table(("receipt", "result", "took", "by", "task", "command"), rows, title="Receipts") if rows else None
+    return Answer(result=found, say=lines or ("No receipts yet: moot check -- COMMAND",), table=table)
+
+
+def _line(receipt: Receipt, doubt: str | None) -> str:
+    said = f"{receipt.id} {_outcome(receipt)} after {receipt.seconds:g} s: {_command(receipt, 200)}"
+    return f"{said} ({doubt})" if doubt and receipt.passed else said
+
+
+def _outcome(receipt: Receipt) -> str:
+    if receipt.timed_out:
+        return "timed out"
+    return "passed" if receipt.code == 0 else f"failed with {receipt.code}"
+
+
+def _command(receipt: Receipt, width: int) -> str:
+    from shlex import join
+
+    return one_line(join(receipt.argv), width)
+
+
+VERBS = (
+    Verb(
+        "check",
+        "Run a command and keep a receipt of what came of it, on exactly these files.",
+        check,
+        params=(
+            Param("command", "The command and its arguments, behind --.", positional=True, many=True, required=True),
+            Param("task", "The task that this is a check of."),
+            Param("timeout", "End it after this long: 90s, 30m.", type="seconds"),
+        ),
+        examples=("moot check -- pytest -q", "moot check --task task-001 --timeout 10m -- make test"),
+        detail=(
+            "No shell is involved, and there is no input. The receipt has the command, its exit code, how long it "
+            "took, the digest and the end of its output, and the content of the worktree (git's tree of it, with what "
+            "is not committed). It is stale as soon as that content is another. The exit code is 0 if the command "
+            "succeeded, else 6. `moot task submit --receipt` puts it on a task; `receipt = true` under [tasks] in "
+            "moot.toml demands one."
+        ),
+    ),
+    Verb(
+        "receipt show",
+        "A receipt, the end of the output, and whether it is stale.",
+        show,
+        params=(Param("id", "The receipt.", positional=True, required=True),),
+        examples=("moot receipt show r-4k2xw9a",),
+        writes=False,
+    ),
+    Verb(
+        "receipts",
+        "The newest receipts.",
+        listed,
+        params=(
+            Param("task", "Only those of this task."),
+            Param("limit", "At most so many.", type="int", default=50),
+        ),
+        examples=("moot receipts --task task-001",),
+        writes=False,
+    ),
+)

@@ -1,0 +1,141 @@
+"""Receipts: a command was run, this came of it, and these were the files it saw.
+
+What always holds:
+- A receipt is recorded once, by the one who ran the command, and never changes.
+- It is bound to the content that was checked (`tree`). Where that cannot be said, it is bound to nothing.
+- It proves something only while the command succeeded, the files did not change under it, and they still have the
+  content that it saw. Whether they do is looked at outside, and comes in as a word.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused, Unknown
+from moot.core.payload import Payload
+from moot.core.record import Record
+
+TAIL_LIMIT = 4096  # bytes of output that are kept
+COMMAND_LIMIT = 100_000  # characters
+
+
+def stream(receipt: str) -> str:
+    return f"receipt/{receipt}"
+
+
+class ReceiptRecorded(Payload):
+    type = "receipt:recorded"
+    by: str
+    argv: tuple[str, ...]
+    code: int  # of the command; 128 + n: ended by the signal n
+    seconds: float
+    digest: str  # sha256 of the whole output
+    size: int
+    tail: str = ""
+    tree: str | None = None  # the content of the worktree when it began
+    commit: str | None = None
+    dirty: bool = False  # the worktree was not as that commit has it
+    changed: bool = False  # the files were changed while it ran
+    timed_out: bool = False
+    worktree: str = ""
+    directory: str = ""
+    task: str | None = None
+
+
+EVENTS: dict[str, type[Payload]] = {ReceiptRecorded.type: ReceiptRecorded}
+
+
+class Receipt(Record):
+    id: str
+    by: str = ""
+    argv: tuple[str, ...] = ()
+    code: int = 0
+    seconds: float = 0.0
+    digest: str = ""
+    size: int = 0
+    tail: str = ""
+    tree: str | None = None
+    commit: str | None = None
+    dirty: bool = False
+    changed: bool = False
+    timed_out: bool = False
+    worktree: str = ""
+    directory: str = ""
+    task: str | None = None
+    at: str = ""
+
+    @property
+    def exists(self) -> bool:
+        return bool(self.argv)
+
+    @property
+    def open(self) -> bool:
+        return self.exists
+
+    @property
+    def passed(self) -> bool:
+        return self.code == 0 and not self.timed_out
+
+    def doubt(self, tree: str | None) -> str | None:
+        """Why it proves nothing about files of this content; None if it does."""
+        if not self.passed:
+            return "the command failed"
+        if self.changed:
+            return "the files were changed while it ran"
+        if self.tree is None or tree is None:
+            return "it cannot be told which files it saw"
+        return None if self.tree == tree else "the files have changed since"
+
+
+State = Receipt
+
+
+class RecordReceipt(Record):
+    by: str
+    argv: tuple[str, ...]
+    code: int
+    seconds: float
+    digest: str
+    size: int
+    tail: str = ""
+    tree: str | None = None
+    commit: str | None = None
+    dirty: bool = False
+    changed: bool = False
+    timed_out: bool = False
+    worktree: str = ""
+    directory: str = ""
+    task: str | None = None
+
+
+def check(receipt: Receipt, tree: str | None) -> None:
+    """Raise unless the receipt proves something about files of this content."""
+    if not receipt.exists:
+        raise Unknown(
+            "unknown_receipt", f"There is no receipt {receipt.id!r}.", "`moot receipts` lists them.", receipt=receipt.id
+        )
+    doubt = receipt.doubt(tree)
+    if doubt is not None:
+        code = "receipt_stale" if receipt.passed else "receipt_failed"
+        how = f"exit code {receipt.code}" if not receipt.timed_out else "it ran out of time"
+        raise Refused(
+            code,
+            f"{receipt.id} proves nothing: {doubt}{'' if receipt.passed else f' ({how})'}.",
+            "Run the check on the files as they are: `moot check -- COMMAND`.",
+            receipt=receipt.id,
+            code_of_command=receipt.code,
+            checked=receipt.tree,
+            now=tree,
+        )
+
+
+def decide(state: Receipt, command: RecordReceipt) -> list[Payload]:
+    if state.exists:
+        raise Refused("receipt_exists", f"{state.id} is recorded already.", "Leave the id out.", receipt=state.id)
+    if sum(map(len, command.argv)) > COMMAND_LIMIT:
+        raise Refused("command_too_long", "The command is too long to be kept.", "Put it into a script and run that.")
+    return [ReceiptRecorded(**command.__dict__)]
+
+
+def evolve(state: Receipt, event: Payload, *, at: str) -> Receipt:
+    if isinstance(event, ReceiptRecorded):
+        return Receipt(id=state.id, at=at, **event.__dict__)
+    raise TypeError(f"not an event of a receipt: {event!r}")

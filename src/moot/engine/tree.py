@@ -1,0 +1,134 @@
+"""What is in a worktree now, as one name that changes with any content: the basis of a receipt.
+
+In a repository that is git's own tree of all files that are tracked or could be (changed, added and untracked ones as
+they are; ignored ones not). It is made with an index and an object store of its own: the repository is not touched.
+Elsewhere it is a digest of all files. Loaded only when a receipt is made or looked at.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil  # noqa: TID253 (loaded on demand)
+import subprocess  # noqa: TID253 (loaded on demand)
+import tempfile  # noqa: TID253 (loaded on demand)
+
+from moot.core.record import Record
+from moot.engine import gitdir
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PATIENCE = 120.0
+_FILES = 50_000  # outside of git, where nobody says what belongs to the work
+_BYTES = 1 << 30
+
+
+class Tree(Record):
+    """`name` is None where it could not be found out, and `why` says what was in the way."""
+
+    name: str | None = None
+    commit: str | None = None
+    dirty: bool = False
+    why: str = ""
+
+
+def of(root: str, without: Sequence[str] = ()) -> Tree:
+    """The content of the worktree at `root`, but for the files `without` (those that moot itself writes)."""
+    git = gitdir.at(root)
+    if git is None:
+        return _of_folder(root, without)
+    try:
+        with tempfile.TemporaryDirectory(prefix="moot-tree-") as place:
+            return _Index(root, git, place, without).tree()
+    except (OSError, subprocess.SubprocessError) as problem:
+        said = getattr(problem, "stderr", None)
+        return Tree(why=(said.decode("utf-8", "replace").strip() if said else str(problem))[:500])
+
+
+class _Index:
+    """An index of its own, begun as a copy of the repository's: files that did not change are not read again."""
+
+    def __init__(self, root: str, git: str, place: str, without: Sequence[str]) -> None:
+        objects = os.path.join(gitdir.common_of(gitdir.real(git)), "objects")
+        self._root = root
+        self._without = without
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        self._env |= {
+            "GIT_INDEX_FILE": os.path.join(place, "index"),
+            "GIT_OBJECT_DIRECTORY": os.path.join(place, "objects"),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
+            "GIT_OPTIONAL_LOCKS": "0",
+            "GIT_TERMINAL_PROMPT": "0",
+            "LC_ALL": "C",
+        }
+        os.mkdir(os.path.join(place, "objects"))
+        if os.path.exists(os.path.join(git, "index")):
+            shutil.copy(os.path.join(git, "index"), os.path.join(place, "index"))
+
+    def tree(self) -> Tree:
+        commit = self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
+        self._ask("add", "--all", "--", ".")
+        if self._without:
+            self._ask("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", *self._without)
+        name = self._ask("write-tree")
+        others = [f":(exclude,top){path}" for path in self._without]
+        differs = not commit or self._fails("diff-index", "--cached", "--quiet", "HEAD", "--", ".", *others)
+        return Tree(name=f"git:{name}", commit=commit or None, dirty=differs)
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        fast = ("-c", "core.fsmonitor=false", "-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
+        return subprocess.run(
+            ["git", *fast, *words],
+            cwd=self._root,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_PATIENCE,
+            check=False,
+        )
+
+    def _ask(self, *words: str, fails: bool = False) -> str:
+        done = self._run(*words)
+        if not fails:
+            done.check_returncode()
+        return done.stdout.decode("ascii", "replace").strip()
+
+    def _fails(self, *words: str) -> bool:
+        return self._run(*words).returncode != 0
+
+
+def _of_folder(root: str, without: Sequence[str]) -> Tree:
+    import hashlib
+
+    whole, files, size = hashlib.sha256(), 0, 0
+    skip = {".moot", *without}
+    for folder, folders, names in os.walk(root):
+        inside = os.path.relpath(folder, root)
+        folders[:] = sorted(name for name in folders if os.path.normpath(os.path.join(inside, name)) not in skip)
+        for name in sorted(names):
+            path = os.path.normpath(os.path.join(inside, name))
+            if path in skip:
+                continue
+            files += 1
+            try:
+                digest, length = _digest(os.path.join(folder, name))
+            except OSError as problem:
+                return Tree(why=str(problem))
+            size += length
+            if files > _FILES or size > _BYTES:
+                return Tree(why=f"more than {_FILES} files or {_BYTES} bytes, and no git to tell which of them count")
+            whole.update(f"{path}\0{digest}\n".encode("utf-8", "surrogateescape"))
+    return Tree(name=f"files:{whole.hexdigest()}", dirty=True)
+
+
+def _digest(path: str) -> tuple[str, int]:
+    import hashlib
+
+    if os.path.islink(path):
+        return f"-> {os.readlink(path)}", 0
+    if not os.path.isfile(path):  # a socket or a pipe is no content
+        return "special", 0
+    with open(path, "rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return f"{os.access(path, os.X_OK):d} {digest}", os.fstat(file.fileno()).st_size

@@ -1,0 +1,127 @@
+"""The content of a worktree as one name: changed by whatever counts, by nothing else, and without touching anything."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot.engine import tree
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def git(where: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=where, check=True, capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    where = tmp_path / "repo"
+    where.mkdir()
+    git(where, "init", "-q", "-b", "main")
+    git(where, "config", "user.name", "Tester")
+    git(where, "config", "user.email", "tester@example.org")
+    (where / "a.txt").write_text("a\n")
+    (where / ".gitignore").write_text("*.log\n")
+    git(where, "add", ".")
+    git(where, "commit", "-qm", "first")
+    return where
+
+
+def test_a_clean_worktree_has_the_tree_of_its_commit(repo: Path) -> None:
+    found = tree.of(str(repo))
+    assert found == tree.Tree(
+        name=f"git:{git(repo, 'rev-parse', 'HEAD^{tree}')}", commit=git(repo, "rev-parse", "HEAD")
+    )
+
+
+@pytest.mark.parametrize("change", ["edited", "added", "untracked", "removed", "made executable", "renamed"])
+def test_every_change_of_content_gives_another_name_and_back_the_old_one(repo: Path, change: str) -> None:
+    before = tree.of(str(repo))
+    match change:
+        case "edited":
+            (repo / "a.txt").write_text("b\n")
+        case "added":
+            (repo / "b.txt").write_text("b\n")
+            git(repo, "add", "b.txt")
+        case "untracked":
+            (repo / "b.txt").write_text("b\n")
+        case "removed":
+            (repo / "a.txt").unlink()
+        case "made executable":
+            (repo / "a.txt").chmod(0o755)
+        case _:
+            (repo / "a.txt").rename(repo / "b.txt")
+    after = tree.of(str(repo))
+    assert after.name != before.name
+    assert after.dirty
+    git(repo, "reset", "-q", "--hard")
+    git(repo, "clean", "-qfd")
+    assert tree.of(str(repo)) == before
+
+
+def test_ignored_files_and_those_of_moot_do_not_count(repo: Path) -> None:
+    before = tree.of(str(repo), ["mail/box.json"])
+    (repo / "x.log").write_text("noise")
+    (repo / "mail").mkdir()
+    (repo / "mail" / "box.json").write_text("[]")
+    assert tree.of(str(repo), ["mail/box.json"]) == before
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "with the mailbox")
+    (repo / "mail" / "box.json").write_text("[1]")
+    found = tree.of(str(repo), ["mail/box.json"])
+    assert (found.name, found.dirty) == (before.name, False)
+
+
+def test_neither_the_index_nor_the_objects_of_the_repository_are_touched(repo: Path) -> None:
+    (repo / "a.txt").write_text("staged\n")
+    git(repo, "add", "a.txt")
+    (repo / "a.txt").write_text("and changed again\n")
+    (repo / "new.txt").write_text("new\n")
+
+    def state() -> tuple[object, ...]:
+        index = repo / ".git" / "index"
+        files = sorted(os.path.join(folder, n) for folder, _, names in os.walk(repo / ".git") for n in names)
+        return index.read_bytes(), index.stat().st_mtime_ns, files
+
+    before = state()
+    assert tree.of(str(repo)).dirty
+    assert state() == before
+
+
+def test_equal_content_has_one_name_in_every_worktree(repo: Path, tmp_path: Path) -> None:
+    git(repo, "worktree", "add", "-q", str(tmp_path / "other"))
+    (repo / "b.txt").write_text("b\n")
+    (tmp_path / "other" / "b.txt").write_text("b\n")
+    assert tree.of(str(repo)).name == tree.of(str(tmp_path / "other")).name
+
+
+def test_a_repository_without_a_commit_has_a_tree_too(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    (tmp_path / "a").write_text("a")
+    found = tree.of(str(tmp_path))
+    assert (found.commit, found.dirty, (found.name or "")[:4]) == (None, True, "git:")
+
+
+def test_without_git_all_files_count(tmp_path: Path) -> None:
+    (tmp_path / ".moot").mkdir()
+    (tmp_path / "a").write_text("a")
+    before = tree.of(str(tmp_path))
+    (tmp_path / ".moot" / "log.db").write_text("x")
+    assert tree.of(str(tmp_path)) == before
+    (tmp_path / "b").symlink_to("a")
+    linked = tree.of(str(tmp_path))
+    (tmp_path / "a").chmod(0o755)
+    assert len({before.name, linked.name, tree.of(str(tmp_path)).name}) == 3
+
+
+def test_a_tree_that_cannot_be_found_out_says_why(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(repo))
+    found = tree.of(str(repo))
+    assert found.name is None
+    assert "git" in found.why

@@ -1,0 +1,102 @@
+"""Receipts as agents and reviewers use them: what was checked, on which content, and when that proves nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot import Workspace
+from moot.core.errors import MootError, Refused, Unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.surfaces.command import Command
+
+
+def refused(expected: type[MootError], code: str, call: Callable[[], object]) -> None:
+    with pytest.raises(expected) as caught:
+        call()
+    assert caught.value.code == code
+    assert caught.value.remedy
+
+
+@pytest.fixture
+def strict(run: Command) -> Command:
+    (run.repo / "moot.toml").write_text("[tasks]\nreceipt = true\n")
+    return run
+
+
+def test_a_check_shows_the_output_and_tells_the_result_by_its_exit_code(run: Command, ada: Workspace) -> None:
+    done = run("check", "--", "sh", "-c", "echo out; echo err >&2; exit 3", agent="Ada")
+    assert (done.code, done.out.splitlines()[:2]) == (6, ["out", "err"])
+    (receipt,) = ada.receipts()
+    assert (receipt.code, receipt.tail, receipt.by) == (3, "out\nerr\n", "Ada#1")
+    said = run("check", "--json", "--", "echo", "--json", agent="Ada")
+    assert said.result["receipt"]["argv"] == ["echo", "--json"]
+
+
+@pytest.mark.promise(11)
+def test_finished_work_carries_a_receipt_that_is_refused_once_the_files_change(run: Command, ada: Workspace) -> None:
+    ada.task_add("Write it", no_review=True)
+    ada.task_claim("task-001")
+    (run.repo / "code.py").write_text("x = 1\n")
+    receipt = ada.check(["true"], task="task-001").receipt
+    (run.repo / "code.py").write_text("x = 2\n")
+    refused(Refused, "receipt_stale", lambda: ada.task_complete("task-001", receipt=receipt.id))
+    assert ada.receipt_show(receipt.id).doubt == "the files have changed since"
+    (run.repo / "code.py").write_text("x = 1\n")
+    assert ada.task_complete("task-001", receipt="last").receipt == receipt.id
+    assert [r.id for r in ada.receipts(task="task-001")] == [receipt.id]
+
+
+@pytest.mark.promise(11)
+@pytest.mark.usefixtures("strict")
+def test_a_lifecycle_that_demands_a_receipt_takes_no_other_word_for_it(run: Command, ada: Workspace) -> None:
+    with Workspace(run.repo, agent="Ada") as strict, Workspace(run.repo, agent="Bob") as bob:
+        ada.task_add("Write it")
+        strict.task_claim("task-001")
+        refused(Refused, "receipt_missing", lambda: strict.task_submit("task-001"))
+        failed = strict.check(["false"]).receipt
+        refused(Refused, "receipt_failed", lambda: strict.task_submit("task-001", receipt=failed.id))
+        refused(Unknown, "unknown_receipt", lambda: strict.task_submit("task-001", receipt="r-nothing"))
+        passed = strict.check(["true"]).receipt
+        assert strict.task_submit("task-001", receipt="last").receipt == passed.id
+        (run.repo / "late.py").write_text("# one more thing\n")
+        refused(Refused, "receipt_stale", lambda: bob.task_approve("task-001"))
+        (run.repo / "late.py").unlink()
+        done = bob.task_approve("task-001")
+        assert (done.state, done.receipt) == ("done", passed.id)
+
+
+@pytest.mark.usefixtures("strict")
+def test_work_that_is_sent_back_needs_a_new_receipt(run: Command, ada: Workspace) -> None:
+    with Workspace(run.repo, agent="Ada") as strict, Workspace(run.repo, agent="Bob") as bob:
+        ada.task_add("Write it")
+        strict.task_claim("task-001")
+        strict.check(["true"])
+        strict.task_submit("task-001", receipt="last")
+        bob.task_reject("task-001", reason="No test.")
+        strict.task_claim("task-001")
+        assert strict.task_show("task-001").task.receipt is None
+        refused(Refused, "receipt_missing", lambda: strict.task_submit("task-001"))
+
+
+def test_a_check_that_changes_the_files_itself_proves_nothing(run: Command, ada: Workspace) -> None:
+    checked = ada.check(["touch", str(run.repo / "made.txt")])
+    assert checked.doubt == "the files were changed while it ran"
+    ada.task_add("Write it", no_review=True)
+    ada.task_claim("task-001")
+    refused(Refused, "receipt_stale", lambda: ada.task_complete("task-001", receipt=checked.receipt.id))
+
+
+def test_a_check_in_vain_is_refused_before_it_runs(run: Command, ada: Workspace) -> None:
+    marker = run.repo / "ran"
+    refused(Unknown, "unknown_task", lambda: ada.check(["touch", str(marker)], task="task-999"))
+    assert not marker.exists()
+
+
+def test_the_output_of_a_check_never_acts_on_a_terminal_later(run: Command, ada: Workspace) -> None:
+    receipt = ada.check(["printf", r"\033[31mred\033[0m"]).receipt
+    assert "\033" not in run("receipt", "show", receipt.id, agent="Ada").out
