@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "AGENTS.md", ROOT / "CONTRIBUTING.md"]
-ID = re.compile(r"\b[cdhkm]-[0-9a-hjkmnp-tv-z]{7}\b")
+ID = re.compile(r"\b[cdhkmr]-[0-9a-hjkmnp-tv-z]{7}\b")
 VARYING = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(\.\d+)? s\b|\bsilent \d+\b|person:\w+|/[\w./-]*/(?=\.git|repo)")
 
 

@@ -138,7 +138,7 @@ VERBS = (
             Param("task", "The task that this is a check of."),
             Param("timeout", "End it after this long: 90s, 30m.", type="seconds"),
         ),
-        examples=("moot check -- pytest -q", "moot check --task task-001 --timeout 10m -- make test"),
+        examples=("moot check -- git diff --check", "moot check --task task-001 --timeout 10m -- git fsck"),
         detail=(
             "No shell is involved, and there is no input. The receipt has the command, its exit code, how long it "
             "took, the digest and the end of its output, and the content of the worktree (git's tree of it, with what "
