@@ -17,6 +17,7 @@ from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
 from moot.surfaces.python.findings import Findings
+from moot.surfaces.python.handling import Handling
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(Findings):
+class Verbs(Findings, Handling):
     """See the module. Every method raises errors of `moot.core.errors` and nothing else that can be foreseen."""
 
     # Who is here

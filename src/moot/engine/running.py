@@ -1,0 +1,347 @@
+"""Performing effects: take what is due, have it done beside each other, say what came of it.
+
+One thread, the caller's, talks to the log: it takes effects and appends outcomes, many in one commit. Each effect is
+performed in a thread of its own, so a slow one blocks no other; each handler has so many places, and no more. A message
+is sent in the commit that ends its effect, so it is sent exactly once.
+
+What may be performed is decided by `moot.core.deciders.effect`, and by this machine's person (`moot.engine.consent`).
+"""
+
+from __future__ import annotations
+
+import os
+import threading  # noqa: TID253 (this module itself is loaded on demand)
+from queue import Empty, SimpleQueue
+
+from moot.core.deciders.effect import FailEffect, FinishEffect, TakeEffect
+from moot.core.errors import Held, MootError, Refused, Unavailable
+from moot.core.record import Record
+from moot.engine import runners
+from moot.engine.attempts import Attempt, Hint, Performed
+from moot.engine.performers import Job, Result, perform
+from moot.views import project_effects as view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from moot.core.deciders.effect import Effect
+    from moot.core.event import Event
+    from moot.core.handler import Handler
+    from moot.engine.attempts import Roster
+    from moot.engine.loop import Engine
+    from moot.engine.presence import Presence
+    from moot.engine.work import Work
+
+_PLACES = 32  # effects at the same time, of all handlers
+_GLANCE = 0.1  # seconds between looks at the log while something is being performed
+_ROUND = 2.0  # seconds between signs of life, and looks at what no event announces
+_INSPECTION = 0.5  # seconds between looks at what dead runners may have left
+_GRACE = 30.0  # seconds of silence beyond the timeout, after which a runner counts as dead
+_PAUSE = 1.0
+_PATIENCE = 10.0  # seconds for what runs to end, when the runner is stopped
+
+
+class Setup(Record):
+    """What a runner is given: whom it acts for, where, for which handlers, and how messages are sent."""
+
+    state: str
+    root: str
+    env: Mapping[str, str]
+    by: Callable[[Work], str]
+    roster: Roster
+    deliver: Callable[[Work, Handler, Event], None]
+    alive: Callable[[], None]  # called now and then
+
+
+class Runner:
+    """See the module."""
+
+    def __init__(self, engine: Engine, presence: Presence, setup: Setup) -> None:
+        self._engine = engine
+        self._clock = engine.clock
+        self._presence = presence
+        self._setup = setup
+        self._call, self._pid = f"runner-{self._clock.token(8)}", os.getpid()
+        self.name = f"{self._call}#{self._pid}"
+        self._attempts: dict[str, Attempt] = {}
+        self._ended: SimpleQueue[Attempt] = SimpleQueue()
+        self._unsaid: list[Attempt] = []  # ended, and not in the log yet
+        self._cancel = threading.Event()
+        self._beaten = self._inspected = float("-inf")
+        self._inspects = True
+
+    def perform(self, *, drain: bool, limit: int | None) -> Iterator[Performed | Hint]:
+        """Perform what is due: until interrupted, until nothing is due (`drain`), or so many (`limit`)."""
+        running = runners.Running(self._setup.state)
+        left = 1 << 62 if limit is None else limit
+        trouble = None
+        try:
+            while left > 0:
+                try:
+                    yield from self._beat()
+                    head = self._engine.log.head()  # before looking: what comes later rings the bell
+                    found = [*self._collected(), *self._took(left)]
+                    trouble = None
+                except Unavailable as error:
+                    if drain:
+                        raise
+                    if trouble != error.code:
+                        yield Hint(error.code, f"{error.message} Trying again. {error.remedy}")
+                    trouble = error.code
+                    self._cancel.wait(_PAUSE)
+                    continue
+                yield from found
+                left -= len(found)
+                if found:
+                    continue
+                if not drain or self._attempts:
+                    self._rest(head)
+                elif self._inspects:
+                    return
+                else:
+                    self._inspected = float("-inf")  # once more, so that nothing abandoned is left
+        finally:
+            self._stop()
+            running.close()
+            self._presence.forget(self._call, self._pid)
+
+    # --- taking ------------------------------------------------------------------------------------------------------
+
+    def _took(self, most: int) -> list[Performed]:
+        """Take what is due and there is room for. What comes back has ended at once: messages, and what is given up."""
+        self._inspects = self._clock.monotonic() - self._inspected > _INSPECTION
+        if self._inspects:
+            self._inspected = self._clock.monotonic()
+        store = self._engine.read()
+        found: list[Performed] = []
+        wanted: list[Attempt] = []
+        try:
+            for handler in self._setup.roster.ready:
+                busy = len(self._attempts) + len(wanted)
+                mine = sum(attempt.handler.name == handler.name for attempt in self._attempts.values())
+                room = max(0, min(handler.at_once - mine, _PLACES - busy, most - busy - len(found)))
+                if handler.kind == "message":
+                    found += self._told(handler, room)
+                    continue
+                if self._inspects:
+                    wanted += self._abandoned(handler, room)
+                    room -= sum(attempt.handler is handler for attempt in wanted)
+                for name in view.due(store, handler.name, self._clock.wall_seconds(), room):
+                    hold = runners.grip(self._setup.state, name)
+                    if hold is not None:  # else another runner is about to take it
+                        wanted.append(Attempt(view.load(store, name)[0], handler, hold))
+            return found + (self._taken(wanted) if wanted else [])
+        except BaseException:
+            for attempt in wanted:
+                if attempt.effect.id not in self._attempts:
+                    attempt.release()
+            raise
+
+    def _taken(self, wanted: list[Attempt]) -> list[Performed]:
+        """Take them all in one commit, as far as no other was faster, and start them."""
+        mine: dict[str, Effect] = {}
+
+        def act(work: Work) -> None:
+            mine.clear()
+            for attempt in wanted:
+                name = attempt.effect.id
+                try:
+                    work.do_effect(name, self._take(attempt))
+                except (Held, Refused):
+                    continue
+                mine[name] = work.effect(name)
+
+        self._engine.commit(self._setup.by, act)
+        given_up = []
+        for attempt in wanted:
+            attempt.effect = mine.get(attempt.effect.id, attempt.effect)
+            if attempt.effect.runner == self.name:
+                self._start(attempt)
+                continue
+            attempt.release()
+            if attempt.effect.id in mine:
+                given_up.append(attempt.said("parked", attempt.effect.reason))
+        return given_up
+
+    def _take(self, attempt: Attempt) -> TakeEffect:
+        handler = attempt.handler
+        return TakeEffect(
+            runner=self.name,
+            now=self._clock.wall_seconds(),
+            ttl=handler.timeout + _GRACE,
+            limit=handler.attempts,
+            over=attempt.over,
+        )
+
+    def _abandoned(self, handler: Handler, room: int) -> list[Attempt]:
+        """Effects whose runner is dead: nobody holds their lock, or the runner was silent for too long."""
+        found: list[Attempt] = []
+        for effect in view.taken(self._engine.store, handler.name):
+            if len(found) >= room:
+                break
+            if effect.runner is None or effect.id in self._attempts:
+                continue
+            hold = runners.grip(self._setup.state, effect.id)
+            call, _, pid = effect.runner.partition("#")
+            if hold is None and self._presence.silence(call, int(pid)) > effect.ttl:
+                hold = runners.seize(self._setup.state, effect.id)
+            if hold is not None:
+                found.append(Attempt(effect, handler, hold, (effect.runner, effect.attempt)))
+        return found
+
+    def _start(self, attempt: Attempt) -> None:
+        effect = attempt.effect
+        job = Job(
+            handler=attempt.handler,
+            event=self._event(effect),
+            key=effect.key,
+            attempt=effect.attempt,
+            root=self._setup.root,
+            env=self._setup.env,
+            cancel=self._cancel,
+            hold=attempt.hold.file if attempt.hold else None,
+        )
+
+        def work() -> None:
+            try:
+                attempt.result = perform(job)
+            except Exception as error:  # a thread has no caller: what it raises becomes the outcome
+                attempt.result = Result(ok=False, detail=f"moot itself failed: {type(error).__name__}: {error}")
+            self._ended.put(attempt)
+
+        self._attempts[effect.id] = attempt
+        threading.Thread(target=work, daemon=True).start()
+
+    def _event(self, effect: Effect) -> Mapping[str, object]:
+        event = self._cause(effect)
+        return {"id": event.id, **event.full()}
+
+    def _cause(self, effect: Effect) -> Event:
+        return self._engine.log.read(effect.event - 1, 1)[0]
+
+    # --- messages ----------------------------------------------------------------------------------------------------
+
+    def _told(self, handler: Handler, room: int) -> list[Performed]:
+        """Send the messages that are due, each in the commit that ends its effect."""
+        store, now = self._engine.store, self._clock.wall_seconds()
+        due = [Attempt(view.load(store, name)[0], handler) for name in view.due(store, handler.name, now, room)]
+        dead = self._abandoned(handler, room) if self._inspects else []
+        found = []
+        for attempt in [*dead, *due]:
+            try:
+                found.append(self._tell(attempt))
+            except (Held, Refused):
+                continue  # another runner was faster
+            finally:
+                attempt.release()
+        return found
+
+    def _tell(self, attempt: Attempt) -> Performed:
+        name, event = attempt.effect.id, self._cause(attempt.effect)
+        why: MootError | None = None
+
+        def act(work: Work) -> None:
+            work.do_effect(name, self._take(attempt))
+            attempt.effect = work.effect(name)
+            if attempt.effect.status != "taken":
+                return
+            if why is None:
+                self._setup.deliver(work, attempt.handler, event)
+                work.do_effect(name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
+            else:
+                work.do_effect(name, self._ending(attempt, Result(ok=False, detail=f"{why.message} {why.remedy}")))
+
+        try:
+            return attempt.told(self._engine.commit(self._setup.by, act))
+        except Unavailable:
+            raise
+        except MootError as error:
+            if error.details.get("effect") == name:
+                raise
+            why = error
+        return attempt.told(self._engine.commit(self._setup.by, act))
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    def _collected(self) -> list[Performed]:
+        """Append what came of those that have ended, all in one commit."""
+        while not self._ended.empty():
+            self._unsaid.append(self._ended.get())
+        if not self._unsaid:
+            return []
+        lost: set[str] = set()
+
+        def act(work: Work) -> None:
+            lost.clear()
+            for attempt in self._unsaid:
+                assert attempt.result is not None, "it has ended"
+                try:
+                    work.do_effect(attempt.effect.id, self._ending(attempt, attempt.result))
+                except Held:  # this runner was taken for dead
+                    lost.add(attempt.effect.id)
+
+        outcome = self._engine.commit(self._setup.by, act)
+        ended, self._unsaid = self._unsaid, []
+        for attempt in ended:
+            del self._attempts[attempt.effect.id]
+            attempt.release()
+        return [
+            attempt.said("lost", "another runner has taken it, with the same key")
+            if attempt.effect.id in lost
+            else attempt.told(outcome)
+            for attempt in ended
+        ]
+
+    def _ending(self, attempt: Attempt, result: Result) -> FinishEffect | FailEffect:
+        if result.ok:
+            return FinishEffect(runner=self.name, attempt=attempt.effect.attempt, detail=result.detail)
+        return FailEffect(
+            runner=self.name,
+            attempt=attempt.effect.attempt,
+            reason=result.detail,
+            limit=attempt.handler.attempts,
+            backoff=attempt.handler.backoff,
+            jitter=int.from_bytes(os.urandom(4)) / (1 << 32),
+            after=result.after,
+            hopeless=result.hopeless,
+        )
+
+    def _stop(self) -> None:
+        """Let what still runs end, and say so. What cannot be said now is repeated by the next runner."""
+        self._cancel.set()
+        end = self._clock.monotonic() + _PATIENCE
+        while len(self._unsaid) < len(self._attempts) and (left := end - self._clock.monotonic()) > 0:
+            try:
+                self._unsaid.append(self._ended.get(timeout=left))
+            except Empty:
+                break
+        try:
+            self._collected()
+        except Unavailable:
+            return  # the locks end with this process
+
+    # --- waiting -----------------------------------------------------------------------------------------------------
+
+    def _beat(self) -> Iterator[Hint]:
+        """Give a sign of life, and look at what no event announces: settings, and what the person allows."""
+        now = self._clock.monotonic()
+        if now - self._beaten < _ROUND:
+            return
+        self._beaten = now
+        self._presence.stamp(self._call, self._pid)
+        self._setup.alive()
+        yield from self._setup.roster.look()
+
+    def _rest(self, head: int) -> None:
+        if self._attempts:
+            try:
+                self._unsaid.append(self._ended.get(timeout=_GLANCE))
+            except Empty:
+                pass
+            return
+        store, now = self._engine.store, self._clock.wall_seconds()
+        known = [due for one in self._setup.roster.ready if (due := view.next_due(store, one.name)) is not None]
+        wait = min([_ROUND, *(max(0.02, due - now) for due in known)])
+        for _ in self._engine.log.follow(head, timeout=wait):
+            break
