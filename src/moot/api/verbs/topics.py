@@ -122,7 +122,7 @@ VERBS = (
         ),
         examples=(
             'moot emit build:finished --data \'{"branch": "main", "ok": true}\'',
-            "moot wait --type build:finished --timeout 30m",
+            "moot emit cache:warmed --stream nightly",
         ),
         detail=(
             "It changes nothing by itself. `moot wait --type build:finished` waits for it, `moot log --stream "

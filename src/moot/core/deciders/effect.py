@@ -177,7 +177,8 @@ def _take(state: Effect, command: TakeEffect) -> list[Payload]:
     if state.status in ("done", "parked"):
         raise _ended(state)
     if state.status == "waiting" and command.now < state.due:
-        raise Refused("effect_not_due", f"{state.id} is not due yet.", "Wait, or `moot effects retry` it.")
+        remedy = f"Wait, or let it be tried at once: `moot effects retry {state.id}`."
+        raise Refused("effect_not_due", f"{state.id} is not due yet.", remedy, effect=state.id)
     if state.status == "taken":
         if command.over != (state.runner, state.attempt):
             raise _held(state)
