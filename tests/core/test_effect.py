@@ -58,6 +58,11 @@ def after(*commands, at=T0):
     return state
 
 
+def decided(state, command):
+    (payload,) = decide(state, command)
+    return payload
+
+
 def refused(state, command):
     with pytest.raises(MootError) as caught:
         decide(state, command)
@@ -98,7 +103,7 @@ def test_a_dead_runner_is_followed_by_another_with_the_same_key():
 @pytest.mark.promise(12)
 def test_what_kills_its_runner_again_and_again_is_parked():
     effect = after(REQUEST, take(), take("two#2", over=("one#1", 1)), take("three#3", over=("two#2", 2)))
-    (parked,) = decide(effect, take("four#4", over=("three#3", 3)))
+    parked = decided(effect, take("four#4", over=("three#3", 3)))
     assert (parked.type, parked.reason) == ("effect:parked", "its runner died 3 times while doing it")
 
 
@@ -107,7 +112,7 @@ def test_a_failed_one_waits_longer_each_time_and_is_parked_at_last():
     effect, waits = after(REQUEST), []
     for attempt in (1, 2, 3):
         effect = grown(effect, decide(effect, take(now=effect.due))[0], effect.due)
-        (payload,) = decide(effect, fail(attempt=attempt))
+        payload = decided(effect, fail(attempt=attempt))
         waits.append(getattr(payload, "wait", payload.type))
         effect = grown(effect, payload, effect.due)
     assert waits == [5.0, 10.0, "effect:parked"]
@@ -118,7 +123,7 @@ def test_what_is_not_due_is_not_taken():
     effect = after(REQUEST, take(), fail())
     assert effect.due == T0 + 5
     assert refused(effect, take(now=T0 + 4.9)).code == "effect_not_due"
-    assert decide(effect, take(now=T0 + 5))[0].attempt == 2
+    assert decided(effect, take(now=T0 + 5)).attempt == 2
 
 
 def test_what_can_never_succeed_is_parked_at_once():
@@ -127,15 +132,15 @@ def test_what_can_never_succeed_is_parked_at_once():
 
 def test_a_receiver_may_ask_for_a_longer_pause_within_bounds():
     effect = after(REQUEST, take())
-    assert decide(effect, fail(after=120.0))[0].wait == 120.0
-    assert decide(effect, fail(after=1e9))[0].wait == LONGEST_WAIT
-    assert decide(effect, fail(after=1.0))[0].wait == 5.0
+    assert decided(effect, fail(after=120.0)).wait == 120.0
+    assert decided(effect, fail(after=1e9)).wait == LONGEST_WAIT
+    assert decided(effect, fail(after=1.0)).wait == 5.0
 
 
 def test_a_parked_one_is_retried_by_hand_with_all_its_attempts():
     effect = after(REQUEST, take(now=T0 + 9), fail(hopeless=True), RetryEffect(reason="repaired"), at=T0 + 9)
     assert (effect.status, effect.tries, effect.attempt, effect.due) == ("waiting", 0, 1, T0 + 9)
-    assert decide(effect, take(now=T0 + 9))[0].attempt == 2
+    assert decided(effect, take(now=T0 + 9)).attempt == 2
 
 
 def test_a_waiting_one_that_is_retried_is_due_at_once():
