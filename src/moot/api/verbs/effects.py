@@ -153,7 +153,6 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
 
     wanted = handler.message or {}
     text = filled(wanted["text"], event.full())
-    about = {"handler": handler.name, "event": event.id, "type": event.type, "stream": event.stream}
     command = SendMessage(
         kind="note",
         sender=MOOT,
@@ -162,7 +161,6 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
         size=len(text.encode()),
         limit=session.settings.message_limit,
         text=text,
-        data=about,
         task=event.stream.partition("/")[2] if event.stream.startswith("task/") else None,
     )
     work.do_message(f"m-{session.clock.token(7)}", command, None)
