@@ -53,7 +53,6 @@ class Runners:
     def __init__(self, repo: Repo, size: int) -> None:
         self._repo = repo
         self._running = [self._start() for _ in range(size)]
-        self._buried: list[subprocess.Popen[bytes]] = []
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -71,6 +70,9 @@ class Runners:
         dead.kill()
         dead.wait(PATIENCE)
         self._running[number] = self._start()
+
+    def all_dead(self) -> bool:
+        return all(process.poll() is not None for process in self._running)
 
     def end(self) -> None:
         for process in self._running:
@@ -144,16 +146,14 @@ def test_a_runner_that_stands_still_is_followed_after_its_time_and_comes_back_to
     make_repo: Callable[..., Repo], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stopped, not killed: its lock is held. What counts is its silence."""
-    monkeypatch.setattr("moot.engine.running._GRACE", 0.5)
+    monkeypatch.setattr("moot.engine.taking._GRACE", 0.5)
     repo = make_repo(
         '[[handlers]]\nname = "slow"\non = ["build:finished"]\nrun = ["sh", "-c", "echo x >> done; sleep 0.3"]\n'
         'timeout = "1s"\n'
     )
     repo.run("handle", allow=["slow"])
     repo.run("emit", type="build:finished")
-    script = (
-        "import moot.engine.running as r; r._GRACE = 0.5; from moot.surfaces.cli.main import main; main(['handle'])"
-    )
+    script = "import moot.engine.taking as t; t._GRACE = 0.5; from moot.surfaces.cli.main import main; main(['handle'])"
     process = subprocess.Popen(
         [sys.executable, "-c", script],
         cwd=repo.root,
@@ -183,3 +183,39 @@ def test_a_runner_that_stands_still_is_followed_after_its_time_and_comes_back_to
         "effect:taken",
         "effect:done",
     ]
+
+
+@pytest.mark.promise(12)
+def test_a_command_that_outlives_its_runner_is_waited_for_and_then_repeated(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo('[[handlers]]\nname = "slow"\non = ["build:finished"]\nrun = ["sh", "script"]\n')
+    wait = "while [ ! -e go ]; do sleep 0.05; done"
+    (repo.root / "script").write_text(f"echo begun $MOOT_EFFECT_KEY >> done\n{wait}\necho end >> done\n")
+    repo.run("handle", allow=["slow"])
+    repo.run("emit", type="build:finished")
+    with runners(repo, 1):
+        until(lambda: lines(repo, "done"), "it has begun")
+    assert repo.run("handle", drain=True)["effects"] == [], "it was repeated beside its orphan"
+    assert [effect["state"] for effect in repo.run("effects")] == ["taken"]
+    (repo.root / "go").touch()
+    until(lambda: len(lines(repo, "done")) == 2, "the orphan has ended")
+    (again,) = until(lambda: repo.run("handle", drain=True)["effects"], "it is repeated")
+    assert (again["outcome"], again["attempt"]) == ("done", 2)
+    assert lines(repo, "done") == [["begun", again["id"]], ["end"]] * 2
+
+
+@pytest.mark.promise(12)
+def test_what_kills_its_runner_is_parked_and_takes_nothing_with_it(make_repo: Callable[..., Repo]) -> None:
+    repo = make_repo(
+        '[[handlers]]\nname = "deadly"\non = ["build:broken"]\nrun = ["sh", "-c", "kill -9 $PPID"]\nattempts = 3\n\n'
+        '[[handlers]]\nname = "tame"\non = ["build:finished"]\nrun = ["sh", "-c", "echo x >> done"]\n'
+    )
+    repo.run("handle", allow=["deadly", "tame"])
+    repo.run("emit", type="build:broken")
+    for _ in range(3):
+        with runners(repo, 1) as crew:
+            until(crew.all_dead, "the runner is dead")
+    repo.run("emit", type="build:finished")
+    outcomes = {one["handler"]: one["outcome"] for one in repo.run("handle", drain=True)["effects"]}
+    assert outcomes == {"deadly": "parked", "tame": "done"}
+    (parked,) = repo.run("effects")
+    assert parked["reason"] == "its runner died 3 times while doing it"

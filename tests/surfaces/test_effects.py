@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import signal
 import time
 from collections.abc import Iterator
@@ -289,6 +290,12 @@ def runner(run: Command) -> Iterator[Any]:
     process.stderr.close()
 
 
+def heard(stream: Any) -> str:
+    """The next line, within bounds."""
+    assert select.select([stream], [], [], PATIENCE)[0], "nothing is said"
+    return stream.readline()
+
+
 def until(true: Any, what: str) -> Any:
     end = time.monotonic() + PATIENCE
     while not (found := true()):
@@ -302,7 +309,7 @@ def test_a_runner_wakes_at_once_and_a_slow_effect_blocks_no_other(run: Command, 
         assert "nobody_handles" not in run("emit", "nap:taken").err
     until((run.repo / "napping").exists, "the slow one has begun")
     run("emit", "build:finished")
-    said = json.loads(runner.stdout.readline())
+    said = json.loads(heard(runner.stdout))
     assert (said["handler"], said["outcome"]) == ("count", "done")
     assert sorted(e["state"] for e in run("effects", "--json").result) == ["taken", "taken", "waiting", "waiting"]
 
@@ -325,7 +332,24 @@ def test_a_runner_that_is_stopped_stops_its_commands_and_gives_them_back(
 def test_a_runner_learns_of_new_handlers_and_of_what_is_allowed(run: Command, runner: Any) -> None:
     handlers(run, COUNT.replace("build", "test"))
     run("emit", "test:finished")
-    assert json.loads(runner.stdout.readline())["outcome"] == "done"
+    assert json.loads(heard(runner.stdout))["outcome"] == "done"
+
+
+def test_a_runner_outlives_settings_that_are_broken_for_a_while(run: Command, runner: Any) -> None:
+    good = (run.repo / "moot.toml").read_text()
+    (run.repo / "moot.toml").write_text("[[handlers]]\nnam = 1\n")
+    assert "[bad_settings]" in heard(runner.stderr)
+    (run.repo / "moot.toml").write_text(good)
+    run("emit", "build:finished")
+    assert json.loads(heard(runner.stdout))["outcome"] == "done"
+
+
+def test_the_doctor_tells_of_what_is_parked_and_of_what_nobody_performs(run: Command) -> None:
+    handlers(run, FAIL)
+    run("emit", "build:finished")
+    assert "1 of fail wait" in run("doctor", "--json").error["message"]
+    run("handle", "--drain")
+    assert "1 of fail parked" in run("doctor", "--json").error["message"]
 
 
 def test_the_python_api_performs_effects_one_by_one(run: Command, ada: Workspace) -> None:

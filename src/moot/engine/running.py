@@ -13,12 +13,13 @@ import os
 import threading  # noqa: TID253 (this module itself is loaded on demand)
 from queue import Empty, SimpleQueue
 
-from moot.core.deciders.effect import FailEffect, FinishEffect, TakeEffect
+from moot.core.deciders.effect import FailEffect, FinishEffect
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.record import Record
 from moot.engine import runners
 from moot.engine.attempts import Attempt, Hint, Performed
 from moot.engine.performers import Job, Result, perform
+from moot.engine.taking import Taking
 from moot.views import project_effects as view
 
 TYPE_CHECKING = False
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 _PLACES = 32  # effects at the same time, of all handlers
 _GLANCE = 0.1  # seconds between looks at the log while something is being performed
 _ROUND = 2.0  # seconds between signs of life, and looks at what no event announces
-_INSPECTION = 0.5  # seconds between looks at what dead runners may have left
-_GRACE = 30.0  # seconds of silence beyond the timeout, after which a runner counts as dead
 _PAUSE = 1.0
 _PATIENCE = 10.0  # seconds for what runs to end, when the runner is stopped
 
@@ -60,16 +59,15 @@ class Runner:
     def __init__(self, engine: Engine, presence: Presence, setup: Setup) -> None:
         self._engine = engine
         self._clock = engine.clock
-        self._presence = presence
         self._setup = setup
-        self._call, self._pid = f"runner-{self._clock.token(8)}", os.getpid()
-        self.name = f"{self._call}#{self._pid}"
+        self._taking = Taking(engine, presence, setup.state)
+        self.name = self._taking.name
         self._attempts: dict[str, Attempt] = {}
         self._ended: SimpleQueue[Attempt] = SimpleQueue()
         self._unsaid: list[Attempt] = []  # ended, and not in the log yet
         self._cancel = threading.Event()
-        self._beaten = self._inspected = float("-inf")
-        self._inspects = True
+        self._beaten = float("-inf")
+        self._last_look = False
 
     def perform(self, *, drain: bool, limit: int | None) -> Iterator[Performed | Hint]:
         """Perform what is due: until interrupted, until nothing is due (`drain`), or so many (`limit`)."""
@@ -97,40 +95,35 @@ class Runner:
                     continue
                 if not drain or self._attempts:
                     self._rest(head)
-                elif self._inspects:
+                elif self._taking.inspects:
                     return
                 else:
-                    self._inspected = float("-inf")  # once more, so that nothing abandoned is left
+                    self._last_look = True  # once more, so that nothing abandoned is left
         finally:
             self._stop()
             running.close()
-            self._presence.forget(self._call, self._pid)
+            self._taking.forget()
 
     # --- taking ------------------------------------------------------------------------------------------------------
 
     def _took(self, most: int) -> list[Performed]:
         """Take what is due and there is room for. What comes back has ended at once: messages, and what is given up."""
-        self._inspects = self._clock.monotonic() - self._inspected > _INSPECTION
-        if self._inspects:
-            self._inspected = self._clock.monotonic()
-        store = self._engine.read()
+        self._taking.begin(inspect=self._last_look)
+        self._engine.read()
         found: list[Performed] = []
         wanted: list[Attempt] = []
         try:
             for handler in self._setup.roster.ready:
                 busy = len(self._attempts) + len(wanted)
                 mine = sum(attempt.handler.name == handler.name for attempt in self._attempts.values())
-                room = max(0, min(handler.at_once - mine, _PLACES - busy, most - busy - len(found)))
-                if handler.kind == "message":
-                    found += self._told(handler, room)
-                    continue
-                if self._inspects:
-                    wanted += self._abandoned(handler, room)
-                    room -= sum(attempt.handler is handler for attempt in wanted)
-                for name in view.due(store, handler.name, self._clock.wall_seconds(), room):
-                    hold = runners.grip(self._setup.state, name)
-                    if hold is not None:  # else another runner is about to take it
-                        wanted.append(Attempt(view.load(store, name)[0], handler, hold))
+                free = max(_PLACES - busy, 1 - mine)  # however busy the others are, each handler has a place
+                room = min(handler.at_once - mine, free, most - busy - len(found))
+                if room > 0:
+                    attempts = self._taking.found(handler, room)
+                    if handler.kind == "message":
+                        found += self._told(attempts)
+                    else:
+                        wanted += attempts
             return found + (self._taken(wanted) if wanted else [])
         except BaseException:
             for attempt in wanted:
@@ -147,7 +140,7 @@ class Runner:
             for attempt in wanted:
                 name = attempt.effect.id
                 try:
-                    work.do_effect(name, self._take(attempt))
+                    work.do_effect(name, self._taking.command(attempt))
                 except (Held, Refused):
                     continue
                 mine[name] = work.effect(name)
@@ -163,32 +156,6 @@ class Runner:
             if attempt.effect.id in mine:
                 given_up.append(attempt.said("parked", attempt.effect.reason))
         return given_up
-
-    def _take(self, attempt: Attempt) -> TakeEffect:
-        handler = attempt.handler
-        return TakeEffect(
-            runner=self.name,
-            now=self._clock.wall_seconds(),
-            ttl=handler.timeout + _GRACE,
-            limit=handler.attempts,
-            over=attempt.over,
-        )
-
-    def _abandoned(self, handler: Handler, room: int) -> list[Attempt]:
-        """Effects whose runner is dead: nobody holds their lock, or the runner was silent for too long."""
-        found: list[Attempt] = []
-        for effect in view.taken(self._engine.store, handler.name):
-            if len(found) >= room:
-                break
-            if effect.runner is None or effect.id in self._attempts:
-                continue
-            hold = runners.grip(self._setup.state, effect.id)
-            call, _, pid = effect.runner.partition("#")
-            if hold is None and self._presence.silence(call, int(pid)) > effect.ttl:
-                hold = runners.seize(self._setup.state, effect.id)
-            if hold is not None:
-                found.append(Attempt(effect, handler, hold, (effect.runner, effect.attempt)))
-        return found
 
     def _start(self, attempt: Attempt) -> None:
         effect = attempt.effect
@@ -222,18 +189,19 @@ class Runner:
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def _told(self, handler: Handler, room: int) -> list[Performed]:
-        """Send the messages that are due, each in the commit that ends its effect."""
-        store, now = self._engine.store, self._clock.wall_seconds()
-        due = [Attempt(view.load(store, name)[0], handler) for name in view.due(store, handler.name, now, room)]
-        dead = self._abandoned(handler, room) if self._inspects else []
+    def _told(self, attempts: list[Attempt]) -> list[Performed]:
+        """Send these messages, each in the commit that ends its effect."""
         found = []
-        for attempt in [*dead, *due]:
-            try:
-                found.append(self._tell(attempt))
-            except (Held, Refused):
-                continue  # another runner was faster
-            finally:
+        try:
+            for attempt in attempts:
+                try:
+                    found.append(self._tell(attempt))
+                except (Held, Refused) as error:
+                    if error.details.get("effect") != attempt.effect.id:
+                        raise
+                    # else another runner was faster
+        finally:
+            for attempt in attempts:
                 attempt.release()
         return found
 
@@ -242,7 +210,7 @@ class Runner:
         why: MootError | None = None
 
         def act(work: Work) -> None:
-            work.do_effect(name, self._take(attempt))
+            work.do_effect(name, self._taking.command(attempt))
             attempt.effect = work.effect(name)
             if attempt.effect.status != "taken":
                 return
@@ -329,7 +297,7 @@ class Runner:
         if now - self._beaten < _ROUND:
             return
         self._beaten = now
-        self._presence.stamp(self._call, self._pid)
+        self._taking.stamp()
         self._setup.alive()
         yield from self._setup.roster.look()
 

@@ -65,6 +65,7 @@ def counts(store: Store) -> list[tuple[str, str, int]]:
     return [(handler, status, number) for handler, status, number in store.rows("effect_counts")]
 
 
-def effects(store: Store, handler: str | None, status: str | None, limit: int) -> Iterator[effect.Effect]:
-    for _, state in store.rows("effects", handler, status, limit):
+def effects(store: Store, handler: str | None, status: str | None) -> Iterator[effect.Effect]:
+    """Those that are not done, read as one asks for them."""
+    for _, state in store.rows("effects", handler, status):
         yield effect.Effect.of(loads(state))

@@ -191,7 +191,7 @@ SELECT handler, status, count(*) FROM effect GROUP BY handler, status
 
 -- name: effects
 SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id
-WHERE (?1 IS NULL OR f.handler = ?1) AND (?2 IS NULL OR f.status = ?2) ORDER BY f.handler, f.status, f.due LIMIT ?3
+WHERE (?1 IS NULL OR f.handler = ?1) AND (?2 IS NULL OR f.status = ?2) ORDER BY f.handler, f.status, f.due
 
 -- name: everything
 SELECT * FROM {table}

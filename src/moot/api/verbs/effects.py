@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from moot.api.answer import Answer, Notice, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.effect import RetryEffect
@@ -237,8 +239,7 @@ def effects(session: Session, handler: str | None, state: str | None, limit: int
             reason=one.reason,
             since=one.at,
         )
-        for one in view.effects(store, handler, status, limit)
-        if state in (None, state_of(one))
+        for one in islice((e for e in view.effects(store, handler, status) if state in (None, state_of(e))), limit)
     ]
     total = sum(n for name, _, n in view.counts(store) if handler in (None, name))
     rows = tuple((s.id, s.state, s.handler, s.on, str(s.attempt), _due(s), one_line(s.reason, 60)) for s in found)
