@@ -47,8 +47,8 @@ def post(job: Job) -> Result:
     end = time.monotonic() + job.handler.timeout
     over = Event()
     try:
-        address = _judged(host, port, job.handler.allow_hosts)
-        with _connected(address, port, host if url.scheme == "https" else None, job.handler.timeout) as sock:
+        found = _judged(host, port, job.handler.allow_hosts)
+        with _connected(found, port, host if url.scheme == "https" else None, end) as sock:
             Thread(target=_cut_off, args=(sock, job, end, over), daemon=True).start()
             if isinstance(sock, ssl.SSLSocket):
                 sock.do_handshake()
@@ -93,18 +93,19 @@ def is_public(text: str) -> bool:
     return address.is_global and not address.is_multicast
 
 
-def _judged(host: str, port: int, allowed: tuple[str, ...]) -> str:
-    """The one address to connect to. If a name has several, all of them must be good."""
+def _judged(host: str, port: int, allowed: tuple[str, ...]) -> list[str]:
+    """The addresses to connect to. If a name has several, all of them must be good."""
     found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     if host.lower() not in [name.lower() for name in allowed]:
         for address in found:
             if not is_public(address):
                 raise _Refused(f"{host} is at {address}, which is no public address; allow_hosts can name the host")
-    return found[0]
+    return found
 
 
-def _connected(address: str, port: int, name: str | None, timeout: float) -> socket.socket:
-    plain = socket.create_connection((address, port), timeout=timeout)
+def _connected(found: list[str], port: int, name: str | None, end: float) -> socket.socket:
+    """A connection to the first of these addresses that answers; for `name` encrypted, and still to shake hands."""
+    plain = _reached(found, port, end)
     if name is None:
         return plain
     try:
@@ -113,6 +114,16 @@ def _connected(address: str, port: int, name: str | None, timeout: float) -> soc
     except BaseException:
         plain.close()
         raise
+
+
+def _reached(found: list[str], port: int, end: float) -> socket.socket:
+    for number, address in enumerate(found, 1):
+        try:
+            return socket.create_connection((address, port), timeout=max(0.01, end - time.monotonic()))
+        except OSError:
+            if number == len(found):
+                raise
+    raise TimeoutError
 
 
 def _cut_off(sock: socket.socket, job: Job, end: float, over: Event) -> None:
