@@ -235,7 +235,7 @@ def test_what_was_allowed_can_be_forbidden_again(run: Command) -> None:
 
 def test_an_agent_cannot_allow_anything(run: Command) -> None:
     handlers(run, COUNT, allow=False)
-    assert run("handle", "--allow", "count", "--json", agent="Ada").error["error"] == "persons_only"
+    assert run("handle", "--allow", "count", "--json", agent="Ada").error["error"] == "person_needed"
     assert run("handle", "--allow", "cuont", "--json").error["error"] == "unknown_handler"
 
 

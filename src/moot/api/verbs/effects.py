@@ -165,7 +165,7 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
         text=text,
         task=event.stream.partition("/")[2] if event.stream.startswith("task/") else None,
     )
-    work.do_message(f"m-{session.clock.token(7)}", command, None)
+    work.do_message(work.new_message(session.clock.token), command, None)
 
 
 def _consent(session: Session) -> Consent:
@@ -177,7 +177,7 @@ def _consent(session: Session) -> Consent:
 def _permit(session: Session, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
     if session.caller.agent is not None:
         raise Refused(
-            "persons_only",
+            "person_needed",
             "What may run on this machine is for its person to say, and not for an agent.",
             "Ask the person to run it. Until then the effects wait, and nothing is lost.",
         )

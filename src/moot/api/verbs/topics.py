@@ -23,6 +23,7 @@ _MAKERS = {
     "artifact": "`moot artifact`",
     "checkpoint": "`moot checkpoint`",
     "decision": "`moot decide`",
+    "dependency": "`moot artifact need`",
     "effect": "A handler in moot.toml, and `moot handle`,",
     "entry": "`moot held`",
     "file": "`moot claim`, `moot release`",
