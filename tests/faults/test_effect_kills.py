@@ -103,6 +103,7 @@ def by_effect(events: list[Event]) -> dict[str, list[Event]]:
 
 
 @pytest.mark.promise(12)
+@pytest.mark.timeout(240)  # ten seconds on an idle machine
 def test_each_effect_is_done_once_or_repeated_with_its_key_after_a_crash(make_repo: Callable[..., Repo]) -> None:
     repo = make_repo(SETTINGS)
     (repo.root / "busy").mkdir()
@@ -115,7 +116,7 @@ def test_each_effect_is_done_once_or_repeated_with_its_key_after_a_crash(make_re
             if number in pauses:
                 until(lambda: lines(repo, "done"), "something is done")
                 crew.kill_one(chance)
-        until(lambda: not repo.run("effects", limit=1), "all effects are done")
+        until(lambda: not repo.run("effects", limit=1), "all effects are done", 2 * PATIENCE)
     check(repo)
 
 

@@ -352,6 +352,24 @@ def test_the_doctor_tells_of_what_is_parked_and_of_what_nobody_performs(run: Com
     assert "1 of fail parked" in run("doctor", "--json").error["message"]
 
 
+def test_what_only_a_person_can_let_go_on_is_in_the_queue_of_the_person(run: Command) -> None:
+    handlers(run, COUNT, FAIL, allow=False)
+    run("handle", "--allow", "fail")
+    run("emit", "build:finished")
+    run("handle", "--drain")
+    effect, handler = sorted(run("needs-me", "--json").result, key=lambda item: item["kind"])
+    assert (effect["kind"], effect["who"], effect["command"]) == (
+        "effect",
+        "fail",
+        f"moot effects retry {effect['id']}",
+    )
+    assert (handler["id"], handler["command"]) == ("count", "moot handle --allow count")
+    assert "wants to run [" in handler["text"]
+    assert run("needs-me", "--answer", "count", "yes", "--json").error["error"] == "not_answered_here"
+    assert run("needs-me", "--answer", effect["id"], "Repaired.").out == f"due now: {effect['id']}\n"
+    assert [item["kind"] for item in run("needs-me", "--json").result] == ["handler"]
+
+
 def test_the_python_api_performs_effects_one_by_one(run: Command, ada: Workspace) -> None:
     handlers(run, TELL)
     with Workspace(run.repo) as person:

@@ -59,7 +59,7 @@ class Standing(Record):
 
 
 def handle(session: Session, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
-    handlers = _handlers(session)
+    handlers = handlers_of(session)
     if allow or forbid:
         return _permit(session, handlers, allow, forbid)
     if not handlers:
@@ -121,16 +121,16 @@ class _interruptible:  # noqa: N801 (used like a function)
             signal.signal(number, handler)
 
 
-def _handlers(session: Session) -> tuple[Handler, ...]:
-    from moot.engine.requests import handlers_of
+def handlers_of(session: Session) -> tuple[Handler, ...]:
+    from moot.engine.requests import handlers_of as made
 
-    return handlers_of(session.settings.handlers)
+    return made(session.settings.handlers)
 
 
 def _runner(session: Session) -> Runner:
     from moot.engine import settings
     from moot.engine.attempts import Roster
-    from moot.engine.requests import handlers_of
+    from moot.engine.requests import handlers_of as made
     from moot.engine.running import Runner, Setup
 
     env = dict(session.env)
@@ -139,7 +139,7 @@ def _runner(session: Session) -> Runner:
         root=session.place.main_root or session.place.root,
         env=env,
         by=lambda work: session.actor(work).principal,
-        roster=Roster(lambda: handlers_of(settings.load(session.place).handlers), _consent(session), env),
+        roster=Roster(lambda: made(settings.load(session.place).handlers), consent_of(session), env),
         deliver=lambda work, handler, event: _deliver(session, work, handler, event),
         alive=session.stamp,
     )
@@ -168,7 +168,7 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
     work.do_message(work.new_message(session.clock.token), command, None)
 
 
-def _consent(session: Session) -> Consent:
+def consent_of(session: Session) -> Consent:
     from moot.engine.consent import Consent
 
     return Consent(session.env, session.identity(), session.place.state)
@@ -181,7 +181,7 @@ def _permit(session: Session, handlers: tuple[Handler, ...], allow: tuple[str, .
             "What may run on this machine is for its person to say, and not for an agent.",
             "Ask the person to run it. Until then the effects wait, and nothing is lost.",
         )
-    consent = _consent(session)
+    consent = consent_of(session)
     consent.give(_named(handlers, allow))
     consent.take_back(_named(handlers, forbid))
     found = [
@@ -212,8 +212,8 @@ def effects(session: Session, handler: str | None, state: str | None, limit: int
     from moot.core.deciders.effect import Effect
     from moot.views import project_effects as view
 
-    known = {one.name: one for one in _handlers(session)}
-    consent, now = _consent(session), session.clock.wall_seconds()
+    known = {one.name: one for one in handlers_of(session)}
+    consent, now = consent_of(session), session.clock.wall_seconds()
     allowed = {name: consent.allows(one) for name, one in known.items()}
 
     def state_of(effect: Effect) -> str:
