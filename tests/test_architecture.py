@@ -28,6 +28,7 @@ LINES_PER_FUNCTION = 60
 # `file::function` and why it must catch everything. A handler that cleans up and raises again needs no entry.
 BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
+    "moot/engine/running.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
 }
 
 # In the core even these are forbidden, though they need no import.

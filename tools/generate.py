@@ -38,6 +38,12 @@ What the log holds. `moot log --json` shows each with its envelope: `position` (
 `commit` and `n` (the event's id is `<commit>.<n>`). A field at its default is left out of `data`. Fields are only ever
 added; a change of meaning raises `v`.
 """
+FREE = """\
+## Streams of kind `topic`
+
+Free events (`moot emit`): any `noun:participle` whose noun is none of those on this page, with any JSON object as
+`data`. They stand in `topic/<noun>` or in the stream that was named.
+"""
 PYTHON = """\
 # Python
 
@@ -118,6 +124,9 @@ def lifecycles() -> str:
 def events() -> str:
     parts = [NOTE, EVENT]
     for kind, known in all_events().items():
+        if kind == "topic":
+            parts.append(FREE)
+            continue
         parts.append(f"## Streams of kind `{kind}`\n\n| type | fields of `data` |\n|---|---|")
         parts += [f"| `{name}` | {', '.join(f'`{field}`' for field in cls._names)} |" for name, cls in known.items()]
         parts.append("")

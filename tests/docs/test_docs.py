@@ -1,9 +1,9 @@
 """Every command in the documentation is run, in order, and answers what is written there.
 
 In a ```console block a line that begins with `$ ` is a command (with its here-document, up to END) and the lines below
-it are its output. Ids (m-…, c-…, d-…, h-…, k-…), times and durations may differ; an id that the page shows stands for
-the real one in later commands. A line `…` stands for any number of lines. Each page gets a new git repository with one
-commit.
+it are its output. Ids (m-…, c-…, d-…, e-…, h-…, k-…), times and durations may differ; an id that the page shows stands
+for the real one in later commands. A line `…` stands for any number of lines. Each page gets a new git repository with
+one commit.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "AGENTS.md", ROOT / "CONTRIBUTING.md"]
-ID = re.compile(r"\b[cdhkmr]-[0-9a-hjkmnp-tv-z]{7}\b")
-VARYING = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(\.\d+)? s\b|\bsilent \d+\b|person:\w+|/[\w./-]*/(?=\.git|repo)")
+ID = re.compile(r"\b(?:[cdhkmr]-[0-9a-hjkmnp-tv-z]{7}|e-[0-9a-hjkmnp-tv-z]{10})\b")
+VARYING = re.compile(
+    r"\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(\.\d+)? s\b|\bsilent \d+\b|runner-\w+#\d+|person:\w+|/[\w./-]*/(?=\.git|repo)"
+)
 
 
 def blocks(page: Path) -> list[list[tuple[str, list[str]]]]:

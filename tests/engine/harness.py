@@ -95,7 +95,7 @@ class Machine:
     def rows(self) -> dict[str, list[Any]]:
         """All rows of all views, caught up."""
         store = self.engine.read()
-        tables = ("meta", "entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark")
+        tables = ("meta", "entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
         return {table: list(store.all_rows(table)) for table in tables}
 
     def verify(self) -> Report:

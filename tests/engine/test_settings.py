@@ -135,7 +135,7 @@ def test_every_key_arrives(here: Place) -> None:
     )
     assert settings.load(here) == expected  # read
     assert settings.load(here) == expected  # remembered
-    assert {field for field, _ in KEYS.values()} | {"pack_settings"} == set(Settings().__dict__)
+    assert {field for field, _ in KEYS.values()} | {"pack_settings", "handlers"} == set(Settings().__dict__)
 
 
 @pytest.mark.parametrize(

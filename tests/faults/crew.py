@@ -299,3 +299,9 @@ def until(true: Callable[[], Any], what: str, patience: float = PATIENCE) -> Any
         assert monotonic() < deadline, f"waited in vain: {what}"
         sleep(0.01)
     return found
+
+
+def alive(pid: int) -> bool:
+    """Whether a process, perhaps of somebody else, still runs: one that nobody has buried does not."""
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False).stdout
+    return bool(state.strip()) and not state.startswith("Z")

@@ -22,7 +22,7 @@ from moot.api import catalogue
 from moot.surfaces.cli import parse
 from moot.surfaces.cli.main import main
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command
-from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, conclude, enliven, inhabit, orchestrate
+from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, conclude, enliven, inhabit, orchestrate, react
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # the only kind that a drawn table may use
 
@@ -216,6 +216,17 @@ CASES = {
     "wait": Case("Bob", "wait --mail --timeout 30", "1 new: moot inbox", lambda r: r["new"] == 1),
     "log": Case(None, "log --limit 1", "file:claimed", lambda r: [e["type"] for e in r] == ["file:claimed"]),
     "explain": Case(None, "explain task-007", "Impossible.", lambda r: r[-1]["type"] == "task:failed"),
+    "emit": Case(
+        "Ada",
+        "emit build:finished --data '{{\"ok\": true}}'",
+        "build:finished in topic/build",
+        lambda r: r["caused"] == 0,
+    ),
+    "handle": Case(None, "handle --drain", "1 done.", lambda r: r["counts"] == {"done": 1}, world=react),
+    "effects": Case(
+        None, "effects", "waiting tell", lambda r: [e["state"] for e in r] == ["waiting"], "Effects", world=react
+    ),
+    "effects retry": Case(None, "effects retry {effect}", "due now: e-", lambda r: len(r["retried"]) == 1, world=react),
     "init": Case(None, "init", "Found the workspace", lambda r: r["new"] is False),
     "verify": Case(None, "verify", "sound:", lambda r: r["problems"] == []),
     "doctor": Case(None, "doctor", "ok workspace", lambda r: all(f["good"] for f in r), drawn="Doctor", world=inhabit),

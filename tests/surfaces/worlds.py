@@ -79,3 +79,15 @@ def orchestrate(command: Command) -> dict[str, str]:
         (entry,) = lead.held()
     (command.repo / "fixed.json").write_text(json.dumps(ASSIGNMENT))
     return {"sent": sent.id, "entry": entry.id}
+
+
+def react(command: Command) -> dict[str, str]:
+    """A handler that tells Bob of builds, and one that finished."""
+    inhabit(command)
+    (command.repo / "moot.toml").write_text(
+        '[[handlers]]\nname = "tell"\non = ["build:*"]\nmessage = { to = "Bob", text = "{type}" }\n'
+    )
+    with Workspace(command.repo) as ws:
+        ws.emit("build:finished")
+        (effect,) = ws.effects()
+    return {"effect": effect.id}

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # What looks at everything on purpose: a person asked for the whole board, or all that waits.
-WHOLE = {"everything", "tasks", "task_counts", "task_ids", "task_ids_by_state", "open_everywhere"}
+WHOLE = {
+    "everything",
+    "tasks",
+    "task_counts",
+    "task_ids",
+    "task_ids_by_state",
+    "open_everywhere",
+    "effects",
+    "effect_counts",
+}
 BOUNDED = {"ready"}  # walks an index of exactly what it wants, as far as its limit
 
 

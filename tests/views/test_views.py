@@ -37,7 +37,7 @@ from tests.engine.harness import (
     send,
 )
 
-TABLES = ("meta", "entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark")
+TABLES = ("meta", "entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
 HELD = HoldEntry(path="to-developer.json", mirror="to-developer", raw="{}", code="bad_message", reason="empty")
 LATER = "2030-01-01T13:00:00.000Z"
 

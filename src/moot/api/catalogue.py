@@ -51,6 +51,8 @@ MODULES: dict[str, tuple[str, ...]] = {
     "person": ("needs-me",),
     "entries": ("held", "held show", "held resubmit", "held drop"),
     "events": ("wait", "log", "explain"),
+    "topics": ("emit",),
+    "effects": ("handle", "effects", "effects retry"),
     "care": ("init", "verify", "doctor", "mirror"),
 }
 

@@ -27,7 +27,7 @@ _WORDS = "'…'"
 class Waiting(Record):
     """One thing that waits for a person."""
 
-    kind: str  # checkpoint, request, held, task
+    kind: str  # checkpoint, request, held, task, effect, handler
     id: str
     since: str
     who: str  # who waits
@@ -179,11 +179,40 @@ def _reopen(session: Session, name: str, text: str) -> Answer:
     return moved(session, name, "reopen", reason=text, override=True)
 
 
+# --- effects -------------------------------------------------------------------------------------------------------
+
+
+def _effects(session: Session) -> Iterator[Waiting]:
+    from moot.api.stalled import parked
+
+    return parked(session, _SHOWN)
+
+
+def _retry(session: Session, name: str, text: str) -> Answer:
+    from moot.api.stalled import retry
+
+    return retry(session, name, text)
+
+
+def _handlers(session: Session) -> Iterator[Waiting]:
+    from moot.api.stalled import unallowed
+
+    return unallowed(session)
+
+
+def _allow(session: Session, name: str, text: str) -> Answer:
+    from moot.api.stalled import allow
+
+    return allow(session, name, text)
+
+
 _KINDS: dict[str, tuple[Callable[[Session], Iterator[Waiting]], Callable[[Session, str, str], Answer]]] = {
     "checkpoint": (_checkpoints, _resolve),
     "request": (_requests, _reply),
     "held": (_held, _drop),
     "task": (_tasks, _reopen),
+    "effect": (_effects, _retry),
+    "handler": (_handlers, _allow),
 }
 
 

@@ -67,6 +67,7 @@ class Pack(Record):
     mirrors: tuple[MirrorSpec, ...] = ()
     lifecycle: Lifecycle | None = None
     message_limit: int = 0
+    events: tuple[str, ...] = ()  # types of free events that are commands of this pack
 
 
 class Submission(Record):
@@ -81,6 +82,16 @@ class Submission(Record):
     now: float
     ttl: float = 0.0  # of a task that the message makes
     source: str | None = None
+
+
+class Emission(Record):
+    """A free event on its way in whose type a pack has made a command of its own."""
+
+    type: str
+    data: dict[str, Any]
+    sender: Actor
+    limit: int
+    thread: str | None = None
 
 
 class Protocol(ABC):
@@ -105,6 +116,10 @@ class Protocol(ABC):
     @property
     @abstractmethod
     def reactions(self) -> tuple[Reaction, ...]: ...
+
+    def happen(self, work: Work, emission: Emission) -> None:
+        """Let happen what an event means that the pack binds (`events` in its pack.toml). Raises what is wrong."""
+        raise NotImplementedError(f"the pack binds {emission.type} and does nothing with it")
 
 
 class Packs:
@@ -131,6 +146,10 @@ class Packs:
 
     def find(self, kind: str) -> MessageType | None:
         return next((spec for pack in self.packs for spec in pack.messages if spec.name == kind), None)
+
+    def binding(self, kind: str) -> str | None:
+        """The pack that has made this type of event its own."""
+        return next((pack.name for pack in self.packs if kind in pack.events), None)
 
     def limit(self, pack: str, setting: int) -> int:
         return max(setting, *(p.message_limit for p in self.packs if p.name == pack))
@@ -244,6 +263,7 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]], size
         ),
         lifecycle=_lifecycle(name, data["lifecycle"]) if "lifecycle" in data else None,
         message_limit=size(data.get("limits", {}).get("message", 0)),
+        events=tuple(data.get("events", ())),
     )
 
 

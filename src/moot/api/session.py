@@ -67,6 +67,8 @@ class Session:
         self.packs = packs
         self.caller = caller
         self.cwd = cwd
+        self.env: Mapping[str, str] = {}  # of whoever opened it
+        self.identity: Callable[[], str] = str  # the id of the workspace, for those who need it
         self.mirrors: Mirrors | None = None
         self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
         self._warnings: list[Notice] = []
@@ -114,6 +116,8 @@ class Session:
             self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
         if outcome.events:
             self.sync()
+            if self.settings.handlers and not outcome.repeated:
+                self._remind_of_effects(outcome)
         return outcome
 
     def commit_aside(self, act: Callable[[Work], None]) -> None:
@@ -169,6 +173,16 @@ class Session:
         if held and not any(warning.code == "entry_held" for warning in self._warnings):
             named = ", ".join(entry.id for entry in held[:3]) + ("…" if len(held) > 3 else "")
             self.warn("entries_held", f"Held back from a file: {named}. `moot held` says why.")
+
+    def _remind_of_effects(self, outcome: Outcome) -> None:
+        """Whoever causes an effect while nobody performs any is told so."""
+        caused = sum(event.type == "effect:requested" for event in outcome.events)
+        if caused:
+            from moot.engine.runners import anybody_runs
+
+            if not anybody_runs(self.place.state):
+                said = f"{caused} effects wait" if caused > 1 else "An effect waits"
+                self.warn("nobody_handles", f"{said}, and nobody performs them here: `moot handle` does.")
 
     def take_warnings(self) -> list[str]:
         """What was warned of since the last call, as sentences."""

@@ -63,6 +63,12 @@ _SAID = {
     "entry:held": "held an entry of {path}",
     "entry:resubmitted": "resubmitted as {message}",
     "entry:dropped": "dropped",
+    "effect:requested": "{handler} is to handle {on} of {stream}",
+    "effect:taken": "{runner} performs it",
+    "effect:done": "done: {detail}",
+    "effect:failed": "failed, again in {wait} s",
+    "effect:parked": "parked",
+    "effect:retried": "to be tried again",
     "file:quarantined": "put {path} into quarantine as {sha256}",
 }
 _EXTRAS = ("provides", "uri", "affects", "options", "awaiting")
@@ -97,6 +103,10 @@ def sentence(event: Event) -> str:
 def _facts(data: Mapping[str, Any]) -> list[str]:
     """What only some events say."""
     found = [f"attempt {data['attempt']}"] if "verb" in data else []
+    if "runner" in data:
+        found.append(f"attempt {data['attempt']}")
+    if data.get("over"):
+        found.append(f"in place of {data['over']}, which is dead")
     if data.get("replaces"):
         found.append(f"in place of {'#' if isinstance(data['replaces'], int) else ''}{data['replaces']}")
     found += [f"{name} {_told(data[name])}" for name in _EXTRAS if data.get(name)]
@@ -134,7 +144,7 @@ def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
     A role of `roles` has a mailbox even before the first message.
     """
     streams = _streams(engine, thing)
-    kept: dict[int, Event] = {}
+    kept: dict[int, Event] = {event.position: event for event in _cause(engine, thing)}
     left_out = 0
     for stream, about in streams.items():
         for event in _about(engine, stream, about):
@@ -147,8 +157,8 @@ def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
             "unknown_thing",
             f"Nothing here is called {thing[:80]!r}.",
             "Name a task, a message (m-…), an agent, a claim (c-…), a path that was claimed, a held entry (h-…), an "
-            "artifact or what it provides, a decision (d-…), a checkpoint (k-…), a receipt (r-…), a mailbox (@role), "
-            "`claims` or `graph`.",
+            "artifact or what it provides, a decision (d-…), a checkpoint (k-…), a receipt (r-…), an effect (e-…), a "
+            "free stream (topic/…), a mailbox (@role), `claims` or `graph`.",
             thing=thing,
         )
     return Tale(events=tuple(kept[position] for position in sorted(kept)), left_out=left_out)
@@ -180,8 +190,10 @@ def _streams(engine: Engine, thing: str) -> Streams:
         return {agent_stream(thing): None, mailbox_stream(thing): None}
     if load.entry(store, thing)[0].status:
         return {f"entry/{thing}": None}
-    if thing in ("claims", "graph"):
+    if thing in ("claims", "graph") or thing.startswith("topic/"):
         return {thing: None}
+    if thing.startswith("e-"):
+        return {f"effect/{thing}": None}
     return {**(_late(store, thing) or {mailbox_stream(thing): None}), "claims": {thing}}
 
 
@@ -214,6 +226,16 @@ def _look_for_late(store: Store, found: Streams, kind: str, name: str) -> None:
         threads = [f"dependency/{name}"]
     for said in (message for thread in threads for message in look.thread(store, thread)):
         _look_for_message(found, said.id, said.to)
+
+
+def _cause(engine: Engine, thing: str) -> list[Event]:
+    """What an effect is there for, which stands in another stream."""
+    if not thing.startswith("e-"):
+        return []
+    from moot.views.project_effects import load as load_effect
+
+    effect, _ = load_effect(engine.read(), thing)
+    return engine.log.read(effect.event - 1, 1) if effect.status else []
 
 
 def _look_for_message(found: Streams, name: str, to: Iterable[str]) -> None:

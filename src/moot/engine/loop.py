@@ -55,6 +55,7 @@ class Engine:
         self.clock = clock
         self.lifecycles = lifecycles
         self.reactions = reactions
+        self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
         self._bound = False
 
     def read(self) -> Store:
@@ -118,6 +119,8 @@ class Engine:
         act(work)
         if not work.drafts:
             return Outcome()
+        if self.requests is not None:
+            self.requests(work, principal)
         commit = Commit(id=self.clock.commit_id(), at=work.at, by=principal)
         result = self.log.append(commit, work.conditions, work.drafts, request, cursor)
         if isinstance(result, Appended):

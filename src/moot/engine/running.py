@@ -1,142 +1,315 @@
-"""Running a command to its end: its output as it comes, digested and its tail kept; a limit of time for all of it.
+"""Performing effects: take what is due, have it done beside each other, say what came of it.
 
-Knows processes and nothing of receipts. Loaded only to run something.
+One thread, the caller's, talks to the log: it takes effects and appends outcomes, many in one commit. Each effect is
+performed in a thread of its own, so a slow one blocks no other; each handler has so many places, and no more. A message
+is sent in the commit that ends its effect, so it is sent exactly once.
+
+What may be performed is decided by `moot.core.deciders.effect`, and by this machine's person (`moot.engine.consent`).
 """
 
 from __future__ import annotations
 
-import hashlib  # noqa: TID253 (loaded on demand)
 import os
-import select
-import signal
-import subprocess  # noqa: TID253 (loaded on demand)
-import time
+import threading  # noqa: TID253 (this module itself is loaded on demand)
+from queue import Empty, SimpleQueue
 
-from moot.core.errors import Usage
+from moot.core.deciders.effect import FailEffect, FinishEffect
+from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.record import Record
+from moot.engine import runners
+from moot.engine.attempts import Attempt, Hint, Performed
+from moot.engine.performers import Job, Result, perform
+from moot.engine.taking import Taking
+from moot.views import project_effects as view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-_BEAT = 5.0  # seconds between signs of life
-_PAUSE = 0.1
-_AFTER = 1.0  # seconds that are left to what the command has left behind and still writes
-_GRACE = 5.0  # seconds between asking a command to end and ending it
+    from moot.core.deciders.effect import Effect
+    from moot.core.event import Event
+    from moot.core.handler import Handler
+    from moot.engine.attempts import Roster
+    from moot.engine.loop import Engine
+    from moot.engine.presence import Presence
+    from moot.engine.work import Work
 
-
-class Ran(Record):
-    """What came of a command. A code above 128 is 128 and the number of the signal that ended it."""
-
-    code: int
-    seconds: float
-    digest: str
-    size: int
-    tail: bytes
-    timed_out: bool = False
+_PLACES = 32  # effects at the same time, of all handlers
+_GLANCE = 0.1  # seconds between looks at the log while something is being performed
+_ROUND = 2.0  # seconds between signs of life, and looks at what no event announces
+_PAUSE = 1.0
+_PATIENCE = 10.0  # seconds for what runs to end, when the runner is stopped
 
 
-def run(
-    argv: Sequence[str],
-    cwd: str,
-    *,
-    tail: int,
-    timeout: float | None = None,
-    show: Callable[[bytes], object] | None = None,
-    alive: Callable[[], object] | None = None,
-) -> Ran:
-    """Run it in its own process group, without a shell and without input. Both its outputs are one."""
-    try:
-        child = subprocess.Popen(
-            list(argv),
-            cwd=cwd,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            process_group=0,
-        )
-    except FileNotFoundError:
-        raise Usage("no_such_command", f"There is no command {argv[0]!r}.", "Check the name and PATH.") from None
-    except (OSError, ValueError) as error:
-        raise Usage("not_runnable", f"{argv[0]} cannot be run: {error}.", "Check its rights and arguments.") from None
-    assert child.stdout is not None
-    with child.stdout:
+class Setup(Record):
+    """What a runner is given: whom it acts for, where, for which handlers, and how messages are sent."""
+
+    state: str
+    root: str
+    env: Mapping[str, str]
+    by: Callable[[Work], str]
+    roster: Roster
+    deliver: Callable[[Work, Handler, Event], None]
+    alive: Callable[[], None]  # called now and then
+
+
+class Runner:
+    """See the module."""
+
+    def __init__(self, engine: Engine, presence: Presence, setup: Setup) -> None:
+        self._engine = engine
+        self._clock = engine.clock
+        self._setup = setup
+        self._taking = Taking(engine, presence, setup.state)
+        self.name = self._taking.name
+        self._attempts: dict[str, Attempt] = {}
+        self._ended: SimpleQueue[Attempt] = SimpleQueue()
+        self._unsaid: list[Attempt] = []  # ended, and not in the log yet
+        self._cancel = threading.Event()
+        self._beaten = float("-inf")
+        self._last_look = False
+
+    def perform(self, *, drain: bool, limit: int | None) -> Iterator[Performed | Hint]:
+        """Perform what is due: until interrupted, until nothing is due (`drain`), or so many (`limit`)."""
+        running = runners.Running(self._setup.state)
+        left = 1 << 62 if limit is None else limit
+        trouble = None
         try:
-            return _Listening(child, child.stdout.fileno(), tail, show).to_the_end(timeout, alive)
-        except BaseException:  # interrupted: nothing of it goes on behind our back
-            _end(child)
+            while left > 0:
+                try:
+                    yield from self._beat()
+                    head = self._engine.log.head()  # before looking: what comes later rings the bell
+                    found = [*self._collected(), *self._took(left)]
+                    trouble = None
+                except Unavailable as error:
+                    if drain:
+                        raise
+                    if trouble != error.code:
+                        yield Hint(error.code, f"{error.message} Trying again. {error.remedy}")
+                    trouble = error.code
+                    self._cancel.wait(_PAUSE)
+                    continue
+                yield from found
+                left -= len(found)
+                if found:
+                    continue
+                if not drain or self._attempts:
+                    self._rest(head)
+                elif self._taking.inspects:
+                    return
+                else:
+                    self._last_look = True  # once more, so that nothing abandoned is left
+        finally:
+            self._stop()
+            running.close()
+            self._taking.forget()
+
+    # --- taking ------------------------------------------------------------------------------------------------------
+
+    def _took(self, most: int) -> list[Performed]:
+        """Take what is due and there is room for. What comes back has ended at once: messages, and what is given up."""
+        self._taking.begin(inspect=self._last_look)
+        self._engine.read()
+        found: list[Performed] = []
+        wanted: list[Attempt] = []
+        try:
+            for handler in self._setup.roster.ready:
+                busy = len(self._attempts) + len(wanted)
+                mine = sum(attempt.handler.name == handler.name for attempt in self._attempts.values())
+                free = max(_PLACES - busy, 1 - mine)  # however busy the others are, each handler has a place
+                room = min(handler.at_once - mine, free, most - busy - len(found))
+                if room > 0:
+                    attempts = self._taking.found(handler, room)
+                    if handler.kind == "message":
+                        found += self._told(attempts)
+                    else:
+                        wanted += attempts
+            return found + (self._taken(wanted) if wanted else [])
+        except BaseException:
+            for attempt in wanted:
+                if attempt.effect.id not in self._attempts:
+                    attempt.release()
             raise
 
+    def _taken(self, wanted: list[Attempt]) -> list[Performed]:
+        """Take them all in one commit, as far as no other was faster, and start them."""
+        mine: dict[str, Effect] = {}
 
-class _Listening:
-    def __init__(
-        self, child: subprocess.Popen[bytes], pipe: int, tail: int, show: Callable[[bytes], object] | None
-    ) -> None:
-        self._child = child
-        self._pipe = pipe
-        self._show = show
-        self._digest = hashlib.sha256()
-        self._size = 0
-        self._kept = tail
-        self._tail = b""
+        def act(work: Work) -> None:
+            mine.clear()
+            for attempt in wanted:
+                name = attempt.effect.id
+                try:
+                    work.do_effect(name, self._taking.command(attempt))
+                except (Held, Refused):
+                    continue
+                mine[name] = work.effect(name)
 
-    def to_the_end(self, timeout: float | None, alive: Callable[[], object] | None) -> Ran:
-        start = beat = time.monotonic()
-        ended_at: float | None = None
-        listening, timed_out = True, False
-        while True:
-            now = time.monotonic()
-            if alive is not None and now - beat >= _BEAT:
-                alive()
-                beat = now
-            if timeout is not None and now - start >= timeout and not timed_out and self._child.poll() is None:
-                timed_out = True
-                _end(self._child)
-            came = self._hear() if listening else self._pause()
-            listening = listening and came is not False
-            if self._child.poll() is not None:
-                ended_at = ended_at or time.monotonic()
-                if not listening or came is None or now - ended_at > _AFTER:
-                    break
-        code = self._child.returncode
-        return Ran(
-            code=code if code >= 0 else 128 - code,
-            seconds=round(ended_at - start, 3),
-            digest=self._digest.hexdigest(),
-            size=self._size,
-            tail=self._tail,
-            timed_out=timed_out,
+        self._engine.commit(self._setup.by, act)
+        given_up = []
+        for attempt in wanted:
+            attempt.effect = mine.get(attempt.effect.id, attempt.effect)
+            if attempt.effect.runner == self.name:
+                self._start(attempt)
+                continue
+            attempt.release()
+            if attempt.effect.id in mine:
+                given_up.append(attempt.said("parked", attempt.effect.reason))
+        return given_up
+
+    def _start(self, attempt: Attempt) -> None:
+        effect = attempt.effect
+        job = Job(
+            handler=attempt.handler,
+            event=self._event(effect),
+            key=effect.key,
+            attempt=effect.attempt,
+            root=self._setup.root,
+            env=self._setup.env,
+            cancel=self._cancel,
+            hold=attempt.hold.file if attempt.hold else None,
         )
 
-    def _hear(self) -> bool | None:
-        """True: something came. None: nothing for now. False: nothing will come any more."""
-        ready, _, _ = select.select([self._pipe], [], [], _PAUSE)
-        if not ready:
-            return None
-        chunk = os.read(self._pipe, 1 << 16)
-        self._digest.update(chunk)
-        self._size += len(chunk)
-        self._tail = (self._tail + chunk)[-self._kept :]
-        if chunk and self._show is not None:
-            self._show(chunk)
-        return bool(chunk)
+        def work() -> None:
+            try:
+                attempt.result = perform(job)
+            except Exception as error:  # a thread has no caller: what it raises becomes the outcome
+                attempt.result = Result(ok=False, detail=f"moot itself failed: {type(error).__name__}: {error}")
+            self._ended.put(attempt)
 
-    def _pause(self) -> bool:
-        """It has closed its output, and may still run."""
+        self._attempts[effect.id] = attempt
+        threading.Thread(target=work, daemon=True).start()
+
+    def _event(self, effect: Effect) -> Mapping[str, object]:
+        event = self._cause(effect)
+        return {"id": event.id, **event.full()}
+
+    def _cause(self, effect: Effect) -> Event:
+        return self._engine.log.read(effect.event - 1, 1)[0]
+
+    # --- messages ----------------------------------------------------------------------------------------------------
+
+    def _told(self, attempts: list[Attempt]) -> list[Performed]:
+        """Send these messages, each in the commit that ends its effect."""
+        found = []
         try:
-            self._child.wait(_PAUSE)
-        except subprocess.TimeoutExpired:
-            pass
-        return False
+            for attempt in attempts:
+                try:
+                    found.append(self._tell(attempt))
+                except (Held, Refused) as error:
+                    if error.details.get("effect") != attempt.effect.id:
+                        raise
+                    # else another runner was faster
+        finally:
+            for attempt in attempts:
+                attempt.release()
+        return found
 
+    def _tell(self, attempt: Attempt) -> Performed:
+        name, event = attempt.effect.id, self._cause(attempt.effect)
+        why: MootError | None = None
 
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Ask its whole group to end, and after a while make it."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+        def act(work: Work) -> None:
+            work.do_effect(name, self._taking.command(attempt))
+            attempt.effect = work.effect(name)
+            if attempt.effect.status != "taken":
+                return
+            if why is None:
+                self._setup.deliver(work, attempt.handler, event)
+                work.do_effect(name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
+            else:
+                work.do_effect(name, self._ending(attempt, Result(ok=False, detail=f"{why.message} {why.remedy}")))
+
         try:
-            os.killpg(child.pid, number)
-            child.wait(_GRACE)
-        except ProcessLookupError:
+            return attempt.told(self._engine.commit(self._setup.by, act))
+        except Unavailable:
+            raise
+        except MootError as error:
+            if error.details.get("effect") == name:
+                raise
+            why = error
+        return attempt.told(self._engine.commit(self._setup.by, act))
+
+    # --- ending ------------------------------------------------------------------------------------------------------
+
+    def _collected(self) -> list[Performed]:
+        """Append what came of those that have ended, all in one commit."""
+        while not self._ended.empty():
+            self._unsaid.append(self._ended.get())
+        if not self._unsaid:
+            return []
+        lost: set[str] = set()
+
+        def act(work: Work) -> None:
+            lost.clear()
+            for attempt in self._unsaid:
+                assert attempt.result is not None, "it has ended"
+                try:
+                    work.do_effect(attempt.effect.id, self._ending(attempt, attempt.result))
+                except Held:  # this runner was taken for dead
+                    lost.add(attempt.effect.id)
+
+        outcome = self._engine.commit(self._setup.by, act)
+        ended, self._unsaid = self._unsaid, []
+        for attempt in ended:
+            del self._attempts[attempt.effect.id]
+            attempt.release()
+        return [
+            attempt.said("lost", "another runner has taken it, with the same key")
+            if attempt.effect.id in lost
+            else attempt.told(outcome)
+            for attempt in ended
+        ]
+
+    def _ending(self, attempt: Attempt, result: Result) -> FinishEffect | FailEffect:
+        if result.ok:
+            return FinishEffect(runner=self.name, attempt=attempt.effect.attempt, detail=result.detail)
+        return FailEffect(
+            runner=self.name,
+            attempt=attempt.effect.attempt,
+            reason=result.detail,
+            limit=attempt.handler.attempts,
+            backoff=attempt.handler.backoff,
+            jitter=int.from_bytes(os.urandom(4)) / (1 << 32),
+            after=result.after,
+            hopeless=result.hopeless,
+        )
+
+    def _stop(self) -> None:
+        """Let what still runs end, and say so. What cannot be said now is repeated by the next runner."""
+        self._cancel.set()
+        end = self._clock.monotonic() + _PATIENCE
+        while len(self._unsaid) < len(self._attempts) and (left := end - self._clock.monotonic()) > 0:
+            try:
+                self._unsaid.append(self._ended.get(timeout=left))
+            except Empty:
+                break
+        try:
+            self._collected()
+        except Unavailable:
+            return  # the locks end with this process
+
+    # --- waiting -----------------------------------------------------------------------------------------------------
+
+    def _beat(self) -> Iterator[Hint]:
+        """Give a sign of life, and look at what no event announces: settings, and what the person allows."""
+        now = self._clock.monotonic()
+        if now - self._beaten < _ROUND:
             return
-        except subprocess.TimeoutExpired:
-            continue
+        self._beaten = now
+        self._taking.stamp()
+        self._setup.alive()
+        yield from self._setup.roster.look()
+
+    def _rest(self, head: int) -> None:
+        if self._attempts:
+            try:
+                self._unsaid.append(self._ended.get(timeout=_GLANCE))
+            except Empty:
+                pass
+            return
+        store, now = self._engine.store, self._clock.wall_seconds()
+        known = [due for one in self._setup.roster.ready if (due := view.next_due(store, one.name)) is not None]
+        wait = min([_ROUND, *(max(0.02, due - now) for due in known)])
+        for _ in self._engine.log.follow(head, timeout=wait):
+            break

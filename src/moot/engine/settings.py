@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FILE = "moot.toml"
 
-_SCHEMA = 3  # raise it when a field, a default or a limit changes its meaning: caches of before are stale then
+_SCHEMA = 4  # raise it when a field, a default or a limit changes its meaning: caches of before are stale then
 _LARGEST = 1 << 20
 _YOUNG = 2.0  # seconds; within a file system's tick a file can change again and keep its signature
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
@@ -42,6 +42,9 @@ class Settings(Record):
     claim_scope: str = "workspace"  # or "worktree"
     message_limit: int = 1 << 20  # bytes
     mirror_torn_after: float = 5.0
+    handlers: tuple[
+        Mapping[str, Any], ...
+    ] = ()  # what is done because of events: fields of `moot.core.handler.Handler`
     pack_settings: Mapping[str, Mapping[str, Any]] = {}  # by pack, as written in [pack.NAME]; the pack checks them
 
 

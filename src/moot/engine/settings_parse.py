@@ -9,6 +9,8 @@
     lifecycle = "core"              [pack.orchestrator]          torn_after = "5s"
     receipt = false                 stuck_after = "30m"
 
+    [[handlers]]                    what is done because of events: see `moot.engine.settings_handlers`
+
 All problems of a file are told at once, each with its line. Loaded only when the file changed, so it may take its
 time. It reads no file itself.
 """
@@ -51,16 +53,16 @@ class Problem(Record):
     expected: str | None = None
 
 
-class _Unexpected(Exception):
+class Unexpected(Exception):
     """A value is not what its key takes; the text says what it takes."""
 
 
-def _duration(least: float, most: float) -> Reader:
+def duration(least: float, most: float) -> Reader:
     def read(value: Any) -> float:
         found = seconds(value)
         if found is None or not least <= found <= most:
             limits = f"from {_in_words(least)} to {_in_words(most)}"
-            raise _Unexpected(f'a duration such as "90s", "30m", "2h", "1d" or a number of seconds, {limits}')
+            raise Unexpected(f'a duration such as "90s", "30m", "2h", "1d" or a number of seconds, {limits}')
         return found
 
     return read
@@ -70,16 +72,16 @@ def _size(least: int, most: int) -> Reader:
     def read(value: Any) -> int:
         found = size(value)
         if found is None or not least <= found <= most:
-            raise _Unexpected(f'a size such as "512KiB", "1MiB" or a number of bytes, from {least} to {most} bytes')
+            raise Unexpected(f'a size such as "512KiB", "1MiB" or a number of bytes, from {least} to {most} bytes')
         return found
 
     return read
 
 
-def _whole(least: int, most: int) -> Reader:
+def whole(least: int, most: int) -> Reader:
     def read(value: Any) -> int:
         if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-            raise _Unexpected(f"a whole number from {least} to {most}")
+            raise Unexpected(f"a whole number from {least} to {most}")
         return value
 
     return read
@@ -88,7 +90,7 @@ def _whole(least: int, most: int) -> Reader:
 def _choice(*words: str) -> Reader:
     def read(value: Any) -> Any:
         if value not in words:
-            raise _Unexpected(" or ".join(f'"{word}"' for word in words))
+            raise Unexpected(" or ".join(f'"{word}"' for word in words))
         return value
 
     return read
@@ -96,40 +98,40 @@ def _choice(*words: str) -> Reader:
 
 def _yes_or_no(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise _Unexpected("true or false")
+        raise Unexpected("true or false")
     return value
 
 
 def _name(value: Any) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise _Unexpected("a name in small letters, digits, `-` and `_`")
+        raise Unexpected("a name in small letters, digits, `-` and `_`")
     return value
 
 
 def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict):
-        raise _Unexpected('a list of names such as ["orchestrator"]; what a pack is told stands in [pack.NAME]')
+        raise Unexpected('a list of names such as ["orchestrator"]; what a pack is told stands in [pack.NAME]')
     if not isinstance(value, list) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in value):
-        raise _Unexpected('a list of names such as ["orchestrator"]')
+        raise Unexpected('a list of names such as ["orchestrator"]')
     if len(set(value)) < len(value):
-        raise _Unexpected("a list that names each pack once")
+        raise Unexpected("a list that names each pack once")
     return tuple(value)
 
 
 # key in the file → (field of Settings, how its value is read)
 KEYS: Mapping[str, tuple[str, Reader]] = {
     "packs": ("packs", _names),
-    "tasks.ttl": ("task_ttl", _duration(1.0, 365 * _DAY)),
-    "tasks.attempts": ("task_attempts", _whole(1, 1000)),
+    "tasks.ttl": ("task_ttl", duration(1.0, 365 * _DAY)),
+    "tasks.attempts": ("task_attempts", whole(1, 1000)),
     "tasks.review": ("task_review", _yes_or_no),
     "tasks.lifecycle": ("task_lifecycle", _name),
     "tasks.receipt": ("task_receipt", _yes_or_no),
-    "claims.ttl": ("claim_ttl", _duration(1.0, TTL_LIMIT)),
+    "claims.ttl": ("claim_ttl", duration(1.0, TTL_LIMIT)),
     "claims.scope": ("claim_scope", _choice("workspace", "worktree")),
     "messages.limit": ("message_limit", _size(2**10, 2**26)),
-    "mirrors.torn_after": ("mirror_torn_after", _duration(0.1, 3600.0)),
+    "mirrors.torn_after": ("mirror_torn_after", duration(0.1, 3600.0)),
 }
-_TABLES = sorted({key.partition(".")[0] for key in KEYS if "." in key} | {"pack"})
+_TABLES = sorted({key.partition(".")[0] for key in KEYS if "." in key} | {"pack", "handlers"})
 
 
 def parse(path: str, raw: bytes) -> Settings:
@@ -145,7 +147,7 @@ def parse(path: str, raw: bytes) -> Settings:
         raise _bad(path, [_syntax(str(problem), raw)]) from None
     except RecursionError:
         raise _bad(path, [Problem(1, "values are nested too deeply")]) from None
-    reading = _Reading(text)
+    reading = Reading(text)
     fields = reading.fields(data)
     if reading.problems:
         raise _bad(path, sorted(reading.problems, key=lambda problem: problem.line))
@@ -162,7 +164,7 @@ def size(value: object) -> int | None:
     return int(float(match[1]) * _BYTES[match[2]])
 
 
-class _Reading:
+class Reading:
     """One pass over a file's data, gathering problems."""
 
     def __init__(self, text: str) -> None:
@@ -176,8 +178,12 @@ class _Reading:
                 self._read((name,), value, fields)
             elif name not in _TABLES:
                 self._unknown((name,))
+            elif name == "handlers":
+                from moot.engine.settings_handlers import read
+
+                fields["handlers"] = read(value, self)
             elif not isinstance(value, dict):
-                self._wrong((name,), value, f"a table, written as [{name}]")
+                self.wrong((name,), value, f"a table, written as [{name}]")
             elif name == "pack":
                 fields["pack_settings"] = value
             else:
@@ -193,8 +199,8 @@ class _Reading:
         field, read = entry
         try:
             fields[field] = read(value)
-        except _Unexpected as unexpected:
-            self._wrong(path, value, str(unexpected))
+        except Unexpected as unexpected:
+            self.wrong(path, value, str(unexpected))
         return None
 
     def _check_packs(self, packs: tuple[str, ...] | None, tables: dict[str, Any]) -> None:
@@ -202,12 +208,12 @@ class _Reading:
         for name, table in tables.items():
             path = ("pack", name)
             if not isinstance(table, dict):
-                self._wrong(path, table, f"a table, written as [pack.{name}]")
+                self.wrong(path, table, f"a table, written as [pack.{name}]")
                 continue
             if listed and name not in (packs or ()):
                 near = closest(name, packs or ())
                 advice = f"did you mean [pack.{near}]?" if near else f"add it to packs, as in packs = [{_shown(name)}]"
-                self._add(path, f"{_spelled(path)} is about a pack that is not in packs; {advice}")
+                self.add(path, f"{spelled(path)} is about a pack that is not in packs; {advice}")
             self._refuse_dates(path, table)
 
     def _refuse_dates(self, path: tuple[str | int, ...], value: Any) -> None:
@@ -216,7 +222,7 @@ class _Reading:
             for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 self._refuse_dates((*path, key), item)
         elif not isinstance(value, (str, int, float, bool)):
-            self._wrong(path, value, "a text, written in quotes")
+            self.wrong(path, value, "a text, written in quotes")
 
     def _unknown(self, path: tuple[str, ...]) -> None:
         key = ".".join(path)
@@ -224,14 +230,14 @@ class _Reading:
         found = closest(key, [*KEYS, *(_TABLES if len(path) == 1 else ())])
         meant = found or " or ".join(near)
         advice = f"did you mean {meant}?" if meant else f"known are {', '.join([*KEYS, 'pack.NAME'])}"
-        self._add(path, f"there is no key {_spelled(path)}; {advice}")
+        self.add(path, f"there is no key {spelled(path)}; {advice}")
 
-    def _wrong(self, path: tuple[str | int, ...], value: Any, expected: str) -> None:
+    def wrong(self, path: tuple[str | int, ...], value: Any, expected: str) -> None:
         found = "a table" if isinstance(value, dict) else _shown(value)
-        self._add(path, f"{_spelled(path)} is {found}, expected is {expected}", found=found, expected=expected)
+        self.add(path, f"{spelled(path)} is {found}, expected is {expected}", found=found, expected=expected)
 
-    def _add(self, path: tuple[str | int, ...], text: str, **more: Any) -> None:
-        self.problems.append(Problem(self._lines.of(path), text, key=_spelled(path), **more))
+    def add(self, path: tuple[str | int, ...], text: str, **more: Any) -> None:
+        self.problems.append(Problem(self._lines.of(path), text, key=spelled(path), **more))
 
 
 def _syntax(said: str, raw: bytes) -> Problem:
@@ -255,7 +261,7 @@ def _bad(path: str, problems: list[Problem]) -> Usage:
     )
 
 
-def _spelled(path: tuple[str | int, ...]) -> str:
+def spelled(path: tuple[str | int, ...]) -> str:
     """A key as one would type it."""
     said = ""
     for part in path:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PAGE = 1000
 _SHOWN = 20
 _OF_LOG = "log: "
-_TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark")
+_TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
 
 
 class Report(Record):

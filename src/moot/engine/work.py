@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, TypeVar
 
     from moot.core.deciders.decision import Decision
+    from moot.core.deciders.effect import Effect
     from moot.core.lifecycle import Lifecycle
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction
@@ -240,6 +241,25 @@ class Work(World):
         """A command to an entity of one of the late kinds (see `moot.core.deciders`)."""
         self._happened(kind, key, f"{kind}/{key}", late(kind).decide(self.state(kind, key), command))
 
+    def effect(self, name: str) -> Effect:
+        from moot.core.deciders import effect
+        from moot.views import project_effects
+
+        return self._once(effect.stream(name), lambda: project_effects.load(self.store, name))
+
+    def do_effect(self, name: str, command: Any) -> None:
+        from moot.core.deciders import effect
+
+        self._happened("effect", name, effect.stream(name), effect.decide(self.effect(name), command))
+
+    def do_topic(self, command: Any, thread: str | None) -> None:
+        from moot.core.deciders import topic
+        from moot.views import project_effects
+
+        stream, payloads = topic.stream(command.topic), topic.decide(command)
+        self._once(stream, lambda: (None, project_effects.version(self.store, stream)))
+        self._happened("topic", command.topic, stream, payloads, thread=thread)
+
     def _step(self, kind: str, key: str, command: Record) -> None:
         match kind:
             case "task":
@@ -292,6 +312,12 @@ class Work(World):
                 return graph.evolve(self._states[graph.STREAM], payload)
             case _ if kind in LATE:
                 return late(kind).evolve(self.state(kind, key), payload, at=self._at)
+            case "effect":
+                from moot.core.deciders import effect
+
+                return effect.evolve(self.effect(key), payload, position=0, n=0, commit="", at=self._at)
+            case "topic":
+                return None
             case _:
                 return entry.evolve(self.entry(key), payload, at=self._at)
 

@@ -16,6 +16,7 @@ from moot.views import load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Any
 
     from moot.core.event import Event
     from moot.core.payload import Payload
@@ -32,6 +33,9 @@ EVENTS: dict[str, dict[str, type[Payload]]] = {
     "task": tasks.EVENTS,
 }  # and those of the late kinds, which few logs have: see `events_of`
 
+
+# Kinds of streams that few logs have, and that fold into rows of their own, in a module of their own.
+APART = {"effect": "project_effects", "topic": "project_effects"}
 
 _DIGITS = 10  # ids with larger numbers are somebody's own, and do not move the count
 
@@ -53,7 +57,8 @@ def project(store: Store, events: Sequence[Event]) -> None:
         if known is None or event.v > known.v:
             store.run("set_meta", "newer", f"{event.type} v{event.v}")
             continue
-        _FOLDS.get(kind, _late)(store, event, key, known)
+        fold = _apart(kind).FOLDS[kind] if kind in APART else _FOLDS.get(kind, _late)
+        fold(store, event, key, known)
     if events:
         store.move(events[-1].position, events[-1].commit)
 
@@ -62,13 +67,20 @@ def events_of(kind: str) -> dict[str, type[Payload]]:
     """The events that streams of this kind have."""
     if kind in EVENTS:
         return EVENTS[kind]
+    if kind in APART:
+        return _apart(kind).EVENTS[kind]  # type: ignore[no-any-return]
     found: dict[str, type[Payload]] = late(kind).EVENTS if kind in LATE else {}
     return found
 
 
 def all_events() -> dict[str, dict[str, type[Payload]]]:
     """All events that there are, by the kind of their stream."""
-    return {kind: events_of(kind) for kind in sorted((*EVENTS, *LATE))}
+    return {kind: events_of(kind) for kind in sorted((*EVENTS, *LATE, *APART))}
+
+
+def _apart(kind: str) -> Any:
+    """The module with the folds of one of these kinds."""
+    return __import__(f"moot.views.{APART[kind]}", fromlist=["EVENTS"])
 
 
 def dumps(value: object) -> str:

@@ -169,5 +169,29 @@ INSERT OR IGNORE INTO read_mark (mailbox, value) VALUES (?, ?)
 -- name: has_read_mark
 SELECT 1 FROM read_mark WHERE mailbox = ? AND value = ?
 
+-- name: put_effect
+INSERT INTO effect (id, handler, status, due) VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET status = excluded.status, due = excluded.due
+
+-- name: end_effect
+DELETE FROM effect WHERE id = ?
+
+-- name: due_effects
+SELECT id FROM effect WHERE handler = ? AND status = 'waiting' AND due <= ? ORDER BY due LIMIT ?
+
+-- name: next_effect
+SELECT min(due) FROM effect WHERE handler = ? AND status = 'waiting'
+
+-- name: taken_effects
+SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id
+WHERE f.handler = ? AND f.status = 'taken'
+
+-- name: effect_counts
+SELECT handler, status, count(*) FROM effect GROUP BY handler, status
+
+-- name: effects
+SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id
+WHERE (?1 IS NULL OR f.handler = ?1) AND (?2 IS NULL OR f.status = ?2) ORDER BY f.handler, f.status, f.due
+
 -- name: everything
 SELECT * FROM {table}

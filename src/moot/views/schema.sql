@@ -91,3 +91,12 @@ CREATE TABLE read_mark (
   value   TEXT NOT NULL,
   PRIMARY KEY (mailbox, value)
 ) STRICT, WITHOUT ROWID;
+
+-- Effects that are not done, by what their runners ask for.
+CREATE TABLE effect (
+  id      TEXT PRIMARY KEY,
+  handler TEXT NOT NULL,
+  status  TEXT NOT NULL,             -- waiting, taken, parked
+  due     REAL NOT NULL              -- seconds since 1970: not before
+) STRICT, WITHOUT ROWID;
+CREATE INDEX effect_due ON effect (handler, status, due);

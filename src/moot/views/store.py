@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-VERSION = 3  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 4  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.

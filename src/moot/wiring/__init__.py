@@ -49,9 +49,15 @@ def open_session(
     reactions = (dependencies, departures, later, *packs.reactions())
     store = Store(place.state)
     lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
-    engine = Engine(SqliteLog(place.state), store, clock, {"core": core, **lifecycles}, reactions)
+    log = SqliteLog(place.state)
+    engine = Engine(log, store, clock, {"core": core, **lifecycles}, reactions)
+    if settings.handlers:
+        from moot.engine.requests import Requests, handlers_of
+
+        engine.requests = Requests(handlers_of(settings.handlers), clock.token)
     caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
     session = Session(place, settings, engine, Presence(place.state, clock), packs, caller, cwd)
+    session.env, session.identity = env, lambda: log.workspace
     if packs.mirrors:
         from moot.mirrors.sync import FileMirrors
 

@@ -114,6 +114,7 @@ def checkup(session: Session) -> list[Finding]:
         _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` gives back what they hold."),
         _finding("held entries", [entry.id for entry in held], "`moot held` lists them with their defects."),
         _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),
+        _finding("effects", _effects(session), "`moot effects` lists them; `moot handle` performs what waits."),
         _finding("mirrors", session.take_warnings(), "`moot mirror` tries again and says what is in the way."),
     ]
 
@@ -131,6 +132,19 @@ def _log(session: Session) -> Finding:
         said = f"it has events that this version of moot does not know ({newer}); it can be read, and not changed"
         return Finding("log", good=False, message=said, remedy="Update moot.")
     return Finding("log", good=True, message=f"{log.head()} events")
+
+
+def _effects(session: Session) -> list[str]:
+    """What was parked, and what waits while nobody performs effects."""
+    from moot.engine.runners import anybody_runs
+    from moot.views.project_effects import counts
+
+    idle = not anybody_runs(session.place.state)
+    return [
+        f"{number} of {handler} {'wait' if status == 'waiting' else status}"
+        for handler, status, number in counts(session.engine.store)
+        if status == "parked" or (status == "waiting" and idle)
+    ]
 
 
 def _finding(check: str, problems: list[str], remedy: str) -> Finding:

@@ -27,7 +27,7 @@ class Checked(Record):
 
 def check(session: Session, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
     from moot.api.proofs import content
-    from moot.engine.running import run
+    from moot.engine.commands import run
 
     if not command[0]:
         raise Usage("bad_arguments", "The command has no name.", "For example: moot check -- pytest -q")

@@ -98,12 +98,15 @@ def check_types(patterns: tuple[str, ...]) -> None:
     """Nobody waits for an event that cannot come."""
     if not any("*" not in pattern for pattern in patterns):
         return
+    from moot.core.deciders.topic import is_type
     from moot.core.text import closest
     from moot.views.project import all_events
 
     known = [name for types in all_events().values() for name in types]
+    nouns = {name.partition(":")[0] for name in known}
     for pattern in patterns:
-        if "*" not in pattern and pattern not in known:
+        free = is_type(pattern) and pattern.partition(":")[0] not in nouns
+        if "*" not in pattern and pattern not in known and not free:
             near = closest(pattern, known)
             hint = f"Did you mean {near}? " if near else ""
             raise Unknown(
@@ -333,7 +336,7 @@ VERBS = (
     ),
     Verb(
         "explain",
-        "The whole story of a task, message, agent, claim, artifact, decision, checkpoint or held entry.",
+        "The whole story of a task, message, agent, claim, artifact, decision, checkpoint, effect or held entry.",
         explain,
         params=(Param("thing", "Its id or name.", positional=True, required=True),),
         examples=("moot explain task-001",),

@@ -30,6 +30,8 @@ HEADINGS = {
     "person": "What needs you",
     "entries": "What could not be taken",
     "events": "The log",
+    "topics": "Free events",
+    "effects": "What is done because of events",
     "care": "The workspace",
 }
 

@@ -150,6 +150,11 @@ class Workspace(Verbs):
             answer.after()  # here, returning a value is showing it
         return answer.result
 
+    def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
+        answer = self._answer(verb, {name: value for name, value in given.items() if name != "self"})
+        first = getattr(answer.result, "effects", answer.result)
+        return chain(first, (later.result for later in answer.more or () if later.result is not None))
+
     def _answer(self, verb: str, arguments: dict[str, Any]) -> Answer:
         session = self._opened()
         before = session.caller

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core.errors import Usage
-from moot.engine.running import run
+from moot.engine.commands import run
 
 if TYPE_CHECKING:
     from pathlib import Path

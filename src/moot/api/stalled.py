@@ -1,0 +1,63 @@
+"""Effects that go on only when a person says so: parked ones, and those of handlers that nobody has allowed here."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from moot.api.needs import Waiting
+from moot.core.errors import Refused
+from moot.views import project_effects as view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.api.answer import Answer
+    from moot.api.session import Session
+
+
+def parked(session: Session, most: int) -> Iterator[Waiting]:
+    for effect in islice(view.effects(session.engine.read(), None, "parked"), most):
+        yield Waiting(
+            kind="effect",
+            id=effect.id,
+            since=effect.at,
+            who=effect.handler,
+            text=f"parked after {effect.attempt} attempts at {effect.on} of {effect.stream}: {effect.reason}",
+            command=f"moot effects retry {effect.id}",
+        )
+
+
+def retry(session: Session, name: str, text: str) -> Answer:
+    from moot.api.verbs.effects import retry as again
+
+    return again(session, (name,), text)
+
+
+def unallowed(session: Session) -> Iterator[Waiting]:
+    """One for each handler: what is allowed is the handler, not its effects."""
+    if not session.settings.handlers:
+        return
+    from moot.api.verbs.effects import consent_of, handlers_of
+
+    store, consent = session.engine.read(), consent_of(session)
+    for handler in handlers_of(session):
+        first = None if consent.allows(handler) else next(view.effects(store, handler.name, "waiting"), None)
+        if first is not None:
+            yield Waiting(
+                kind="handler",
+                id=handler.name,
+                since=first.at,
+                who="moot.toml",
+                text=f"wants to {handler.what} because of {first.on}",
+                command=f"moot handle --allow {handler.name}",
+            )
+
+
+def allow(_session: Session, name: str, _text: str) -> Answer:
+    raise Refused(
+        "not_answered_here",
+        f"The handler {name} waits to be allowed, as a whole.",
+        f"Look at it and allow it: `moot handle --allow {name}`. Or take it out of moot.toml.",
+        handler=name,
+    )

@@ -1,0 +1,135 @@
+"""emit: free events, in one's own words."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.compact import dumps
+from moot.core.deciders.topic import Emit
+from moot.core.errors import Unknown, Usage
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.api.session import Session
+    from moot.engine.loop import Outcome
+    from moot.engine.work import Work
+
+# What makes the events of a noun of the core. `moot help` knows the rest.
+_MAKERS = {
+    "agent": "`moot join`, `moot leave`",
+    "artifact": "`moot artifact`",
+    "checkpoint": "`moot checkpoint`",
+    "decision": "`moot decide`",
+    "dependency": "`moot artifact need`",
+    "effect": "A handler in moot.toml, and `moot handle`,",
+    "entry": "`moot held`",
+    "file": "`moot claim`, `moot release`",
+    "graph": "`moot task link`, `moot task unlink`",
+    "mailbox": "`moot mailbox`",
+    "message": "`moot send`, `moot reply`, `moot ack`",
+    "receipt": "`moot check`",
+    "task": "`moot task`",
+    "topic": "`moot emit`",
+}
+
+
+class Emission(Record):
+    """What is in the log now. `caused`: the effects that it requests."""
+
+    id: str
+    type: str
+    stream: str
+    position: int
+    thread: str | None = None
+    caused: int = 0
+    repeated: bool = False
+
+
+def emit(session: Session, type: str, data: Any, stream: str | None, thread: str | None) -> Answer:  # noqa: A002
+    if data is not None and not isinstance(data, dict):
+        raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
+    pack = session.packs.binding(type)
+    if pack is not None and stream is not None:
+        raise Usage("bad_arguments", f"{type} is the pack {pack}'s own, and has its stream.", "Leave --stream out.")
+    topic = (stream or type.partition(":")[0]).removeprefix("topic/")
+    command = Emit(
+        type=type,
+        topic=topic,
+        data=data or {},
+        size=len(dumps(data or {}).encode()),
+        limit=session.settings.message_limit,
+        owned=owned(),
+    )
+
+    def act(work: Work) -> None:
+        sender = session.actor(work)
+        root = work.message(thread).thread if thread else None
+        if thread is not None and not work.message(thread).exists:
+            raise Unknown("unknown_message", f"There is no message {thread!r}.", "`moot inbox` lists yours.")
+        if pack is None:
+            work.do_topic(command, root)
+            return
+        from moot.api.pack import Emission as Bound
+
+        limit = session.packs.limit(pack, session.settings.message_limit)
+        bound = Bound(type=type, data=data or {}, sender=sender, limit=limit, thread=root)
+        session.packs.protocol(pack).happen(work, bound)
+
+    return _answer(session.commit(act), type, pack)
+
+
+def owned() -> dict[str, str]:
+    """The nouns of the core, each with what makes events about it."""
+    from moot.views.project import all_events
+
+    kinds = all_events()
+    nouns = {name.partition(":")[0] for types in kinds.values() for name in types} | kinds.keys()
+    return {noun: _MAKERS.get(noun, "A verb that `moot help` lists") for noun in nouns}
+
+
+def _answer(outcome: Outcome, kind: str, pack: str | None) -> Answer:
+    if not outcome.events:
+        return Answer(result=None, say=(f"{kind} changed nothing",))
+    event = outcome.events[0]
+    emitted = Emission(
+        id=event.id,
+        type=event.type,
+        stream=event.stream,
+        position=event.position,
+        thread=event.thread,
+        caused=sum(e.type == "effect:requested" for e in outcome.events),
+        repeated=outcome.repeated,
+    )
+    again = " (already, by the same key)" if outcome.repeated else ""
+    meant = f" as {event.type}" if pack is not None else ""
+    effects = f"; {emitted.caused} effects requested" if emitted.caused else ""
+    return Answer(result=emitted, say=(f"#{event.position} {kind}{meant} in {event.stream}{effects}{again}",))
+
+
+VERBS = (
+    Verb(
+        "emit",
+        "Say that something happened, in your own words; others wait for it, follow it, or handle it.",
+        emit,
+        params=(
+            Param("type", "noun:participle in lower-case words.", positional=True, required=True),
+            Param("data", "A JSON object: as it is, @FILE, or - for standard input.", type="json"),
+            Param("stream", "The stream it belongs to, below topic/; without it, the noun."),
+            Param("thread", "A message whose thread this belongs to."),
+            KEY,
+        ),
+        examples=(
+            'moot emit build:finished --data \'{"branch": "main", "ok": true}\'',
+            "moot emit cache:warmed --stream nightly",
+        ),
+        detail=(
+            "It changes nothing by itself. `moot wait --type build:finished` waits for it, `moot log --stream "
+            "topic/build` shows it, a handler in moot.toml has something done because of it (`moot help handle`). "
+            "Events that moot makes itself (about tasks, messages, files, …) cannot be emitted; a type that an active "
+            "pack binds becomes that pack's command."
+        ),
+    ),
+)

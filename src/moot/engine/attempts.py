@@ -1,0 +1,111 @@
+"""The words of performing effects: an attempt, what came of it, and which handlers this machine can serve."""
+
+from __future__ import annotations
+
+from moot.core.deciders.effect import Done, Parked
+from moot.core.errors import MootError
+from moot.core.record import Record
+from moot.engine.performers import missing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from moot.core.deciders.effect import Effect
+    from moot.core.handler import Handler
+    from moot.engine.consent import Consent
+    from moot.engine.loop import Outcome
+    from moot.engine.performers import Result
+    from moot.engine.runners import Grip
+
+
+class Performed(Record):
+    """One attempt, and what came of it: done, failed (it will be tried again), parked, or lost to another runner."""
+
+    id: str
+    handler: str
+    on: str
+    outcome: str
+    attempt: int
+    detail: str = ""
+
+
+class Hint(Record):
+    """Something that whoever performs effects should know."""
+
+    code: str
+    message: str
+
+
+class Attempt:
+    """An effect that a runner takes. `over`: the dead runner that had it, and its attempt."""
+
+    def __init__(
+        self, effect: Effect, handler: Handler, hold: Grip | None = None, over: tuple[str, int] | None = None
+    ) -> None:
+        self.effect = effect
+        self.handler = handler
+        self.hold = hold
+        self.over = over
+        self.result: Result | None = None
+
+    def release(self) -> None:
+        if self.hold is not None:
+            self.hold.release()
+            self.hold = None
+
+    def said(self, outcome: str, detail: str) -> Performed:
+        effect = self.effect
+        return Performed(
+            id=effect.id,
+            handler=effect.handler,
+            on=effect.on,
+            outcome=outcome,
+            attempt=effect.attempt,
+            detail=detail,
+        )
+
+    def told(self, outcome: Outcome) -> Performed:
+        """What the log says came of it."""
+        stream = f"effect/{self.effect.id}"
+        last = next(event for event in reversed(outcome.events) if event.stream == stream)
+        word = {Done.type: "done", Parked.type: "parked"}.get(last.type, "failed")
+        return self.said(word, str(last.data.get("detail") or last.data.get("reason") or ""))
+
+
+class Roster:
+    """The handlers, and which of them may be served here: those that the person allowed, with all that they need."""
+
+    def __init__(self, handlers: Callable[[], tuple[Handler, ...]], consent: Consent, env: Mapping[str, str]) -> None:
+        self._read = handlers
+        self._consent = consent
+        self._env = env
+        self._known: tuple[Handler, ...] = ()
+        self._hinted: set[tuple[str, str]] = set()
+        self.ready: list[Handler] = []
+
+    def look(self) -> Iterator[Hint]:
+        """Read the settings and what is allowed anew. What is in the way is told once."""
+        try:
+            self._known = self._read()
+        except MootError as error:
+            if not self._known:
+                raise
+            yield from self._once(error.code, "", f"{error.message} The handlers stay as they were.")
+        ready = []
+        for handler in self._known:
+            allowed = self._consent.allows(handler)
+            lacks = missing(handler, self._env) if allowed else None
+            if allowed and lacks is None:
+                ready.append(handler)
+            elif allowed:
+                yield from self._once("secret_missing", handler.content, f"{handler.name} waits: {lacks}.")
+            else:
+                said = f"{handler.name} waits: nobody allowed it on this machine. It would {handler.what}."
+                yield from self._once("not_allowed", handler.content, f"{said} `moot handle --allow {handler.name}`")
+        self.ready = ready
+
+    def _once(self, code: str, about: str, message: str) -> Iterator[Hint]:
+        if (code, about) not in self._hinted:
+            self._hinted.add((code, about))
+            yield Hint(code, message)

@@ -1,0 +1,60 @@
+"""Doing to the world what an effect asks for: commands, functions and webhooks. Nothing here knows the log.
+
+Each of them takes as long as it takes, but not longer than its timeout, and answers with a `Result`. They are called in
+threads of their own, so they share nothing.
+"""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from threading import Event as Flag
+    from typing import Any
+
+    from moot.core.handler import Handler
+
+
+class Result(Record):
+    """What came of it. `after`: seconds that the receiver asks to wait; `hopeless`: it need not be tried again."""
+
+    ok: bool
+    detail: str = ""
+    after: float = 0.0
+    hopeless: bool = False
+
+
+class Job(Record):
+    """One attempt at one effect."""
+
+    handler: Handler
+    event: Mapping[str, Any]
+    key: str
+    attempt: int
+    root: str
+    env: Mapping[str, str]
+    cancel: Flag
+    hold: int | None = None  # a file that what is started keeps open, as a sign that it goes on
+
+
+def perform(job: Job) -> Result:
+    if job.handler.kind == "url":
+        from moot.engine.performers.webhook import post
+
+        return post(job)
+    from moot.engine.performers.command import run
+
+    return run(job)
+
+
+def missing(handler: Handler, env: Mapping[str, str]) -> str | None:
+    """What this machine lacks to perform it: then it waits, and no attempt is used up."""
+    if handler.secret_env is None:
+        return None
+    from moot.engine.performers.webhook import secret_of
+
+    if secret_of(env.get(handler.secret_env, "")) is not None:
+        return None
+    return f"{handler.secret_env} does not hold a signing secret (whsec_ and base64)"

@@ -1,0 +1,113 @@
+"""A command: its words as they are, without a shell; the event as JSON on standard input; its last output kept.
+
+It runs in the root of the worktree, in a process group of its own that is killed when the time is over. A function of
+Python is a command too: the interpreter runs `entry.py`, which calls it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess  # noqa: TID253 (this module itself is loaded on demand)
+import sys
+import tempfile  # noqa: TID253
+import time
+
+from moot.engine.performers import Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.engine.performers import Job
+
+_TICK = 0.05  # seconds: how late the end is seen of a command that left its output open
+_GRACE = 2.0  # seconds between asking a command to end and killing it
+_KEPT = 2000  # bytes of output, the last ones
+_ENTRY = os.path.join(os.path.dirname(__file__), "entry.py")
+
+
+def run(job: Job) -> Result:
+    handler = job.handler
+    words = list(handler.run) or [sys.executable, _ENTRY, handler.python or ""]
+    env = {**job.env, "MOOT_EFFECT_KEY": job.key, "MOOT_EFFECT_ATTEMPT": str(job.attempt)}
+    hold = () if job.hold is None else (job.hold,)
+    with tempfile.TemporaryFile() as said:  # a pipe could be full while nobody reads it
+        said.write(json.dumps(job.event).encode())
+        said.seek(0)
+        try:
+            process = subprocess.Popen(
+                words,
+                stdin=said,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=job.root,
+                env=env,
+                start_new_session=True,
+                pass_fds=hold,
+            )
+        except OSError as error:
+            return Result(ok=False, detail=f"{words[0]} cannot be run: {error.strerror}")
+    with process:
+        return _Watch(process, job).result()
+
+
+class _Watch:
+    """A command while it runs."""
+
+    def __init__(self, process: subprocess.Popen[bytes], job: Job) -> None:
+        assert process.stdout is not None
+        self._process = process
+        self._job = job
+        self._output = process.stdout.fileno()
+        self._ears = select.poll()
+        self._ears.register(self._output, select.POLLIN | select.POLLHUP)
+        self._open = True
+        self._tail = b""
+
+    def result(self) -> Result:
+        end = time.monotonic() + self._job.handler.timeout
+        while self._process.poll() is None:
+            left = end - time.monotonic()
+            if left <= 0 or self._job.cancel.is_set():
+                self._kill()
+                why = f"not done within {self._job.handler.timeout:g} s" if left <= 0 else "its runner was stopped"
+                return Result(ok=False, detail=self._with_output(why))
+            self._listen(min(left, _TICK))
+        while self._open and self._listen(0):
+            pass  # what it said last
+        code = self._process.returncode
+        if code == 0:
+            return Result(ok=True, detail=self._with_output(""))
+        why = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+        return Result(ok=False, detail=self._with_output(why))
+
+    def _listen(self, patience: float) -> bool:
+        """Take in some output, within so many seconds. False if there is none."""
+        if not self._open:
+            try:
+                self._process.wait(patience)
+            except subprocess.TimeoutExpired:
+                pass
+            return False
+        if not self._ears.poll(patience * 1000):
+            return False
+        piece = os.read(self._output, 1 << 16)
+        self._open = bool(piece)
+        self._tail = (self._tail + piece)[-_KEPT:]
+        return self._open
+
+    def _kill(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, number)
+                self._process.wait(_GRACE)
+            except ProcessLookupError:
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self._process.wait()
+
+    def _with_output(self, said: str) -> str:
+        output = self._tail.decode(errors="replace").strip()
+        return f"{said}: {output}" if said and output else said or output

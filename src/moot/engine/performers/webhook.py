@@ -1,0 +1,189 @@
+"""A webhook: one POST, signed as Standard Webhooks says, to an address that was looked up once and judged.
+
+No redirect is followed. A private, local or otherwise special address is refused unless the handler names the host, and
+the connection goes to the very address that was judged. Time and size of the answer are bounded.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib  # noqa: TID253 (this module itself is loaded on demand)
+import hmac
+import ipaddress
+import json
+import socket  # noqa: TID253
+import ssl
+import time
+from email.utils import parsedate_to_datetime
+from http.client import HTTPConnection, HTTPException
+from threading import Event, Thread  # noqa: TID253
+from urllib.parse import urlsplit
+
+from moot.core.deciders.effect import LONGEST_WAIT
+from moot.engine.performers import Result
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from http.client import HTTPResponse
+
+    from moot.engine.performers import Job
+
+_SECRET = "whsec_"  # noqa: S105 (how a secret begins, not one)
+_LARGEST = 64 * 1024  # bytes of an answer that are read
+_SHOWN = 500
+_TICK = 0.2
+_GONE, _BUSY = 410, (429, 503)
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+
+class _Refused(Exception):
+    """An address to which nothing is sent; the text says why."""
+
+
+def post(job: Job) -> Result:
+    url = urlsplit(job.handler.url or "")
+    host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
+    end = time.monotonic() + job.handler.timeout
+    over = Event()
+    try:
+        found = _judged(host, port, job.handler.allow_hosts)
+        with _connected(found, port, host if url.scheme == "https" else None, end) as sock:
+            Thread(target=_cut_off, args=(sock, job, end, over), daemon=True).start()
+            if isinstance(sock, ssl.SSLSocket):
+                sock.do_handshake()
+            path = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
+            return _judge(_exchanged(sock, url.netloc, path, job))
+    except _Refused as refused:
+        return Result(ok=False, detail=str(refused), hopeless=True)
+    except (OSError, HTTPException, UnicodeError) as error:
+        if job.cancel.is_set():
+            return Result(ok=False, detail="its runner was stopped")
+        late = time.monotonic() >= end or isinstance(error, TimeoutError)
+        said = f"no answer within {job.handler.timeout:g} s" if late else f"{type(error).__name__}: {error}"
+        return Result(ok=False, detail=f"{host}: {said}")
+    finally:
+        over.set()
+
+
+def secret_of(text: str) -> bytes | None:
+    """The key in a secret as Standard Webhooks writes it; None if there is none."""
+    try:
+        return base64.b64decode(text.removeprefix(_SECRET), validate=True) or None
+    except (binascii.Error, ValueError):
+        return None
+
+
+def signature(secret: bytes, key: str, moment: int, body: bytes) -> str:
+    signed = hmac.new(secret, f"{key}.{moment}.".encode() + body, hashlib.sha256).digest()
+    return f"v1,{base64.b64encode(signed).decode()}"
+
+
+def is_public(text: str) -> bool:
+    """Whether an address is one of the open internet, also behind the forms that carry another address in them."""
+    address = ipaddress.ip_address(text.partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        if address in _NAT64:
+            inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+        if any(found is not None and not is_public(str(found)) for found in inner):
+            return False
+        if address.ipv4_mapped is not None:
+            return True
+    return address.is_global and not address.is_multicast
+
+
+def _judged(host: str, port: int, allowed: tuple[str, ...]) -> list[str]:
+    """The addresses to connect to. If a name has several, all of them must be good."""
+    found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    if host.lower() not in [name.lower() for name in allowed]:
+        for address in found:
+            if not is_public(address):
+                raise _Refused(f"{host} is at {address}, which is no public address; allow_hosts can name the host")
+    return found
+
+
+def _connected(found: list[str], port: int, name: str | None, end: float) -> socket.socket:
+    """A connection to the first of these addresses that answers; for `name` encrypted, and still to shake hands."""
+    plain = _reached(found, port, end)
+    if name is None:
+        return plain
+    try:
+        trust = ssl.create_default_context()
+        return trust.wrap_socket(plain, server_hostname=name, do_handshake_on_connect=False)
+    except BaseException:
+        plain.close()
+        raise
+
+
+def _reached(found: list[str], port: int, end: float) -> socket.socket:
+    for number, address in enumerate(found, 1):
+        try:
+            return socket.create_connection((address, port), timeout=max(0.01, end - time.monotonic()))
+        except OSError:
+            if number == len(found):
+                raise
+    raise TimeoutError
+
+
+def _cut_off(sock: socket.socket, job: Job, end: float, over: Event) -> None:
+    """End an exchange that takes too long, however slowly the other side goes on."""
+    while not over.wait(_TICK):
+        if time.monotonic() >= end or job.cancel.is_set():
+            try:
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)
+            except OSError:
+                pass  # it ended by itself
+            return
+
+
+def _exchanged(sock: socket.socket, host: str, path: str, job: Job) -> Result | HTTPResponse:
+    body = json.dumps({"type": job.event["type"], "timestamp": job.event["at"], "data": job.event}).encode()
+    moment = int(time.time())
+    headers = {
+        "Host": host,
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+        "User-Agent": "moot",
+        "webhook-id": job.key,
+        "webhook-timestamp": str(moment),
+    }
+    if job.handler.secret_env is not None:
+        secret = secret_of(job.env.get(job.handler.secret_env, ""))
+        if secret is None:
+            return Result(ok=False, detail=f"{job.handler.secret_env} does not hold a signing secret")
+        headers["webhook-signature"] = signature(secret, job.key, moment, body)
+    connection = HTTPConnection(host)
+    connection.sock = sock
+    connection.putrequest("POST", path, skip_host=True, skip_accept_encoding=True)
+    for name, value in headers.items():
+        connection.putheader(name, value)
+    connection.endheaders(body)
+    return connection.getresponse()
+
+
+def _judge(answer: Result | HTTPResponse) -> Result:
+    if isinstance(answer, Result):
+        return answer
+    with answer:
+        said = answer.read(_LARGEST)[:_SHOWN].decode(errors="replace").strip()
+    detail = f"{answer.status} {answer.reason}".strip() + (f": {said}" if said else "")
+    if 200 <= answer.status < 300:
+        return Result(ok=True, detail=detail)
+    if 300 <= answer.status < 400:
+        return Result(ok=False, detail=f"{detail} (a redirect, which is not followed)")
+    after = _asked_to_wait(answer.getheader("Retry-After")) if answer.status in _BUSY else 0.0
+    return Result(ok=False, detail=detail, after=after, hopeless=answer.status == _GONE)
+
+
+def _asked_to_wait(text: str | None) -> float:
+    """The seconds in a `Retry-After`, which is a number of them or a date."""
+    said = (text or "").strip()
+    if said.isascii() and said.isdigit():
+        return min(float(said[:10]), LONGEST_WAIT)
+    try:
+        wait = parsedate_to_datetime(said).timestamp() - time.time()
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return min(max(wait, 0.0), LONGEST_WAIT)

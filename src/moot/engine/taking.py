@@ -1,0 +1,88 @@
+"""What a runner may take: effects that are due, and those that a dead runner has left.
+
+A runner is dead for an effect if nobody holds its lock any more, or if the runner was silent for longer than it was
+granted. Locks and silence are those of this machine, as the log is.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.core.deciders.effect import TakeEffect
+from moot.engine import runners
+from moot.engine.attempts import Attempt
+from moot.views import project_effects as view
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.handler import Handler
+    from moot.engine.loop import Engine
+    from moot.engine.presence import Presence
+
+_GRACE = 30.0  # seconds of silence beyond the timeout, after which a runner counts as dead
+_INSPECTION = 0.5  # seconds between looks at what dead runners may have left
+
+
+class Taking:
+    """One runner, as others see it: its name, its signs of life, and what it reaches for."""
+
+    def __init__(self, engine: Engine, presence: Presence, state: str) -> None:
+        self._engine = engine
+        self._clock = engine.clock
+        self._presence = presence
+        self._state = state
+        self._call, self._pid = f"runner-{self._clock.token(8)}", os.getpid()
+        self.name = f"{self._call}#{self._pid}"
+        self._inspected = float("-inf")
+        self.inspects = True  # whether this round looks at what dead runners have left
+
+    def begin(self, *, inspect: bool = False) -> None:
+        """Begin a round."""
+        now = self._clock.monotonic()
+        self.inspects = inspect or now - self._inspected > _INSPECTION
+        if self.inspects:
+            self._inspected = now
+
+    def stamp(self) -> None:
+        self._presence.stamp(self._call, self._pid)
+
+    def forget(self) -> None:
+        self._presence.forget(self._call, self._pid)
+
+    def command(self, attempt: Attempt) -> TakeEffect:
+        handler = attempt.handler
+        return TakeEffect(
+            runner=self.name,
+            now=self._clock.wall_seconds(),
+            ttl=handler.timeout + _GRACE,
+            limit=handler.attempts,
+            over=attempt.over,
+        )
+
+    def found(self, handler: Handler, room: int) -> list[Attempt]:
+        """At most so many, each with its lock. What is not taken in the end has to be released."""
+        abandoned = self._abandoned(handler, room) if self.inspects else []
+        return abandoned + self._due(handler, room - len(abandoned))
+
+    def _due(self, handler: Handler, room: int) -> list[Attempt]:
+        store, found = self._engine.store, []
+        for name in view.due(store, handler.name, self._clock.wall_seconds(), max(0, room)):
+            hold = runners.grip(self._state, name)
+            if hold is not None:  # else another runner is about to take it
+                found.append(Attempt(view.load(store, name)[0], handler, hold))
+        return found
+
+    def _abandoned(self, handler: Handler, room: int) -> list[Attempt]:
+        found: list[Attempt] = []
+        for effect in view.taken(self._engine.store, handler.name):
+            if len(found) >= room:
+                break
+            if effect.runner is None:
+                continue
+            hold = runners.grip(self._state, effect.id)
+            call, _, pid = effect.runner.partition("#")
+            if hold is None and effect.runner != self.name and self._presence.silence(call, int(pid)) > effect.ttl:
+                hold = runners.seize(self._state, effect.id)
+            if hold is not None:
+                found.append(Attempt(effect, handler, hold, (effect.runner, effect.attempt)))
+        return found

@@ -1,0 +1,55 @@
+"""Free events, and what is done because of events, as typed methods. See `moot.surfaces.python.verbs`."""
+
+# ruff: noqa: A002
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from moot.api.verbs.effects import Allowed, Standing
+    from moot.api.verbs.topics import Emission
+    from moot.engine.attempts import Performed
+
+    Some = str | Sequence[str]
+
+
+class Handling(ABC):
+    """See the module."""
+
+    @abstractmethod
+    def _ask(self, verb: str, given: dict[str, Any]) -> Any: ...
+
+    @abstractmethod
+    def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
+        """The same for a verb that answers bit by bit."""
+
+    def emit(
+        self,
+        type: str,
+        *,
+        data: dict[str, Any] | None = None,
+        stream: str | None = None,
+        thread: str | None = None,
+        key: str | None = None,
+    ) -> Emission:
+        """Say that something happened, in words of your own: `noun:participle`."""
+        return self._ask("emit", locals())
+
+    def handle(
+        self, *, drain: bool = False, limit: int | None = None, allow: Some = (), forbid: Some = ()
+    ) -> Iterator[Performed | Allowed]:
+        """Perform effects, and give each when it ended: without end, or with `drain` until nothing is due."""
+        return self._ask_on("handle", locals())
+
+    def effects(self, *, handler: str | None = None, state: str | None = None, limit: int = 100) -> list[Standing]:
+        return self._ask("effects", locals())
+
+    def effects_retry(self, ids: Some, *, reason: str | None = None, key: str | None = None) -> list[str]:
+        """Let parked effects be tried again; their ids come back."""
+        return self._ask("effects retry", locals())["retried"]
