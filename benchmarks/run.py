@@ -20,6 +20,7 @@ import apsw
 import common
 import following
 import growing
+import looking
 import mailboxes
 import sending
 import starting
@@ -33,6 +34,7 @@ PARTS = {
     "starting": starting.measure,
     "following": following.measure,
     "growing": growing.measure,
+    "looking": looking.measure,
     "mailboxes": mailboxes.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}

@@ -70,7 +70,9 @@ def verbs() -> str:
     parts = [NOTE, "# The command line\n"]
     parts.append(
         "Every verb takes `--json` (the answer or the error as one JSON object), `-C DIR` (as if called from DIR) and\n"
-        "`--agent NAME` (act as this agent; otherwise `MOOT_AGENT`; without it, as a person).\n"
+        "`--agent NAME` (act as this agent; otherwise `MOOT_AGENT`; without it, as a person). Every verb that only\n"
+        "looks takes `--at WHEN` and answers as it was then: at a position of the log (`1200`), a date or one with a\n"
+        "time (`2031-05-08T09:30Z`), or some time ago (`2h`).\n"
     )
     for module, names in catalogue.MODULES.items():
         parts.append(f"## {HEADINGS[module]}\n")

@@ -100,6 +100,11 @@ class Log(ABC):
         Not re-entrant. `append` and `read` may be used inside.
         """
 
+    @property
+    def whole(self) -> Log:
+        """The log up to its real end, for one that shows only a part of another."""
+        return self
+
     @abstractmethod
     def close(self) -> None:
         """Give back what is open."""

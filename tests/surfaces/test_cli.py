@@ -227,6 +227,9 @@ CASES = {
         None, "effects", "waiting tell", lambda r: [e["state"] for e in r] == ["waiting"], "Effects", world=react
     ),
     "effects retry": Case(None, "effects retry {effect}", "due now: e-", lambda r: len(r["retried"]) == 1, world=react),
+    "search": Case(
+        None, "search write", "> [Write] it", lambda r: [t["id"] for t in r][:1] == ["task-001"], drawn="Search"
+    ),
     "init": Case(None, "init", "Found the workspace", lambda r: r["new"] is False),
     "verify": Case(None, "verify", "sound:", lambda r: r["problems"] == []),
     "doctor": Case(None, "doctor", "ok workspace", lambda r: all(f["good"] for f in r), drawn="Doctor", world=inhabit),

@@ -15,9 +15,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+class Marked(Record):
+    """A text with parts of it to be seen at once, as (start, end)."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
 class Table(Record):
     columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    rows: tuple[tuple[str | Marked, ...], ...]
     title: str = ""
 
 

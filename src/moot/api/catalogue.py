@@ -53,6 +53,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "events": ("wait", "log", "explain"),
     "topics": ("emit",),
     "effects": ("handle", "effects", "effects retry"),
+    "search": ("search",),
     "care": ("init", "verify", "doctor", "mirror"),
 }
 
@@ -86,6 +87,7 @@ class Verb(Record):
     detail: str = ""
     writes: bool = True
     opens: bool = True  # needs an existing workspace
+    past: bool | None = None  # whether it can be asked of the past; None: if it writes nothing
 
 
 _LIMIT = 10_000

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.agent import Agent
     from moot.engine.clock import Clock
     from moot.engine.loop import Engine, Outcome
+    from moot.engine.past import Then
     from moot.engine.place import Place
     from moot.engine.presence import Presence
     from moot.engine.settings import Settings
@@ -45,6 +46,10 @@ class Mirrors(ABC):
     @abstractmethod
     def sync(self) -> tuple[Notice, ...]:
         """Absorb what others wrote, render what the log says. Never waits long."""
+
+
+def quietly(_what: str, _done: int, _of: int) -> None:
+    """Where nobody watches."""
 
 
 class Session:
@@ -71,6 +76,8 @@ class Session:
         self.identity: Callable[[], str] = str  # the id of the workspace, for those who need it
         self.mirrors: Mirrors | None = None
         self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
+        self.past: Then | None = None  # what is looked at, if it is not the present
+        self.progress: Callable[[str, int, int], None] = quietly  # what is being done, how much of it, of how much
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
@@ -85,6 +92,10 @@ class Session:
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored = [], 0
+        if self.past is not None:
+            from moot.api.past import asked_of
+
+            given = asked_of(verb, given)
         self.sync()
         if name != "join":  # that one judges how long the name was silent, and is no sign of life of the one before
             self.stamp()
@@ -97,6 +108,8 @@ class Session:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
+        if self.past is not None and self.past.said:
+            self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer
@@ -110,6 +123,10 @@ class Session:
 
     def commit(self, act: Callable[[Work], None]) -> Outcome:
         """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow."""
+        if self.past is not None:  # a verb that looks, unless it is told to do something
+            from moot.engine.past import read_only
+
+            raise read_only("Changing something")
         outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
         self._stored = outcome.last
         if outcome.behind:
@@ -219,6 +236,13 @@ class Session:
         """For how long the holder has not been heard of; 0 for whoever leaves no trace."""
         name, mark, incarnation = principal.partition("#")
         return self.presence.silence(name, int(incarnation)) if mark and incarnation.isdigit() else 0.0
+
+    def silent_for(self, principal: str) -> float | None:
+        """The same to be shown. Of the past it is not known, and the answer says so."""
+        if self.past is None:
+            return round(self.silence(principal), 3)
+        self.warn("presence_unknown", "Who was silent then, and for how long, is not known: presence is no event.")
+        return None
 
     def stamp(self) -> None:
         """Leave a trace that the calling agent is alive."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, ClassVar, Never, NoReturn, Self, dataclass_transform
 else:
 
@@ -68,7 +68,8 @@ class Record:
 
     def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed."""
-        return type(self)(**{**self.__dict__, **changes})
+        fields = {**self.__dict__, **changes}
+        return self._made(fields) if len(fields) == len(self._names) else type(self)(**fields)
 
     def plain(self) -> dict[str, Any]:
         """Its fields as JSON-ready data, in order, those at their default left out."""
@@ -87,7 +88,22 @@ class Record:
     def of(cls, data: Mapping[str, Any]) -> Self:
         """The record that `plain` described. Keys that this version does not know are left out."""
         known = cls._expected
-        return cls(**{n: _freeze(v) if type(v) is list else v for n, v in data.items() if n in known})
+        fields = {n: _freeze(v) if type(v) is list else v for n, v in data.items() if n in known}
+        if len(fields) != len(cls._names):
+            fields = {**cls._defaults, **fields}
+        return cls._made(fields) if len(fields) == len(cls._names) else cls(**fields)
+
+    @classmethod
+    def _made(cls, fields: dict[str, Any]) -> Self:
+        """The record of exactly these fields. Whoever calls this has seen that none is missing and none unknown."""
+        record = object.__new__(cls)
+        object.__setattr__(record, "__dict__", fields)
+        return record
+
+    @classmethod
+    def in_order(cls, values: Sequence[Any]) -> Self:
+        """The record with one value for each field, in order."""
+        return cls._made(dict(zip(cls._names, values, strict=True)))
 
 
 def _thaw(value: Any, *, whole: bool = False) -> Any:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 _PAGE = 1000
+_MANY = 50  # events: from so many on, folding them in one go is worth its beginning
 _TRIES = 50
 
 
@@ -182,10 +183,20 @@ class Engine:
     def _catch_up(self) -> int:
         """Fold in what others appended. The position of the last event, where the views are now."""
         position = self.store.cursor()
-        if position < self.log.head():
-            while events := self.log.read(position, _PAGE):
-                self._project(events)
-                position = events[-1].position
+        if position >= self.log.head():
+            return position
+        events = self.log.read(position, _PAGE)
+        if len(events) < _MANY:
+            self._project(events)
+            return events[-1].position if events else position
+        from moot.views.bulk import Batch
+
+        batch = Batch(self.store)
+        while events:
+            batch.fold(events)
+            position = events[-1].position
+            events = self.log.read(position, _PAGE)
+        batch.flush()
         return position
 
     def _project(self, events: Sequence[Event]) -> None:

@@ -12,7 +12,7 @@ from moot.core.errors import Unavailable
 from moot.core.event import Commit
 from moot.core.record import Record
 from moot.log import Duplicate
-from moot.views.project import project
+from moot.views.bulk import Batch
 from moot.views.store import Store
 
 TYPE_CHECKING = False
@@ -91,8 +91,10 @@ def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
     live = engine.store
     live.begin()
     try:
+        behind = Batch(live)
         while events := engine.log.read(live.cursor(), _PAGE):
-            project(live, events)
+            behind.fold(events)
+        behind.flush()
         _fold(engine, fresh, chain, live.cursor())
         fresh.commit()
         problems = [*chain.problems, *_differences(live, fresh)]
@@ -104,11 +106,13 @@ def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
 
 
 def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
+    batch = Batch(fresh)
     while chain.position < upto and (events := engine.log.read(chain.position, min(_PAGE, upto - chain.position))):
         chain.follow(events)
         chain.look_up(engine.log, ended=False)
         if not chain.problems:
-            project(fresh, events)
+            batch.fold(events)
+    batch.flush()
     if chain.position >= upto:
         chain.look_up(engine.log, ended=True)
 

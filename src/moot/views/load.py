@@ -15,53 +15,31 @@ from moot.core.deciders import message as messages
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any, TypeVar
+    from typing import Any
 
-    from moot.core.record import Record
     from moot.views.store import Store
-
-    State = TypeVar("State", bound=Record)
-
-
-_REMEMBERED = 1000  # states
-
-
-def _entity(store: Store, stream: str, kind: type[State]) -> tuple[State, int] | None:
-    """The state of a stream. One that has not moved since it was last asked for is not decoded again."""
-    row = store.row("entity", stream)
-    if row is None:
-        return None
-    version, text = row
-    known = store.decoded.get(stream)
-    if known is not None and known[0] == version:
-        return known[1], version
-    state = kind.of(loads(text))
-    if len(store.decoded) >= _REMEMBERED:
-        store.decoded.clear()
-    store.decoded[stream] = version, state
-    return state, version
 
 
 def agent(store: Store, stream: str, name: str = "") -> tuple[agents.Agent, int]:
-    return _entity(store, stream, agents.Agent) or (agents.Agent(name=name), 0)
+    return store.state(stream, agents.Agent) or (agents.Agent(name=name), 0)
 
 
 def task(store: Store, name: str) -> tuple[tasks.Task, int]:
-    return _entity(store, f"task/{name}", tasks.Task) or (tasks.Task(id=name), 0)
+    return store.state(f"task/{name}", tasks.Task) or (tasks.Task(id=name), 0)
 
 
 def entry(store: Store, name: str) -> tuple[held.Entry, int]:
-    return _entity(store, f"entry/{name}", held.Entry) or (held.Entry(id=name), 0)
+    return store.state(f"entry/{name}", held.Entry) or (held.Entry(id=name), 0)
 
 
 def late(store: Store, kind: str, name: str) -> tuple[Any, int]:
     """An entity of one of the late kinds (see `moot.core.deciders`)."""
     state = late_decider(kind).State
-    return _entity(store, f"{kind}/{name}", state) or (state(id=name), 0)
+    return store.state(f"{kind}/{name}", state) or (state(id=name), 0)
 
 
 def claims(store: Store) -> tuple[claim.ClaimsState, int]:
-    return _entity(store, claim.STREAM, claim.ClaimsState) or (claim.ClaimsState(), 0)
+    return store.state(claim.STREAM, claim.ClaimsState) or (claim.ClaimsState(), 0)
 
 
 def message(store: Store, name: str) -> tuple[messages.Message, int]:

@@ -7,11 +7,11 @@ whether a command is being decided or a view is being rebuilt.
 from __future__ import annotations
 
 from moot.core import claims as holdings
-from moot.core import compact
 from moot.core import task as tasks
 from moot.core.deciders import LATE, agent, claims, entry, graph, late, mailbox, message, task
 from moot.core.errors import Unavailable
 from moot.views import load
+from moot.views.store import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,17 +83,8 @@ def _apart(kind: str) -> Any:
     return __import__(f"moot.views.{APART[kind]}", fromlist=["EVENTS"])
 
 
-def dumps(value: object) -> str:
-    text = compact.dumps(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair: JSON can say it and the log keeps it, SQLite takes it escaped
-        return compact.dumps_ascii(value)
-    return text
-
-
 def _put(store: Store, event: Event, state: Record) -> None:
-    store.run("put_entity", event.stream, event.position, dumps(state.plain()))
+    store.put(event.stream, event.position, state)
 
 
 def _agent(store: Store, event: Event, _key: str, known: type[Payload]) -> None:

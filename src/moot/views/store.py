@@ -9,21 +9,26 @@ import os
 
 import apsw
 
+from moot.core import compact
 from moot.core.errors import Unavailable
 from moot.forks import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import Any, TypeVar
+
+    from moot.core.record import Record
+
+    State = TypeVar("State", bound=Record)
 
 VERSION = 4  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
-_DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _TROUBLE = (
-    *_DAMAGE,
+    *DAMAGE,
     apsw.BusyError,
     apsw.CantOpenError,
     apsw.FullError,
@@ -34,22 +39,25 @@ _TROUBLE = (
     apsw.ReadOnlyError,
 )
 _WAIT_MS = 30_000
+_REMEMBERED = 1000  # states
 _DAY = 86_400
 
 
-def _named_queries() -> dict[str, str]:
-    with open(os.path.join(_HERE, "queries.sql"), encoding="utf-8") as file:
+def named_queries(name: str) -> dict[str, str]:
+    """The statements of a file beside this one, each begun by `-- name:`."""
+    with open(os.path.join(_HERE, name), encoding="utf-8") as file:
         parts = file.read().split("-- name: ")[1:]
     return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
 
 
-SQL = _named_queries()
+SQL = named_queries("queries.sql")
 
 
 class Store:
     """The open views of one workspace, for one thread at a time. A forked child may go on using it."""
 
     failures = (apsw.Error, OSError, Unavailable)
+    kind, version, schema, sql = "views", VERSION, "schema.sql", SQL  # another kind of file says others
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
@@ -80,22 +88,39 @@ class Store:
             if self.path:
                 try:
                     db = _connect(self.path)
-                    if _sound(db):
+                    if self._sound(db):
                         return db
-                except _DAMAGE:
+                except DAMAGE:
                     pass  # a new one takes its place
             return self.renew()
         except (apsw.Error, OSError) as error:
             raise _unavailable(self.directory, error) from error
 
+    def _create(self, path: str) -> apsw.Connection:
+        db = apsw.Connection(path)
+        db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
+        db.close()
+        db = _connect(path)
+        db.execute(self.script())
+        return db
+
+    def script(self) -> str:
+        """What makes an empty file of this kind."""
+        with open(os.path.join(_HERE, self.schema), encoding="utf-8") as file:
+            schema = file.read()
+        return f"BEGIN; {schema}; PRAGMA user_version = {self.version}; COMMIT"
+
+    def _sound(self, db: apsw.Connection) -> bool:
+        return bool(next(iter(db.execute("PRAGMA user_version")))[0] == self.version)
+
     def _current(self) -> str:
         try:
-            with open(os.path.join(self.directory, "views"), encoding="ascii") as pointer:
+            with open(os.path.join(self.directory, self.kind), encoding="ascii") as pointer:
                 name = pointer.read().strip()
         except (FileNotFoundError, UnicodeDecodeError):
             return ""
         path = os.path.join(self.directory, name)
-        ours = name.startswith("views-") and os.path.basename(name) == name
+        ours = name.startswith(f"{self.kind}-") and os.path.basename(name) == name
         return path if ours and os.path.isfile(path) else ""
 
     def renew(self) -> apsw.Connection:
@@ -104,20 +129,20 @@ class Store:
         The file in use is named by a pointer that is replaced in one step: a database file and its journal
         can not be, and a mixture of two generations would be worse than any stale view.
         """
-        name = f"views-{VERSION}-{os.urandom(6).hex()}.db"
+        name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
         self.path = os.path.join(self.directory, name)
-        self._db = _create(self.path)
+        self._db = self._create(self.path)
         draft = f"{self.path}.pointer"
         with open(draft, "w", encoding="ascii") as pointer:
             pointer.write(name)
-        os.rename(draft, os.path.join(self.directory, "views"))
+        os.rename(draft, os.path.join(self.directory, self.kind))
         self._sweep(keep=name)
         return self._db
 
     def _sweep(self, keep: str) -> None:
         """Remove generations that nobody has used for a day."""
         for item in os.scandir(self.directory):
-            old = item.name.startswith("views-") and not item.name.startswith(keep)
+            old = item.name.startswith(f"{self.kind}-") and not item.name.startswith(keep)
             try:
                 if old and os.stat(self.directory).st_mtime - item.stat().st_mtime > _DAY:
                     os.unlink(item.path)
@@ -125,17 +150,17 @@ class Store:
                 pass  # another was faster
 
     def rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
-        return self._steps(SQL[query], bindings)
+        return self._steps(self.sql[query], bindings)
 
     def row(self, query: str, *bindings: Any) -> tuple[Any, ...] | None:
         try:
-            return self.db.execute(SQL[query], bindings).fetchone()
+            return self.db.execute(self.sql[query], bindings).fetchone()
         except _TROUBLE as error:
             raise self._given_up(error) from error
 
     def all_rows(self, table: str) -> Iterator[tuple[Any, ...]]:
         """Everything in one of the tables of schema.sql."""
-        return self._steps(SQL["everything"].format(table=table), ())
+        return self._steps(self.sql["everything"].format(table=table), ())
 
     def _steps(self, sql: str, bindings: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         try:
@@ -145,24 +170,43 @@ class Store:
 
     def run(self, query: str, *bindings: Any) -> None:
         try:
-            self.db.execute(SQL[query], bindings)
+            self.db.execute(self.sql[query], bindings)
         except _TROUBLE as error:
             raise self._given_up(error) from error
 
     def run_many(self, query: str, bindings: Iterable[tuple[Any, ...]]) -> None:
         try:
-            self.db.executemany(SQL[query], bindings)
+            self.db.executemany(self.sql[query], bindings)
         except _TROUBLE as error:
             raise self._given_up(error) from error
 
+    def state(self, stream: str, kind: type[State]) -> tuple[State, int] | None:
+        """The state of a stream and its version. One that has not moved since it was last asked for is not decoded."""
+        row = self.row("entity", stream)
+        if row is None:
+            return None
+        version, text = row
+        known = self.decoded.get(stream)
+        if known is not None and known[0] == version:
+            return known[1], version
+        state = kind.of(compact.loads(text))
+        if len(self.decoded) >= _REMEMBERED:
+            self.decoded.clear()
+        self.decoded[stream] = version, state
+        return state, version
+
+    def put(self, stream: str, version: int, state: Record) -> None:
+        """Replace the state of an entity, in the transaction that folds the events in."""
+        self.run("put_entity", stream, version, dumps(state.plain()))
+
     def _given_up(self, error: apsw.Error) -> Unavailable:
         """The error to raise. A file that turns out to be damaged is left behind: the next use starts a new one."""
-        if not isinstance(error, _DAMAGE):
+        if not isinstance(error, DAMAGE):
             return _unavailable(self.directory, error)
         self.close()
         try:
             if self._current() == self.path:
-                os.unlink(os.path.join(self.directory, "views"))
+                os.unlink(os.path.join(self.directory, self.kind))
         except OSError as problem:
             return _unavailable(self.directory, problem)
         return Unavailable(
@@ -219,6 +263,15 @@ class Store:
             self.decoded.clear()
 
 
+def dumps(value: object) -> str:
+    text = compact.dumps(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair: JSON can say it and the log keeps it, SQLite takes it escaped
+        return compact.dumps_ascii(value)
+    return text
+
+
 def _connect(path: str) -> apsw.Connection:
     db = apsw.Connection(path)
     db.set_busy_timeout(_WAIT_MS)
@@ -227,21 +280,6 @@ def _connect(path: str) -> apsw.Connection:
     for setting in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000"):
         db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
     return db
-
-
-def _create(path: str) -> apsw.Connection:
-    with open(os.path.join(_HERE, "schema.sql"), encoding="utf-8") as file:
-        schema = file.read()
-    db = apsw.Connection(path)
-    db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
-    db.close()
-    db = _connect(path)
-    db.execute(f"BEGIN; {schema}; PRAGMA user_version = {VERSION}; COMMIT")
-    return db
-
-
-def _sound(db: apsw.Connection) -> bool:
-    return bool(next(iter(db.execute("PRAGMA user_version")))[0] == VERSION)
 
 
 def _unavailable(path: str, error: Exception) -> Unavailable:

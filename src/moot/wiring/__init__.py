@@ -21,9 +21,10 @@ from moot.views.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from moot.engine.settings import Settings
+    from moot.log import Log
 
 
 _DIGITS = 16
@@ -37,8 +38,10 @@ def open_session(
     incarnation: int | None = None,
     paths: Sequence[str] = (),
     clock: Clock | None = None,
+    at: str | int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Session:
-    """A session in the workspace of `paths`, or of `cwd`."""
+    """A session in the workspace of `paths`, or of `cwd`; with `at`, in its past."""
     place = places.for_paths(paths, cwd, env) if paths else places.find(cwd, env)
     settings = setting.load(place)
     packs = _packs(settings, place.state)
@@ -47,18 +50,28 @@ def open_session(
     if settings.task_receipt:
         core = with_receipts(core)
     reactions = (dependencies, departures, later, *packs.reactions())
-    store = Store(place.state)
+    real = SqliteLog(place.state)
+    log: Log = real
+    presence, then = Presence(place.state, clock), None
+    if at is None:
+        store = Store(place.state)
+    else:
+        from moot.wiring.past import go_back
+
+        # The incarnation is the caller's of today; then, it may have been another one.
+        incarnation = None
+        log, store, clock, presence, then = go_back(log, place.state, at, clock, progress)
     lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
-    log = SqliteLog(place.state)
     engine = Engine(log, store, clock, {"core": core, **lifecycles}, reactions)
     if settings.handlers:
         from moot.engine.requests import Requests, handlers_of
 
         engine.requests = Requests(handlers_of(settings.handlers), clock.token)
     caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
-    session = Session(place, settings, engine, Presence(place.state, clock), packs, caller, cwd)
-    session.env, session.identity = env, lambda: log.workspace
-    if packs.mirrors:
+    session = Session(place, settings, engine, presence, packs, caller, cwd)
+    session.env, session.identity = env, lambda: real.workspace
+    session.progress, session.past = progress or session.progress, then
+    if packs.mirrors and then is None:
         from moot.mirrors.sync import FileMirrors
 
         session.mirrors = FileMirrors(session)

@@ -227,7 +227,7 @@ def _member(session: Session, agent: Agent) -> Member:
         roles=agent.roles,
         client=agent.client,
         worktree=agent.worktree,
-        silent_for=round(session.silence(agent.principal), 3) if agent.here else None,
+        silent_for=session.silent_for(agent.principal) if agent.here else None,
         mail=look.count_open(store, agent.name),
         holds=tuple(look.tasks_held_by(store, agent.principal)),
         retired=agent.retired,

@@ -41,7 +41,7 @@ def show(session: Session, task: str) -> Answer:
         messages=tuple(m.id for m in look.messages_of_task(store, task)),
         dependents=tuple(look.dependents(store, task)),
         next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
-        silent_for=round(session.silence(found.holder), 3) if found.holder else None,
+        silent_for=session.silent_for(found.holder) if found.holder else None,
     )
     lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
     if found.body:

@@ -218,6 +218,7 @@ VERBS = (
         params=(Param("rebuild", "Make the views anew from the log, if that is sound.", type="flag"),),
         examples=("moot verify", "moot verify --rebuild"),
         writes=False,
+        past=False,
     ),
     Verb(
         "doctor",

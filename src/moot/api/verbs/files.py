@@ -33,7 +33,7 @@ class Holding(Record):
     reason: str
     task: str | None
     token: int
-    silent_for: float
+    silent_for: float | None  # not known of the past
     ttl: float
     worktree: str | None  # None: in all of them
 
@@ -144,7 +144,7 @@ def _listed(held: list[Holding], nothing: str) -> Answer:
             h.mode,
             ", ".join(h.paths) + _in_words(h.worktree),
             h.task or "",
-            f"{h.silent_for:.0f} s",
+            "" if h.silent_for is None else f"{h.silent_for:.0f} s",
             one_line(h.reason, 100),
         )
         for h in held
@@ -163,7 +163,7 @@ def _holding(session: Session, claim: Claim) -> Holding:
         reason=claim.reason,
         task=claim.task,
         token=claim.token,
-        silent_for=round(session.silence(claim.holder), 3),
+        silent_for=session.silent_for(claim.holder),
         ttl=claim.ttl,
         worktree=claim.worktree,
     )

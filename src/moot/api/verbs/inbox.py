@@ -183,6 +183,7 @@ VERBS = (
             Param("limit", "At most so many that are new, and so many that are not.", type="int", default=_SHOWN),
         ),
         examples=("moot inbox",),
+        past=True,
         detail="What was shown counts as offered, after it went out. Confirm with `ack`, answer with `reply`.",
     ),
     Verb(

@@ -56,6 +56,7 @@ VERBS = (
             Param("answer", "The id of what you answer.", limit=200),
             KEY,
         ),
+        past=True,
         examples=("moot needs-me", "moot needs-me --answer k-4k2xw9a yes"),
         detail=(
             "Checkpoints, requests in your mailbox, entries that are held, and tasks that ran out of attempts. An "

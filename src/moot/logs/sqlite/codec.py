@@ -29,4 +29,4 @@ def event_of(row: tuple[Any, ...]) -> Event:
     """The event that a row holds; the columns come in the order of its fields."""
     fields = [*row]
     fields[7] = loads(fields[7])
-    return Event(*fields)
+    return Event.in_order(fields)

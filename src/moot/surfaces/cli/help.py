@@ -32,6 +32,7 @@ HEADINGS = {
     "events": "The log",
     "topics": "Free events",
     "effects": "What is done because of events",
+    "search": "Finding what was said",
     "care": "The workspace",
 }
 
@@ -64,6 +65,8 @@ def overview() -> int:
         "Everywhere",
         "  --json               the answer (or the error) as one JSON object",
         "  -C DIR               as if called from DIR",
+        "  --at WHEN            answer as it was then: at a position (1200), a time (2031-05-08T09:30Z), or some time",
+        "                       ago (2h); for verbs that only look",
         "  --agent NAME         act as this agent (otherwise MOOT_AGENT; without it, as a person)",
         "",
         "Exit codes: 0 done, 1 refused, 2 usage, 3 held by another or lost race, 4 unknown, 5 timeout, 6 the awaited",

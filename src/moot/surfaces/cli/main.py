@@ -104,6 +104,10 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     from moot.wiring import caller_of, open_session
 
     cwd = parse.directory(call)
+    if call.at is not None:
+        from moot.api.past import asked_of
+
+        asked_of(verb, catalogue.checked(verb, arguments))  # before any way back is gone
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 
@@ -115,7 +119,9 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     agent = None if agent is None else checked_name(agent)
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
-    session = open_session(cwd, os.environ, agent=agent, incarnation=incarnation, paths=named)
+    session = open_session(
+        cwd, os.environ, agent=agent, incarnation=incarnation, paths=named, at=call.at, progress=_draw
+    )
     session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
     return session.run(verb.name, arguments)
 
@@ -124,6 +130,14 @@ def _pass_on(stream: TextIO, chunk: bytes) -> None:
     """The output of a command that was run, as it comes."""
     stream.buffer.write(chunk)
     stream.buffer.flush()
+
+
+def _draw(what: str, done: int, of: int) -> None:
+    """How far something has come, for a person at a terminal."""
+    if sys.stderr.isatty():
+        from moot.surfaces.cli.progress import draw
+
+        draw(what, done, of)
 
 
 def _print_version() -> int:

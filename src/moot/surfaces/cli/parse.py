@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _READ_LIMIT = 64 * 1024 * 1024
 _GLOBAL_FLAGS = {"--json": "json", "--help": "help", "-h": "help", "--version": "version"}
-_GLOBAL_VALUES = {"-C": "directory", "--agent": "agent"}
+_GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
 
 
 class Call(Record):
@@ -31,6 +31,7 @@ class Call(Record):
     version: bool = False
     directory: str | None = None
     agent: str | None = None
+    at: str | None = None
 
 
 def understand(argv: Sequence[str]) -> Call:
@@ -49,6 +50,9 @@ def understand(argv: Sequence[str]) -> Call:
             if not words:
                 raise Usage("bad_arguments", f"{word} needs a value.", "`moot --help` shows how.")
             found[_GLOBAL_VALUES[word]] = words.pop(0)
+        elif word.partition("=")[0] in _GLOBAL_VALUES and word.startswith("--"):
+            name, _, value = word.partition("=")
+            found[_GLOBAL_VALUES[name]] = value
         else:
             rest.append(word)
             if rest[0] == "as" and len(rest) > 1 and not word.startswith("-"):

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def run_as(call: Call) -> int:
     if call.help:
         return teach()
+    if call.at is not None:
+        raise _usage("`as` runs a command now, and not in the past")
     name, roles, take_over, command = _understood(list(call.words))
     cwd = directory(call)
     program = os.path.join(cwd, command[0]) if "/" in command[0] else command[0]  # as the child will look for it

@@ -14,7 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
-    from moot.api.answer import Answer, Table
+    from rich.text import Text as RichText
+
+    from moot.api.answer import Answer, Marked, Table
     from moot.core.errors import MootError
 
 
@@ -89,8 +91,20 @@ def _draw(table: Table, out: TextIO | None = None) -> None:
     for column in table.columns:
         drawn.add_column(column, overflow="fold")
     for row in table.rows:
-        drawn.add_row(*(Text(visible(cell), style=_STYLES.get(cell, "")) for cell in row))
+        drawn.add_row(*(_cell(cell) for cell in row))
     Console(file=out or sys.stdout, highlight=False).print(drawn)
+
+
+def _cell(cell: str | Marked) -> RichText:
+    from rich.text import Text
+
+    if isinstance(cell, str):
+        return Text(visible(cell), style=_STYLES.get(cell, ""))
+    drawn, end = Text(), 0
+    for start, stop in cell.marks:
+        drawn.append(visible(cell.text[end:start])).append(visible(cell.text[start:stop]), style="bold yellow")
+        end = stop
+    return drawn.append(visible(cell.text[end:]))
 
 
 _STYLES = {

@@ -17,6 +17,7 @@ from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
 from moot.surfaces.python.handling import Handling
+from moot.surfaces.python.searching import Searching
 from moot.surfaces.python.tasks import Tasks
 
 TYPE_CHECKING = False
@@ -47,7 +48,7 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(Tasks, Handling):
+class Verbs(Tasks, Handling, Searching):
     """See the module. Every method raises errors of `moot.core.errors` and nothing else that can be foreseen."""
 
     # Who is here

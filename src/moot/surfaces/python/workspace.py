@@ -43,9 +43,19 @@ class Workspace(Verbs):
 
     Without `agent` the caller is the agent that MOOT_AGENT names, or else a person. `warnings` are those of the last
     call: what one should know although it went through.
+
+    With `at` (a position, a time, or how long ago: 1200, "2031-05-08T09:30Z", "2h") it is the workspace as it was then,
+    and nothing can be changed or followed.
     """
 
-    def __init__(self, path: Path = ".", agent: str | None = None, incarnation: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path = ".",
+        agent: str | None = None,
+        incarnation: int | None = None,
+        *,
+        at: str | int | None = None,
+    ) -> None:
         self.warnings: tuple[Notice, ...] = ()
         named, number = caller_of(os.environ)
         if agent is not None and agent != named:
@@ -54,7 +64,7 @@ class Workspace(Verbs):
             raise Usage("bad_arguments", "An incarnation of whom?", "Name the agent: Workspace(agent='Yeats', …).")
         name = None if named is None else checked_name(named)
         number = number if incarnation is None else incarnation
-        self._session: Session | None = open_session(_absolute(path), os.environ, agent=name, incarnation=number)
+        self._session: Session | None = open_session(_absolute(path), os.environ, agent=name, incarnation=number, at=at)
 
     @classmethod
     def init(cls, path: Path = ".", packs: str | Sequence[str] = ()) -> Self:
@@ -112,6 +122,8 @@ class Workspace(Verbs):
         `task:*` fits all events of tasks, `mailbox/*` all streams of mailboxes. Who follows counts as present.
         """
         session = self._opened()
+        if session.past is not None:
+            raise Usage("past_is_read_only", "Nothing more comes in the past.", "Open the workspace without `at`.")
         asked = {"type": types, "stream": streams, "after": after, "timeout": timeout}
         given = catalogue.checked(catalogue.find("wait"), asked)
         end = None if timeout is None else session.clock.monotonic() + given["timeout"]

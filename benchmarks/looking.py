@@ -1,0 +1,75 @@
+"""Looking back over a long log: all views made anew, a moment of the past, and a search."""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+from statistics import median
+from typing import TYPE_CHECKING
+
+from common import Row
+
+from moot import Workspace
+from moot.wiring import open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from workspaces import Stage
+
+    from moot.api.session import Session
+
+
+def measure(stage: Stage) -> list[Row]:
+    repository = stage.populated("looking", stage.size.events)
+    session = open_session(repository, os.environ)
+    events = session.engine.log.head()
+    reading = _once(lambda: _read(session))
+    rebuilding = _once(session.engine.rebuild)
+    session.engine.log.close()
+    session.engine.store.close()
+    with Workspace(repository) as ws:
+        now = _median(stage, ws.agents)
+        indexing = _once(lambda: ws.search("parser", limit=1))
+        searching = _median(stage, lambda: ws.search("parser note", newest=True))
+    middle = events // 2
+    first, again, near = (_once(partial(_agents, repository, at)) for at in (middle, middle, middle + 10))
+    return [
+        Row(
+            "look.rebuild",
+            events / rebuilding,
+            "events/s",
+            None,
+            f"All views of {events:,} events made anew in {rebuilding:.1f} s, "
+            f"{rebuilding / reading:.1f} times as long as reading them.",
+        ),
+        Row("look.past_first", first, "s", None, f"Agents at event {middle:,}, asked for the first time."),
+        Row("look.past_again", again * 1000, "ms", None, "The same again, with the workspace opened for it."),
+        Row("look.past_near", near * 1000, "ms", None, f"At event {middle + 10:,}, after that."),
+        Row("look.agents_now", now * 1000, "ms", None, "Agents now, in an open workspace, to compare."),
+        Row("look.index", events / indexing, "events/s", None, f"The first search of {events:,} events."),
+        Row("look.search", searching * 1000, "ms", None, "Two words that all messages have, newest first."),
+    ]
+
+
+def _agents(repository: str, at: int) -> None:
+    with Workspace(repository, at=at) as ws:
+        ws.agents()
+
+
+def _read(session: Session) -> None:
+    log = session.engine.log
+    after = 0
+    while events := log.read(after, 1000):
+        after = events[-1].position
+
+
+def _once(act: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    act()
+    return time.perf_counter() - start
+
+
+def _median(stage: Stage, act: Callable[[], object]) -> float:
+    return median(_once(act) for _ in range(max(3, stage.size.least)))

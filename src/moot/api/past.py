@@ -1,0 +1,21 @@
+"""What can be asked of the past: whatever only looks. Nobody is shown anything there, so nothing is recorded."""
+
+from __future__ import annotations
+
+from moot.engine.past import read_only
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.api.catalogue import Verb
+
+
+def asked_of(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with which a verb only looks; refused if it can not."""
+    looks = not verb.writes if verb.past is None else verb.past
+    if not looks or not verb.opens:
+        raise read_only(f"`{verb.name}`")
+    if given.get("follow"):
+        raise read_only("What is still to come")
+    return {**given, "peek": True} if "peek" in given else given

@@ -1,0 +1,268 @@
+"""Going back: a log that ends earlier, and the views as they were there.
+
+Whoever looks at the past gets these two in place of the real ones, and a clock that stands still, so that no verb has
+to know of it. Nothing here changes the log or the live views.
+"""
+
+from __future__ import annotations
+
+from moot.core import timestamps
+from moot.core.errors import Unavailable, Usage
+from moot.core.event import Commit
+from moot.core.record import Record
+from moot.engine.clock import Clock
+from moot.engine.moments import moment
+from moot.engine.presence import Presence
+from moot.log import Appended, Duplicate, Log
+from moot.views.snapshots import Shelf, Snapshot, discard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from moot.core.event import Draft, Event, Key
+    from moot.log import Conflict, Mismatch
+    from moot.views.store import Store
+
+    Progress = Callable[[str, int, int], None]
+
+TOMBSTONES = "redactions"  # the stream of what takes texts out of sight
+_PAGE = 1000
+_STOP = 100_000  # events: on a long way, a snapshot is kept about so often
+_STOPS = 4
+_LARGEST = 1 << 63
+
+
+class Then(Record):
+    """The moment that is looked at: where the log ended, and what time it was (None: before the first event)."""
+
+    position: int
+    seconds: float | None
+    said: bool = False  # the position is not the one that was asked for, so it should be told
+
+
+class PastLog(Log):
+    """The events of another log up to one position. Nothing can be added."""
+
+    def __init__(self, log: Log, end: int) -> None:
+        self._log = log
+        self._end = end
+
+    @property
+    def whole(self) -> Log:
+        return self._log.whole
+
+    def append(
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        key: Key | None = None,
+        as_of: int | None = None,
+    ) -> Appended | Duplicate | Conflict | Mismatch:
+        """See `Log.append`. Only whether a commit is known can be asked."""
+        if events:
+            raise read_only("This")
+        found = self._log.append(commit, conditions, (), key, as_of)
+        return Appended(0, 0) if isinstance(found, Duplicate) and found.last > self._end else found
+
+    def read(self, after: int = 0, limit: int = 500, stream: str | None = None) -> list[Event]:
+        """See `Log.read`."""
+        if stream is None:
+            return self._log.read(after, min(limit, self._end - after)) if after < self._end else []
+        return [event for event in self._log.read(after, limit, stream) if event.position <= self._end]
+
+    def head(self) -> int:
+        """See `Log.head`."""
+        return self._end
+
+    def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:  # noqa: ARG002
+        """See `Log.follow`. It ends where the past does: nothing more will come."""
+        while events := self.read(after, _PAGE):
+            after = events[-1].position
+            yield events
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """See `Log.exclusive`. Nobody writes here."""
+        return _Nobody()
+
+    def close(self) -> None:
+        """See `Log.close`."""
+        self._log.close()
+
+
+class _Nobody:
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+
+class StoppedClock(Clock):
+    """It is always the same time of day. What is measured goes on."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+
+    def wall_seconds(self) -> float:
+        return self._seconds
+
+
+class NoPresence(Presence):
+    """Of the past nobody knows who was silent for how long, and looking at it is no sign of life."""
+
+    def stamp(self, agent: str, incarnation: int) -> None:
+        """Nothing."""
+
+    def silence(self, agent: str, incarnation: int) -> float:  # noqa: ARG002
+        return 0.0
+
+    def forget(self, agent: str, incarnation: int) -> None:
+        """Nothing."""
+
+
+def read_only(what: str) -> Usage:
+    return Usage("past_is_read_only", f"{what} cannot be asked of the past.", "Leave --at out to do it now.")
+
+
+def find(log: Log, asked: str | int, now: float) -> Then:
+    """The moment that somebody names: a position, a time, or how long ago.
+
+    Nobody ever saw half a commit, so a position inside of one means its end.
+    """
+    text = str(asked).strip()
+    number = text.removeprefix("#")
+    head = log.head()
+    if number.isascii() and number.isdigit():
+        wanted = int(number) if len(number) < len(str(_LARGEST)) else _LARGEST
+        if wanted > head:
+            raise Usage(
+                "not_yet",
+                f"The log ends at position {head}; there is no {number[:20]} yet.",
+                f"Name a position up to {head}, or a time.",
+                head=head,
+            )
+        event = _event(log, wanted)
+        end = _end_of_commit(log, event)
+        return Then(position=end, seconds=timestamps.parse(event.at) if event else None, said=end != wanted)
+    seconds = moment(text, now)
+    if seconds is None:
+        raise Usage(
+            "bad_moment",
+            f"{text[:80]!r} is neither a position nor a time.",
+            "Write 1200 (a position), 2031-05-08, 2031-05-08T09:30Z, or how long ago (2h, 3d).",
+        )
+    if seconds > now:
+        raise Usage("not_yet", f"{text[:80]} is still to come.", "Name a time that is over, or leave --at out.")
+    return Then(position=_end_of_commit(log, _last_before(log, seconds, head)), seconds=seconds, said=True)
+
+
+def _event(log: Log, position: int) -> Event | None:
+    return next(iter(log.read(position - 1, 1)), None) if position else None
+
+
+def _end_of_commit(log: Log, event: Event | None) -> int:
+    if event is None:
+        return 0
+    known = log.append(Commit(id=event.commit, at="", by=""), {}, ())
+    return known.last if isinstance(known, Duplicate) else event.position
+
+
+def _last_before(log: Log, seconds: float, head: int) -> Event | None:
+    """The last event up to that time, found by halves. Where the clock once jumped back, one of its places."""
+    low, high, found = 0, head + 1, None
+    while high - low > 1:
+        middle = (low + high) // 2
+        event = _event(log, middle)
+        if event is not None and (timestamps.parse(event.at) or 0.0) <= seconds:
+            low, found = middle, event
+        else:
+            high = middle
+    return found
+
+
+def views_at(log: Log, live: Store, state: str, position: int, progress: Progress) -> Snapshot:
+    """The views as they were there: a snapshot that is kept, or folded from the nearest one before."""
+    mark = _last_tombstone(log)
+    shelf = Shelf(state, mark)
+    base, start = _nearest(log, shelf, position)
+    if base is not None and start == position:
+        shelf.touch(base)
+        return Snapshot(base)
+    draft = _begun(log, shelf, live, base, max(start + 1, mark), position)
+    try:
+        _fold(log, shelf, draft, position, progress)
+        return Snapshot(shelf.keep(draft, position))
+    except BaseException:
+        draft.close()
+        discard(draft.path)
+        raise
+
+
+def _last_tombstone(log: Log) -> int:
+    last = 0
+    while events := log.read(last, _PAGE, TOMBSTONES):
+        last = events[-1].position
+    return last
+
+
+def _nearest(log: Log, shelf: Shelf, position: int) -> tuple[str | None, int]:
+    """The snapshot at or before `position`, and where it stands. Those that are not of this log are removed."""
+    for start, path in shelf.at_or_before(position):
+        snapshot = Snapshot(path)
+        try:
+            if _belongs(log, snapshot, start):
+                return path, start
+            discard(path)
+        except Unavailable:
+            continue
+        finally:
+            snapshot.close()
+    return None, 0
+
+
+def _begun(log: Log, shelf: Shelf, live: Store, base: str | None, first: int, position: int) -> Snapshot:
+    """A draft to fold on from: the live views, if they have come as far as `first` and no further than `position`."""
+    try:
+        cursor = live.cursor()
+        usable = first <= cursor <= position and _belongs(log, live, cursor)
+    except Unavailable:
+        usable = False  # they are made anew by whoever looks at the present
+    if usable:
+        draft = shelf.draft_of(live)
+        if draft.cursor() <= position:
+            return draft
+        draft.close()  # they moved on meanwhile
+        discard(draft.path)
+    return shelf.draft(base)
+
+
+def _belongs(log: Log, store: Store, position: int) -> bool:
+    cursor, commit, _ = store.standing()
+    event = _event(log, position)
+    return cursor == position and (event is None or event.commit == commit)
+
+
+def _fold(log: Log, shelf: Shelf, draft: Snapshot, position: int, progress: Progress) -> None:
+    from moot.views.bulk import Batch
+
+    at = draft.cursor()
+    stop = max(_STOP, (position - at) // _STOPS)
+    while at < position:
+        draft.begin()
+        batch = Batch(draft)
+        end = min(position, at + stop)
+        while at < end:
+            progress("going back", at, position)
+            events = log.read(at, min(_PAGE, end - at))
+            if not events:
+                raise Unavailable("log_ends", f"The log ends at {at}.", "`moot verify` tells what is wrong with it.")
+            batch.fold(events)
+            at = events[-1].position
+        batch.flush()
+        draft.commit()
+        if at + _STOP < position:
+            shelf.keep(draft, at, copy=True)
+    progress("going back", position, position)

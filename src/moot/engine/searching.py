@@ -1,0 +1,118 @@
+"""Searching: catch the index up with the log, ask it, and bring together what belongs to one thing.
+
+The index has no part in any commit. Whoever searches first after many events pays for them, in steps: each one is a
+transaction, so that a searcher who is stopped has lost little, and another one goes on from there.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from moot.core.record import Record
+from moot.engine.past import TOMBSTONES
+from moot.views.search import OTHERS, Index, excerpts
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from moot.core.event import Event
+    from moot.core.query import Query
+    from moot.log import Log
+    from moot.views.search import Filters, Hit
+
+    Progress = Callable[[str, int, int], None]
+
+_PAGE = 1000
+_STEP = 20_000  # events of one transaction
+_LOOKED_AT = 5_000  # hits that are brought together, at most
+
+
+class Thing(Record):
+    """Something that says what was looked for: the event where it says so best, and in how many it does."""
+
+    event: Event
+    kind: str
+    hits: int
+    excerpt: str
+    marks: tuple[tuple[int, int], ...]
+
+
+def search(
+    log: Log, directory: str, query: Query, filters: Filters, limit: int, *, newest: bool, progress: Progress
+) -> tuple[list[Thing], bool]:
+    """What fits, and whether there is more than `limit`. `log` is the whole log, whatever the filters say."""
+    index = Index(directory)
+    try:
+        _catch_up(log, index, progress)
+        expression = query.expression()
+        groups: dict[str, list[Hit]] = {}
+        for hit in islice(index.hits(expression, filters, newest=newest), _LOOKED_AT):
+            groups.setdefault(_thing(hit), []).append(hit)
+    finally:
+        index.close()
+    shown = list(groups.values())[:limit]
+    events = [event for hits in shown for event in log.read(hits[0].position - 1, 1)]
+    found = excerpts(expression, events)
+    things = [
+        Thing(event=event, kind=hits[0].kind, hits=len(hits), excerpt=text, marks=marks)
+        for hits, event in zip(shown, events, strict=True)
+        for text, marks in (found.get(event.position, ("", ())),)
+    ]
+    return things, len(groups) > limit
+
+
+def forget(log: Log, directory: str, positions: Sequence[int]) -> None:
+    """Take the words of these events out of the index for good, but for what the log still says there.
+
+    The index is caught up before, so nothing comes back.
+    """
+    index = Index(directory)
+    try:
+        _catch_up(log, index, lambda *_: None)
+        _reread(log, index, positions)
+    finally:
+        index.close()
+
+
+def _reread(log: Log, index: Index, positions: Sequence[int]) -> None:
+    index.replace(positions, [event for position in positions for event in log.read(position - 1, 1)])
+
+
+def _thing(hit: Hit) -> str:
+    """What a hit belongs to. Claims and free events share streams, so there each event is a thing of its own."""
+    return f"#{hit.position}" if hit.kind == OTHERS else hit.stream
+
+
+def _catch_up(log: Log, index: Index, progress: Progress) -> None:
+    _bind(log, index)
+    head = log.head()
+    while (position := index.cursor()) < head:
+        progress("indexing", position, head)
+        gone: list[int] = []
+        index.begin()
+        try:
+            position = index.cursor()  # another searcher may have been here
+            for _ in range(_STEP // _PAGE):
+                events = log.read(position, _PAGE)
+                index.fold(events)
+                gone += [e.data["position"] for e in events if e.stream == TOMBSTONES and "position" in e.data]
+                position = events[-1].position if events else head
+                if position >= head:
+                    break
+        except BaseException:
+            index.rollback()
+            raise
+        index.commit()
+        if gone:
+            _reread(log, index, gone)
+    progress("indexing", head, head)
+
+
+def _bind(log: Log, index: Index) -> None:
+    """An index of another log (before a backup was restored) is left behind."""
+    position, commit, _ = index.standing()
+    event = log.read(position - 1, 1) if position else []
+    if position and (not event or event[0].position != position or event[0].commit != commit):
+        index.close()
+        index.renew()

@@ -1,0 +1,36 @@
+"""How far something long has come: one line on the error output, drawn over and over, gone at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+_EVERY = 0.1  # seconds
+_PATIENCE = 0.5  # what is done sooner needs no line
+
+
+class _Line:
+    """The line that stands there."""
+
+    what = ""
+    begun = 0.0
+    drawn = 0.0
+
+
+def draw(what: str, done: int, of: int) -> None:
+    """Say it, not too often; `of` is 0 where nobody knows how much there is."""
+    now = time.monotonic()
+    if what != _Line.what:
+        _Line.what, _Line.begun, _Line.drawn = what, now, 0.0
+    if of and done >= of:
+        if _Line.drawn:
+            _write("")
+        _Line.what = ""
+    elif now - _Line.begun > _PATIENCE and now - _Line.drawn > _EVERY:
+        _Line.drawn = now
+        _write(f"{what}: {100 * done // of} %" if of else f"{what}: {done:,}")
+
+
+def _write(text: str) -> None:
+    sys.stderr.write(f"\r\x1b[K{text}")
+    sys.stderr.flush()

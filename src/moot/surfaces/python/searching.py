@@ -1,0 +1,34 @@
+"""The verbs that find what was said, as typed methods. See `moot.surfaces.python.verbs`."""
+
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from moot.surfaces.python.findings import Findings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from moot.api.verbs.search import Found
+
+    Some = str | Sequence[str]
+
+
+class Searching(Findings):
+    """See the module."""
+
+    def search(
+        self,
+        words: Some = (),
+        *,
+        kind: Some = (),
+        by: str | None = None,
+        task: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        newest: bool = False,
+        limit: int = 20,
+    ) -> list[Found]:
+        """What says these words: best first, or newest first. Everything that was ever said counts."""
+        return self._ask("search", locals())

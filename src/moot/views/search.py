@@ -1,0 +1,166 @@
+"""The full-text index: what was said anywhere, by its words. A file of its own, made from the log like the views.
+
+It is caught up by whoever searches, so that whoever sends pays nothing for it. It keeps no texts: those are in the log,
+and whoever shows a hit reads them there. It knows the shape of events, and no rule.
+"""
+
+from __future__ import annotations
+
+from moot.core import timestamps
+from moot.core.compact import dumps
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.views.store import Store, named_queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from moot.core.event import Event
+
+VERSION = 1  # raise it with every change of search.sql or of what is folded into it
+
+KINDS = {
+    "message": "messages",
+    "task": "tasks",
+    "decision": "decisions",
+    "artifact": "artifacts",
+    "checkpoint": "checkpoints",
+}
+OTHERS = "events"
+
+# Fields of the core's own events that are names, ids and states: they are asked for with `explain`, `board` and the
+# filters, and would make every task that was ever reviewed a hit for “review”.
+_MACHINERY = frozenset({
+    "affects", "attempt", "author", "awaiting", "by", "code", "creator", "done", "holder", "id", "ids", "incarnation",
+    "kind", "left", "lifecycle", "maker", "message", "mirror", "mode", "modifier", "name", "needs", "on", "phase",
+    "priority", "replaces", "reply", "reply_to", "report", "role", "roles", "sender", "sha256", "source", "state",
+    "target", "task", "to", "verb", "waits", "wants", "who", "worktree",
+})  # fmt: skip
+_CORE = frozenset(("agent", "claims", "entry", *KINDS))
+# They are about things that were said, and say nothing themselves.
+_SILENT = frozenset(("dependency", "graph", "mailbox"))
+_OPEN, _CLOSE = "\x02", "\x03"
+_BLANKS = {ord(_OPEN): " ", ord(_CLOSE): " "}
+
+
+class Filters(Record):
+    """What a hit must be, beside its words. Times are seconds since 1970."""
+
+    upto: int
+    kinds: tuple[str, ...] = ()
+    by: str | None = None
+    task: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+
+class Hit(Record):
+    position: int
+    stream: str
+    kind: str
+
+
+class Index(Store):
+    """The open index of one workspace, for one thread at a time."""
+
+    kind, version, schema, sql = "search", VERSION, "search.sql", named_queries("search_queries.sql")
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take the words of `events` in. The caller holds the transaction."""
+        self.run_many("add", [row for event in events if (row := _row(event)) is not None])
+        if events:
+            self.move(events[-1].position, events[-1].commit)
+
+    def replace(self, positions: Sequence[int], events: Sequence[Event]) -> None:
+        """Forget the words of what stood at these positions, without a trace in the file; take in what stands there."""
+        self.db.execute("PRAGMA secure_delete = ON").fetchall()
+        self.begin()
+        try:
+            self.run_many("remove", [(position,) for position in positions])
+            self.run_many("add", [row for event in events if (row := _row(event)) is not None])
+            self.run("tidy")  # until its parts are merged, the index only strikes out what was deleted
+        except BaseException:
+            self.rollback()
+            raise
+        self.commit()
+        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    def hits(self, expression: str, filters: Filters, *, newest: bool) -> Iterator[Hit]:
+        """The events that fit, best first or newest first, read as one asks for them."""
+        kinds = dumps(list(filters.kinds)) if filters.kinds else None
+        by = filters.by.lower() if filters.by else None
+        bound = (expression, filters.upto, kinds, by, filters.task, filters.since, filters.until)
+        for position, stream, kind, _ in self.rows("newest" if newest else "best", *bound):
+            yield Hit(position=position, stream=stream, kind=kind)
+
+
+def texts(event: Event) -> str:
+    """Everything that the event says in words, one text a line."""
+    kind = event.stream.partition("/")[0]
+    if kind in _SILENT:
+        return ""
+    skipped = _MACHINERY if kind in _CORE else frozenset[str]()
+    return "\n".join(text for name, value in event.data.items() if name not in skipped for text in _strings(value))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        if value:
+            yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _strings(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _strings(inner)
+
+
+def _row(event: Event) -> tuple[Any, ...] | None:
+    text = texts(event)
+    if not text:
+        return None
+    kind, _, key = event.stream.partition("/")
+    task = key if kind == "task" else event.data.get("task")
+    about = task if isinstance(task, str) else None
+    who = name_of(event.by).lower()
+    facts = (KINDS.get(kind, OTHERS), event.stream, about, who, timestamps.parse(event.at))
+    return (event.position, key, _storable(text), *facts)
+
+
+def _storable(text: str) -> str:
+    """Half a surrogate pair is no word, and SQLite does not take it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "replace").decode()
+    return text
+
+
+def excerpts(expression: str, events: Sequence[Event]) -> dict[int, tuple[str, tuple[tuple[int, int], ...]]]:
+    """The part of each event's text that fits best, by position, and where in it the words that were looked for stand.
+
+    The texts go through an index in memory that splits them into words as the real one did.
+    """
+    import apsw
+
+    sql = Index.sql
+    page = apsw.Connection(":memory:")
+    page.execute(sql["page"])
+    for event in events:
+        line = " ".join(_storable(texts(event)).translate(_BLANKS).split())
+        page.execute(sql["write_page"], (event.position, event.stream.partition("/")[2], line))
+    found = {position: _marks(said) for position, said in page.execute(sql["marked"], (expression, _OPEN, _CLOSE))}
+    page.close()
+    return found
+
+
+def _marks(said: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+    pieces = said.replace(_CLOSE, _OPEN).split(_OPEN)  # in turn: beside a hit, in a hit
+    text, marks = "", []
+    for number, piece in enumerate(pieces):
+        if number % 2:
+            marks.append((len(text), len(text) + len(piece)))
+        text += piece
+    return text, tuple(marks)

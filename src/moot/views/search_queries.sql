@@ -1,0 +1,35 @@
+-- name: standing
+SELECT (SELECT value FROM meta WHERE key = 'cursor'), NULL
+
+-- name: set_meta
+INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: add
+INSERT INTO said (rowid, name, text, kind, stream, task, who, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: remove
+DELETE FROM said WHERE rowid = ?
+
+-- name: tidy
+INSERT INTO said (said) VALUES ('optimize')
+
+-- name: best
+SELECT rowid, stream, kind, bm25(said, 2.0, 1.0) AS worth FROM said
+WHERE said MATCH ?1 AND rowid <= ?2 AND (?3 IS NULL OR kind IN (SELECT value FROM json_each(?3)))
+  AND (?4 IS NULL OR who = ?4) AND (?5 IS NULL OR task = ?5) AND (?6 IS NULL OR at >= ?6) AND (?7 IS NULL OR at < ?7)
+ORDER BY worth, rowid DESC
+
+-- name: newest
+SELECT rowid, stream, kind, 0.0 FROM said
+WHERE said MATCH ?1 AND rowid <= ?2 AND (?3 IS NULL OR kind IN (SELECT value FROM json_each(?3)))
+  AND (?4 IS NULL OR who = ?4) AND (?5 IS NULL OR task = ?5) AND (?6 IS NULL OR at >= ?6) AND (?7 IS NULL OR at < ?7)
+ORDER BY rowid DESC
+
+-- name: page
+CREATE VIRTUAL TABLE page USING fts5 (name, text, tokenize = 'unicode61 remove_diacritics 2')
+
+-- name: write_page
+INSERT INTO page (rowid, name, text) VALUES (?, ?, ?)
+
+-- name: marked
+SELECT rowid, snippet(page, 1, ?2, ?3, '…', 24) FROM page WHERE page MATCH ?1

@@ -1,0 +1,197 @@
+"""Views as they were: whole files, each folded up to one position of the log and never changed again.
+
+They lie in a folder of their own beside the views, few and bounded in bytes, and can be deleted at any time. A snapshot
+is made in a draft and renamed in when it is whole. Nothing in here knows a log: whoever opens one checks that it
+belongs to theirs.
+"""
+
+from __future__ import annotations
+
+import os
+
+import apsw
+
+from moot.core.errors import Unavailable
+from moot.views.store import DAMAGE, VERSION, Store
+
+_FOLDER = "past"
+_NAME = f"views-{VERSION}-"
+_MOST = 8
+_MOST_BYTES = 1 << 30
+_UNUSED = 7 * 86_400.0  # seconds
+_ABANDONED = 3_600.0  # a draft that nobody wrote to for so long
+_SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -64000")
+
+
+class Snapshot(Store):
+    """One file: a draft that is being folded, or a whole one to read."""
+
+    def __init__(self, path: str, *, draft: bool = False) -> None:
+        super().__init__(os.path.dirname(path))
+        self.path = path
+        self._draft = draft
+
+    def _open(self) -> apsw.Connection:
+        try:
+            if self._draft:
+                return self._open_draft()
+            return apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+        except (apsw.Error, OSError) as error:
+            raise self._given_up(error) from error
+
+    def _open_draft(self) -> apsw.Connection:
+        new = not os.path.exists(self.path)
+        db = apsw.Connection(self.path)
+        for setting in _SETTINGS:  # what is half done after a crash is thrown away: nothing needs to be undone
+            db.execute(f"PRAGMA {setting}").fetchall()
+        if new:
+            db.execute(self.script())
+        return db
+
+    def renew(self) -> apsw.Connection:
+        raise self._given_up(apsw.CorruptError("it is of another log"))
+
+    def _given_up(self, error: Exception) -> Unavailable:
+        """A snapshot that is damaged is left behind: the next who asks for that moment makes it anew."""
+        self.close()
+        if isinstance(error, DAMAGE):
+            discard(self.path)
+        return Unavailable(
+            "past_unusable",
+            f"The views of that moment cannot be used: {error}.",
+            f"Do it again. If it stays so, look at the disk and the rights of {self.directory}.",
+            path=self.path,
+        )
+
+
+class Shelf:
+    """The snapshots of one workspace.
+
+    `mark` is the position of the log's last tombstone: what was folded before it may hold a text that is out of sight
+    since, and is removed.
+    """
+
+    def __init__(self, state: str, mark: int = 0) -> None:
+        self.directory = os.path.join(state, _FOLDER)
+        self._end = f"-{mark}.db"
+
+    def at_or_before(self, position: int) -> list[tuple[int, str]]:
+        """Position and path of each snapshot up to `position`, nearest first."""
+        for item in self._files():
+            if item.name.startswith("views-") and not (item.name.startswith(_NAME) and item.name.endswith(self._end)):
+                discard(item.path)
+        return sorted(((at, path) for at, path in self._all() if at <= position), reverse=True)
+
+    def draft(self, base: str | None) -> Snapshot:
+        """A new file to fold into, empty or with what `base` has."""
+        path = os.path.join(self.directory, f"draft-{os.urandom(6).hex()}")
+        try:
+            os.makedirs(self.directory, exist_ok=True)
+            if base is not None:
+                _copy(base, path)
+        except OSError as error:
+            discard(path)
+            raise _unwritable(self.directory, error) from error
+        return Snapshot(path, draft=True)
+
+    def draft_of(self, live: Store) -> Snapshot:
+        """A new file with what the live views have, at one moment."""
+        draft = self.draft(None)
+        try:
+            with draft.db.backup("main", live.db, "main") as copying:
+                copying.step(-1)
+            draft.close()
+            _no_journal(draft.path)
+        except (apsw.Error, OSError) as error:
+            draft.close()
+            discard(draft.path)
+            raise _unwritable(self.directory, error) from error
+        return draft
+
+    def keep(self, draft: Snapshot, position: int, *, copy: bool = False) -> str:
+        """Put a draft that is folded up to `position` in its place; with `copy`, it can be folded on."""
+        draft.close()
+        whole, path = draft.path, os.path.join(self.directory, f"{_NAME}{position}{self._end}")
+        try:
+            if copy:
+                whole = f"{draft.path}-{position}"
+                _copy(draft.path, whole)
+            os.replace(whole, path)
+        except OSError as error:
+            discard(whole)
+            raise _unwritable(self.directory, error) from error
+        self._tidy(path)
+        return path
+
+    def touch(self, path: str) -> None:
+        """Say that it was used."""
+        try:
+            os.utime(path)
+        except OSError:
+            return  # gone, or not ours: it is only a sign
+
+    def clear(self) -> None:
+        """Remove them all: of what the log does not say any more, nothing may be left."""
+        for item in self._files():
+            discard(item.path)
+
+    def _all(self) -> list[tuple[int, str]]:
+        named = [(item.name.removeprefix(_NAME).removesuffix(self._end), item) for item in self._files()]
+        return [(int(at), item.path) for at, item in named if at.isdigit() and item.name == f"{_NAME}{at}{self._end}"]
+
+    def _files(self) -> list[os.DirEntry[str]]:
+        try:
+            return list(os.scandir(self.directory))
+        except OSError:
+            return []
+
+    def _tidy(self, new: str) -> None:
+        """Keep what was used last, as far as there is room; and no draft that was abandoned."""
+        now, room, kept = os.stat(new).st_mtime, _MOST_BYTES, 0
+        found = [(item.stat(), item.path) for item in self._files() if os.path.exists(item.path)]
+        whole = {path for _, path in self._all()}
+        for seen, path in sorted(found, key=lambda one: (one[1] == new, one[0].st_mtime), reverse=True):
+            if path not in whole:
+                if now - seen.st_mtime > _ABANDONED:
+                    discard(path)
+                continue
+            kept, room = kept + 1, room - seen.st_size
+            if path != new and (kept > _MOST or room < 0 or now - seen.st_mtime > _UNUSED):
+                discard(path)
+
+
+def discard(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # another was faster, or it is not ours to remove
+
+
+def _copy(source: str, target: str) -> None:
+    """Copy a file, as one step where the file system can."""
+    with open(source, "rb") as old, open(target, "xb") as new:
+        left = os.fstat(old.fileno()).st_size
+        step = getattr(os, "copy_file_range", None)
+        try:
+            while step is not None and left > 0 and (done := step(old.fileno(), new.fileno(), left)):
+                left -= done
+        except OSError:
+            old.seek(0)
+            new.seek(0)
+        while piece := old.read(1 << 20):
+            new.write(piece)
+
+
+def _no_journal(path: str) -> None:
+    """A copy of live views says that it has a write-ahead log, and a file that is only read must not need one."""
+    db = apsw.Connection(path)
+    db.execute("PRAGMA journal_mode = DELETE").fetchall()
+    db.close()
+
+
+def _unwritable(directory: str, error: Exception) -> Unavailable:
+    return Unavailable(
+        "past_unusable",
+        f"The views of that moment cannot be made: {error}.",
+        f"Going back needs to write: make {directory} writable, or free some space.",
+    )

@@ -1,0 +1,252 @@
+"""Going back: at any position, the views and the log are those of a log that was cut there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.core.errors import MootError, Usage
+from moot.core.event import Commit, Draft
+from moot.engine import past, verify
+from moot.engine.past import PastLog, find, views_at
+from moot.logs.sqlite import SqliteLog
+from moot.views import snapshots
+from moot.views.snapshots import Shelf, Snapshot
+from moot.views.store import VERSION
+from tests.engine.harness import (
+    Machine,
+    add,
+    join,
+    move,
+    offer,
+    send,
+    together,
+)
+from tests.engine.histories import commands
+
+if TYPE_CHECKING:
+    from moot.views.store import Store
+
+TABLES = ("meta", *verify._TABLES)
+
+
+def rows(store: Store) -> dict[str, list[Any]]:
+    return {table: list(store.all_rows(table)) for table in TABLES}
+
+
+def quiet(_doing: str, _done: int, _all: int) -> None:
+    return
+
+
+def at(machine: Machine, position: int) -> dict[str, list[Any]]:
+    store = views_at(machine.log, machine.store, machine.views, position, quiet)
+    try:
+        return rows(store)
+    finally:
+        store.close()
+
+
+def cut(machine: Machine, position: int, directory: str) -> Machine:
+    """A log that ends there, with views of its own."""
+    made = Machine(directory, directory)
+    batch: list[Any] = []
+    events = machine.log.read(0, position)
+    for number, event in enumerate(events):
+        batch.append(event)
+        if number + 1 == len(events) or events[number + 1].commit != event.commit:
+            drafts = [
+                Draft(stream=e.stream, type=e.type, data=e.data, v=e.v, cause=e.cause, thread=e.thread, pack=e.pack)
+                for e in batch
+            ]
+            made.log.append(Commit(id=event.commit, at=event.at, by=event.by), {}, drafts)
+            batch = []
+    return made
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Iterator[Machine]:
+    made = Machine(tmp_path, tmp_path)
+    made.does(join("Yeats"), add("task-001"), send("m-1", "Yeats"), offer("Yeats", "m-1"), move("claim", "task-001"))
+    made.does(together(add("task-002"), add("task-003")), move("release", "task-001"))
+    yield made
+    made.close()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.data())
+def test_the_views_of_any_position_are_those_of_a_log_cut_there(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        machine = Machine(directory, directory)
+        for command in [join("Yeats"), *data.draw(st.lists(commands, max_size=25))]:
+            try:
+                machine.run(command)
+            except MootError:
+                continue  # a rule said no, and so nothing happened
+        head = machine.log.head()
+        asked = data.draw(st.lists(st.integers(0, head), min_size=1, max_size=4))
+        for wanted in asked:
+            position = find(machine.log, wanted, 0.0).position
+            assert position >= wanted
+            other = cut(machine, position, os.path.join(directory, f"cut-{len(os.listdir(directory))}"))
+            assert at(machine, position) == rows(other.engine.read())
+            early = PastLog(machine.log, position)
+            assert early.head() == other.log.head()
+            assert early.read(0, 1000) == other.log.read(0, 1000)
+            assert early.read(0, 1000, "task/task-001") == other.log.read(0, 1000, "task/task-001")
+            assert [e for page in early.follow(0) for e in page] == other.log.read(0, 1000)
+            other.close()
+        machine.close()
+
+
+def test_the_head_is_now_and_0_is_empty(machine: Machine) -> None:
+    assert at(machine, machine.log.head()) == machine.rows()
+    assert {len(found) for found in at(machine, 0).values()} == {0}
+
+
+def test_a_position_inside_a_commit_means_its_end(machine: Machine) -> None:
+    then = find(machine.log, 6, 0.0)
+    assert (then.position, then.said) == (7, True)
+    assert (find(machine.log, "#7", 0.0).position, find(machine.log, 7, 0.0).said) == (7, False)
+
+
+@pytest.mark.parametrize("wrong", ["9", "123456789012345678901234567890", "soon", "", "-1", "2999-01-01", "٣"])
+def test_what_is_no_moment_of_this_log_is_refused(machine: Machine, wrong: str) -> None:
+    with pytest.raises(Usage) as refused:
+        find(machine.log, wrong, 1e9)
+    assert refused.value.remedy
+    if wrong == "9":
+        assert "8" in refused.value.message
+
+
+def test_a_time_is_the_last_event_before_it(tmp_path: Path) -> None:
+    machine = Machine(tmp_path, tmp_path)
+    for second in range(1, 30):
+        draft = Draft(stream="claims", type="file:released", data={"id": "c", "holder": "x", "paths": []})
+        machine.log.append(Commit(id=f"c{second}", at=f"2030-01-01T12:00:{second:02}.000Z", by="x"), {}, [draft])
+    late = find(machine.log, "2030-01-01T12:00:29Z", 3e9).seconds
+    assert late is not None
+    for text, position in [
+        ("2030-01-01T12:00:07Z", 7),
+        ("2030-01-01T12:00:07.5Z", 7),
+        ("2030-01-01T13:00:07+01:00", 7),
+        ("2030-01-01", 0),
+        ("2030-01-02", 29),
+        ("20s", 9),
+        ("1h", 0),
+    ]:
+        now = late if text[-1] in "sh" and "T" not in text else 3e9
+        assert find(machine.log, text, now).position == position
+    machine.close()
+
+
+def test_a_second_look_folds_nothing_and_a_near_one_only_the_rest(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded: list[int] = []
+    read = SqliteLog.read
+
+    def counted(self: SqliteLog, after: int = 0, limit: int = 500, stream: str | None = None) -> Any:
+        found = read(self, after, limit, stream)
+        folded.extend([e.position for e in found] if limit > 1 or len(found) != 1 else [])
+        return found
+
+    at(machine, 3)
+    monkeypatch.setattr(SqliteLog, "read", counted)
+    at(machine, 3)
+    assert folded == []
+    at(machine, 5)
+    assert folded == [4, 5]
+
+
+@pytest.mark.parametrize("harm", ["torn", "another log", "older version"])
+def test_a_snapshot_that_is_not_of_this_log_is_made_anew(machine: Machine, tmp_path: Path, harm: str) -> None:
+    before = at(machine, 5)
+    (kept,) = Path(machine.views, "past").glob("*-5-0.db")
+    if harm == "torn":
+        kept.write_bytes(kept.read_bytes()[:5000])
+    elif harm == "older version":
+        kept.rename(kept.with_name("views-0-5-0.db"))
+    else:
+        other = Machine(tmp_path / "other", tmp_path / "other")
+        other.does(*(add(f"task-{n:03}") for n in range(1, 7)))
+        at(other, 5)
+        os.replace(next((tmp_path / "other" / "past").glob("*-5-0.db")), kept)
+    for _ in range(2):
+        try:
+            assert at(machine, 5) == before
+        except MootError as error:
+            assert error.code == "past_unusable"  # noqa: PT017 (damage is told once, and then it is gone)
+    assert at(machine, 5) == before
+
+
+def test_snapshots_are_few_and_the_ones_used_last_stay(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snapshots, "_MOST", 3)
+    for position in range(8):
+        at(machine, position)
+        path = Path(machine.views, "past", f"views-{VERSION}-{position}-0.db")
+        os.utime(path, (position, path.stat().st_mtime - 100 + position))
+    left = sorted(position for position, _ in Shelf(machine.views).at_or_before(100))
+    assert left == [5, 6, 7]
+    monkeypatch.setattr(snapshots, "_MOST_BYTES", 1)
+    at(machine, 0)
+    assert [position for position, _ in Shelf(machine.views).at_or_before(100)] == [0]
+
+
+def test_a_long_way_leaves_snapshots_behind_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past, "_STOP", 2)
+    machine.store.close()
+    Path(machine.views, "views").unlink()
+    whole = at(machine, 8)
+    assert [position for position, _ in Shelf(machine.views).at_or_before(100)] == [8, 4, 2]
+    assert whole == machine.rows()
+    assert at(machine, 4) == rows(cut(machine, 4, f"{machine.views}/cut").engine.read())
+
+
+def test_an_interrupted_way_back_leaves_no_draft(machine: Machine) -> None:
+    def interrupt(_doing: str, _done: int, _all: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        views_at(machine.log, machine.store, machine.views, 5, interrupt)
+    assert os.listdir(Path(machine.views, "past")) == []
+
+
+def test_abandoned_drafts_and_cleared_snapshots_are_gone(machine: Machine) -> None:
+    at(machine, 5)
+    draft = Path(machine.views, "past", "draft-old")
+    draft.write_text("")
+    os.utime(draft, (0, 0))
+    at(machine, 3)
+    assert not draft.exists()
+    Shelf(machine.views).clear()
+    assert os.listdir(Path(machine.views, "past")) == []
+
+
+def test_snapshots_from_before_a_tombstone_are_removed(machine: Machine) -> None:
+    at(machine, 5)
+    tombstone = Draft(stream="redactions", type="text:redacted", data={"position": 3, "fields": ["text"]})
+    machine.log.append(Commit(id="t", at="2030-01-01T12:00:00Z", by="x"), {}, [tombstone])
+    at(machine, 4)
+    assert os.listdir(Path(machine.views, "past")) == [f"views-{VERSION}-4-9.db"]
+
+
+def test_nothing_can_be_added_to_the_past(machine: Machine) -> None:
+    early = PastLog(machine.log, 3)
+    with pytest.raises(Usage):
+        early.append(Commit(id="x", at="", by=""), {}, [Draft(stream="claims", type="file:claimed", data={})])
+    with early.exclusive():
+        assert machine.log.head() == 8
+    commit = machine.log.read(7, 1)[0].commit
+    assert early.append(Commit(id=commit, at="", by=""), {}, ()).first == 0  # type: ignore[union-attr]
+    store = views_at(machine.log, machine.store, machine.views, 3, quiet)
+    with pytest.raises(MootError):
+        store.move(4, "x")
+    assert isinstance(store, Snapshot)
+    store.close()

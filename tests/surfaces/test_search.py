@@ -1,0 +1,64 @@
+"""`moot search`, as people and programs use it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.surfaces.command import Command
+
+
+@pytest.fixture
+def said(run: Command) -> Command:
+    run("task", "add", "Write the parser", "--body", "A lexer first.")
+    run("send", "Bob", "The parser is on main: src/moot/parse.py", agent="Ada")
+    return run
+
+
+def test_hits_are_marked_in_brackets_and_belong_to_something(said: Command) -> None:
+    ran = said("search", "parser", "lexer")
+    assert ran.out.splitlines()[0].startswith("task-001 open Write the parser (#")
+    assert ran.out.splitlines()[1] == "> Write the [parser] A [lexer] first."
+    assert "> The [parser] is on main" in said("search", "parser", "--kind", "messages,tasks").out
+
+
+def test_a_program_gets_the_places_of_the_words(said: Command) -> None:
+    found = said("--json", "search", "lexer").result[0]
+    (start, end), *_ = found["marks"]
+    assert found["excerpt"][start:end] == "lexer"
+    assert (found["id"], found["state"], found["kind"]) == ("task-001", "open", "tasks")
+
+
+def test_a_person_sees_the_words_stand_out(said: Command) -> None:
+    assert "\x1b[1;33mlexer\x1b[0m" in said.at_a_terminal("search", "lexer").out
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["AND"], ['"'], ["NEAR(a", "b)"], ["x:y"], ["^"], ["*"], ["--", "-only"], ["\x1b[31m"], ["'; DROP TABLE said"]],
+)
+def test_no_words_are_an_error_of_the_index(said: Command, words: list[str]) -> None:
+    assert said("search", *words).code in (0, 2)
+
+
+@pytest.mark.parametrize(
+    "words", [[], ["--kind", "wishes", "a"], ["a", "--since", "soon"], ["a", "--until", "12"], ["a", "--limit", "-1"]]
+)
+def test_what_cannot_be_meant_is_said(said: Command, words: list[str]) -> None:
+    error = said("--json", "search", *words).error
+    assert (error["kind"], bool(error["remedy"])) == ("usage", True)
+
+
+def test_times_can_be_dates_or_ages(said: Command) -> None:
+    for since, found in (("1h", True), ("2001-01-01", True), ("2999-01-01T00:00Z", False)):
+        assert bool(said("--json", "search", "lexer", "--since", since).result) is found
+        assert bool(said("--json", "search", "lexer", "--until", since).result) is (not found)
+
+
+def test_sending_does_not_touch_the_index(said: Command) -> None:
+    said("search", "lexer")
+    before = {p.name: p.stat().st_mtime_ns for p in (said.repo / ".git" / "moot").glob("search*")}
+    said("send", "Bob", "More.", agent="Ada")
+    assert {p.name: p.stat().st_mtime_ns for p in (said.repo / ".git" / "moot").glob("search*")} == before

@@ -1,0 +1,96 @@
+"""Many events folded at once come to the same rows as one after the other."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from moot.core.errors import MootError
+from moot.engine import loop, verify
+from moot.views import bulk, load
+from moot.views.bulk import Batch
+from moot.views.project import project
+from moot.views.store import Store
+from tests.engine.harness import Machine, add, join, move, send
+from tests.engine.histories import commands
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from moot.core.event import Event
+
+TABLES = ("meta", *verify._TABLES)
+
+
+def rows(store: Store) -> dict[str, list[Any]]:
+    return {table: list(store.all_rows(table)) for table in TABLES}
+
+
+def history(directory: str, more: list[Any]) -> list[Event]:
+    machine = Machine(directory, directory)
+    for command in [join("Yeats"), *more]:
+        try:
+            machine.run(command)
+        except MootError:
+            continue  # a rule said no, and so nothing happened
+    events = machine.events()
+    machine.close()
+    return events
+
+
+@pytest.mark.promise(2)
+@settings(max_examples=15, deadline=None)
+@given(st.lists(commands, max_size=40), st.lists(st.integers(0, 80), max_size=4), st.sampled_from([0, 2, 20_000]))
+def test_many_at_once_come_to_the_same_rows(more: list[Any], cuts: list[int], most: int) -> None:
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bulk, "_MOST", most)
+        events = history(directory, more)
+        one, many = Store(tempfile.mkdtemp(dir=directory)), Store(tempfile.mkdtemp(dir=directory))
+        for event in events:
+            project(one, [event])
+        batch = Batch(many)
+        for start, end in itertools.pairwise(sorted({0, *(c for c in cuts if c < len(events)), len(events)})):
+            batch.fold(events[start:end])
+        batch.flush()
+        assert rows(many) == rows(one)
+        one.close()
+        many.close()
+
+
+def test_whoever_reads_something_else_meanwhile_sees_what_was_folded(tmp_path: Path) -> None:
+    events = history(str(tmp_path), [add("task-001"), send("m-1", "Yeats"), move("claim", "task-001")])
+    store = Store(str(tmp_path / "folded"))
+    (tmp_path / "folded").mkdir()
+    batch = Batch(store)
+    batch.fold(events)
+    assert list(store.rows("task_ids")) == []
+    assert load.task(batch, "task-001")[0].phase == "working"
+    assert list(batch.rows("task_ids")) == [("task-001",)]
+    assert batch.row("highest_number") == (1,)
+    batch.run("put_entity", "task/task-001", 99, '{"id":"task-001","state":"done"}')
+    assert load.task(batch, "task-001")[0].state == "done"
+    assert batch.cursor() == store.cursor() == len(events)
+    store.close()
+
+
+def test_a_catching_up_of_many_is_undone_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "_MANY", 1)
+    history(str(tmp_path), [add(f"task-{n:03}") for n in range(1, 9)])
+    other = Machine(tmp_path, tmp_path / "other")
+    monkeypatch.setattr(Batch, "flush", _break)
+    with pytest.raises(KeyboardInterrupt):
+        other.engine.read()
+    assert {name: len(found) for name, found in rows(other.store).items()} == dict.fromkeys(TABLES, 0)
+    monkeypatch.undo()
+    assert len(rows(other.engine.read())["task"]) == 8
+    assert other.verify().sound
+    other.close()
+
+
+def _break(_self: Batch) -> None:
+    raise KeyboardInterrupt
