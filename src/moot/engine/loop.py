@@ -57,6 +57,7 @@ class Engine:
         self.lifecycles = lifecycles
         self.reactions = reactions
         self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
+        self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._bound = False
 
     def read(self) -> Store:
@@ -195,6 +196,8 @@ class Engine:
         while events:
             batch.fold(events)
             position = events[-1].position
+            if self.progress is not None:
+                self.progress("folding events", position, self.log.head())
             events = self.log.read(position, _PAGE)
         batch.flush()
         return position

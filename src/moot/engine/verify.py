@@ -109,6 +109,8 @@ def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
     batch = Batch(fresh)
     while chain.position < upto and (events := engine.log.read(chain.position, min(_PAGE, upto - chain.position))):
         chain.follow(events)
+        if engine.progress is not None:
+            engine.progress("verifying events", chain.position, upto)
         chain.look_up(engine.log, ended=False)
         if not chain.problems:
             batch.fold(events)

@@ -67,6 +67,7 @@ def open_session(
         from moot.engine.requests import Requests, handlers_of
 
         engine.requests = Requests(handlers_of(settings.handlers), clock.token)
+    engine.progress = progress
     caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
     session = Session(place, settings, engine, presence, packs, caller, cwd)
     session.env, session.identity = env, lambda: real.workspace
