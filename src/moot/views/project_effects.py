@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from moot.core.compact import loads
 from moot.core.deciders import effect, topic
-from moot.views.project import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def _effect(store: Store, event: Event, key: str, known: type[Payload]) -> None:
     state, _ = load(store, key)
     payload = known.of(event.data)
     after = effect.evolve(state, payload, position=event.position, n=event.n, commit=event.commit, at=event.at)
-    store.run("put_entity", event.stream, event.position, dumps(after.plain()))
+    store.put(event.stream, event.position, after)
     if after.status == "done":
         store.run("end_effect", key)
     else:
@@ -36,8 +35,7 @@ FOLDS: dict[str, Callable[[Store, Event, str, type[Payload]], None]] = {"effect"
 
 
 def load(store: Store, name: str) -> tuple[effect.Effect, int]:
-    row = store.row("entity", effect.stream(name))
-    return (effect.Effect.of(loads(row[1])), row[0]) if row else (effect.Effect(id=name), 0)
+    return store.state(effect.stream(name), effect.Effect) or (effect.Effect(id=name), 0)
 
 
 def version(store: Store, stream: str) -> int:
