@@ -37,6 +37,7 @@ class Size:
     seconds: float  # for each comparison within one process
     least: int  # rounds, however long they take
     events: int  # in the large log
+    many: int  # in the very large one
     crowd_rounds: int  # of thirty writers
     crowd_seconds: float
     followed: int  # events
@@ -50,9 +51,9 @@ class Size:
 
 
 # The last one only runs everything once, for the tests: what it measures means nothing.
-FULL = Size("full", 30, 30, 100_000, crowd_rounds=9, crowd_seconds=3, followed=300, repeats=5, letters=25)
-QUICK = Size("quick", 3, 11, 10_000, crowd_rounds=3, crowd_seconds=0.5, followed=100, repeats=1, letters=25)
-SMOKE = Size("smoke", 0, 2, 200, crowd_rounds=1, crowd_seconds=0.1, followed=10, repeats=1, letters=3)
+FULL = Size("full", 30, 30, 100_000, 1_000_000, crowd_rounds=9, crowd_seconds=3, followed=300, repeats=5, letters=25)
+QUICK = Size("quick", 3, 11, 10_000, 20_000, crowd_rounds=3, crowd_seconds=0.5, followed=100, repeats=1, letters=25)
+SMOKE = Size("smoke", 0, 2, 200, 300, crowd_rounds=1, crowd_seconds=0.1, followed=10, repeats=1, letters=3)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def measure(stage: Stage) -> list[Row]:
-    repository = stage.populated("looking", stage.size.events)
+    repository = stage.populated("looking", stage.size.many)
     session = open_session(repository, os.environ)
     events = session.engine.log.head()
     reading = _once(lambda: _read(session))

@@ -22,6 +22,7 @@ import following
 import growing
 import looking
 import mailboxes
+import million
 import sending
 import starting
 from workspaces import Stage
@@ -35,6 +36,7 @@ PARTS = {
     "following": following.measure,
     "growing": growing.measure,
     "looking": looking.measure,
+    "million": million.measure,
     "mailboxes": mailboxes.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}

@@ -79,9 +79,10 @@ def populate(directory: str, events: int) -> None:
 
 
 def _exchange(session: Session, count: int) -> None:
-    ids = [f"m-{session.clock.token(7)}" for _ in range(count)]
+    ids: list[str] = []
 
     def send(work: Work) -> None:
+        ids[:] = [work.new_message(session.clock.token) for _ in range(count)]
         for number, identity in enumerate(ids):
             work.do_message(identity, _note(session, f"Note {number}: the parser is on main, the tests pass."), None)
 
