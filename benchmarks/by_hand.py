@@ -30,7 +30,8 @@ _SQL = _statements()
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
-def _connect(path: str, synchronous: str) -> apsw.Connection:
+def connect(path: str, synchronous: str) -> apsw.Connection:
+    """A connection as careful as moot's."""
     db = apsw.Connection(path)
     db.set_busy_timeout(_WAIT_MS)
     db.pragma("auto_vacuum", "none")  # as moot's files are
@@ -43,7 +44,7 @@ def create(directory: str) -> None:
     """The files: one table for the bare insert; moot's log and views, with all their indexes and triggers."""
     os.makedirs(directory)
     Bare(directory).close()
-    log, views = _connect(f"{directory}/log.db", "full"), _connect(f"{directory}/views.db", "normal")
+    log, views = connect(f"{directory}/log.db", "full"), connect(f"{directory}/views.db", "normal")
     for _, script in moot.logs.sqlite.queries.migrations():
         log.execute(script)
     with open(os.path.join(os.path.dirname(moot.views.store.__file__), "schema.sql"), encoding="utf-8") as file:
@@ -56,7 +57,7 @@ class Bare:
     """An insert into one table. Alone it commits by itself; in a crowd it asks for the lock first, as one should."""
 
     def __init__(self, directory: str) -> None:
-        self._db = _connect(f"{directory}/bare.db", "full")
+        self._db = connect(f"{directory}/bare.db", "full")
         self._db.execute(_SQL["bare_table"])
 
     def send(self, text: str) -> None:
@@ -82,8 +83,8 @@ class ByHand:
     """The rows of a send: one transaction on the log, one on the views."""
 
     def __init__(self, directory: str) -> None:
-        self._log = _connect(f"{directory}/log.db", "full")
-        self._views = _connect(f"{directory}/views.db", "normal")
+        self._log = connect(f"{directory}/log.db", "full")
+        self._views = connect(f"{directory}/views.db", "normal")
 
     def send(self, text: str, sender: str = "Yeats#1", to: str = "Keats") -> None:
         name, commit, at = f"m-{_word(7)}", _word(26), _now()

@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import apsw
+import carrying
 import common
 import following
 import growing
@@ -38,6 +39,7 @@ PARTS = {
     "looking": looking.measure,
     "million": million.measure,
     "mailboxes": mailboxes.measure,
+    "carrying": carrying.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
 

@@ -20,7 +20,8 @@ sys.path.insert(0, str(ROOT / "src"))
 from moot.api import catalogue  # noqa: E402
 from moot.api.pack import pack_of  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
-from moot.surfaces.cli.help import HEADINGS, manual_lines  # noqa: E402
+from moot.surfaces.cli import man, reference  # noqa: E402
+from moot.surfaces.cli.help import HEADINGS, manual_lines, own_lines  # noqa: E402
 from moot.surfaces.python import Workspace  # noqa: E402
 from moot.views.project import all_events  # noqa: E402
 
@@ -67,18 +68,25 @@ KINDS = {
 
 
 def verbs() -> str:
-    parts = [NOTE, "# The command line\n"]
-    parts.append(
-        "Every verb takes `--json` (the answer or the error as one JSON object), `-C DIR` (as if called from DIR) and\n"
-        "`--agent NAME` (act as this agent; otherwise `MOOT_AGENT`; without it, as a person). Every verb that only\n"
-        "looks takes `--at WHEN` and answers as it was then: at a position of the log (`1200`), a date or one with a\n"
-        "time (`2031-05-08T09:30Z`), or some time ago (`2h`).\n"
+    parts = [NOTE, "# The command line\n", "`moot help VERB` says the same, and `man docs/reference/moot.1`.\n"]
+    sections = (
+        ("Options of every verb", reference.OPTIONS),
+        ("Exit codes", reference.EXIT_CODES),
+        ("Environment", reference.ENVIRONMENT),
+        ("Files", reference.FILES),
     )
+    for title, pairs in sections:
+        parts.append(f"## {title}\n\n| | |\n|---|---|")
+        parts += [f"| `{name}` | {said} |" for name, said in pairs]
+        parts.append("")
     for module, names in catalogue.MODULES.items():
         parts.append(f"## {HEADINGS[module]}\n")
         for name in names:
             verb = catalogue.find(name)
             parts.append(f"### moot {name}\n\n```text\n" + "\n".join(manual_lines(verb)) + "\n```\n")
+    parts.append("## Of the command line alone\n")
+    for own in reference.OWN:
+        parts.append(f"### moot {own.name}\n\n```text\n" + "\n".join(own_lines(own)) + "\n```\n")
     return "\n".join(parts)
 
 
@@ -141,14 +149,21 @@ def python() -> str:
         if name.startswith("_") or not callable(member):
             continue
         signature = str(inspect.signature(member)).replace("self, ", "").replace("(self)", "()").replace("'", "")
-        verb = next((v for v in catalogue.names() if v.replace(" ", "_").replace("-", "_") == name), None)
+        verb = next((v for v in catalogue.names() if v.replace(" ", "_").replace("-", "_") == name.rstrip("_")), None)
         said = (inspect.getdoc(member) or (catalogue.find(verb).summary if verb else "")).partition("\n\n")[0]
         said = said.replace("\n", " ")
         parts.append(f"**`{name}{signature}`**  \n{said}\n")
     return "\n".join(parts)
 
 
-FILES = {"cli.md": verbs, "errors.md": errors, "events.md": events, "lifecycles.md": lifecycles, "python.md": python}
+FILES = {
+    "cli.md": verbs,
+    "errors.md": errors,
+    "events.md": events,
+    "lifecycles.md": lifecycles,
+    "moot.1": man.page,
+    "python.md": python,
+}
 
 
 def main() -> int:

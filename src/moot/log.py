@@ -1,4 +1,4 @@
-"""The contract of a log: five operations, the same on every engine.
+"""The contract of a log: five operations, the same on every engine; and of carrying one, where the engine can.
 
 A log is one gap-free total order of events per workspace. Every implementation in `moot.logs` passes
 `tests/logs/conformance.py`, and is finished when it does. A log knows nothing of views, rules or agents.
@@ -8,14 +8,22 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from moot.core.errors import Unavailable
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from typing import Any
 
     from moot.core.event import Commit, Draft, Event, Key
+
+    Progress = Callable[[int, int], None]  # so much is done, of so much in all
+
+REDACTIONS = "redactions"  # the stream of the tombstones; what they name is shown without its text
+_TOMBSTONE = "event:redacted"
+_PAGE = 500
 
 
 class Appended(Record):
@@ -108,3 +116,110 @@ class Log(ABC):
     @abstractmethod
     def close(self) -> None:
         """Give back what is open."""
+
+    def refresh(self) -> None:  # noqa: B027 (most engines have nothing to do here)
+        """Look again at what is open: another log may have been put into its place."""
+
+    @property
+    def archive(self) -> Archive:
+        """The log as a whole, where the engine lets one carry it."""
+        raise Unavailable(
+            "no_archive",
+            "This kind of log cannot be carried by moot.",
+            "Use the tools of the server that keeps it.",
+        )
+
+
+class Archive(ABC):
+    """A log as a whole: what it takes to carry it somewhere else, or to make something in it unreadable."""
+
+    @abstractmethod
+    def identity(self) -> str:
+        """The id that the log was given when it was made; it goes with the events wherever they go."""
+
+    @abstractmethod
+    def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
+        """Append whole commits in one durable step if the log still ends at `head`; False if it does not.
+
+        No stream needs a condition then: nothing can have moved. An empty log takes on the `identity`.
+        """
+
+    @abstractmethod
+    def backup(self, path: str, progress: Progress) -> int:
+        """Write a copy of the log, as it is at one moment, to a new file while others go on. Returns its head."""
+
+    @abstractmethod
+    def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
+        """Put other data in place of what stands at these positions, and let no byte of it stay in any file.
+
+        Only what a tombstone of `REDACTIONS` names can be changed, and only to what carries its digest.
+        """
+
+
+class Shown(Log):
+    """A log as it may be seen: what a tombstone names comes without its text, however it is read."""
+
+    def __init__(self, log: Log) -> None:
+        self.raw = log
+        self._upto = 0  # the last tombstone that is known
+        self._named: dict[int, dict[str, Any]] = {}  # the data of tombstones, by the position that they name
+
+    def append(
+        self,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        key: Key | None = None,
+        as_of: int | None = None,
+    ) -> Appended | Duplicate | Conflict | Mismatch:
+        return self.raw.append(commit, conditions, events, key, as_of)
+
+    def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
+        return self._without_text(self.raw.read(after, limit, stream))
+
+    def head(self) -> int:
+        return self.raw.head()
+
+    def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:
+        for events in self.raw.follow(after, timeout):
+            yield self._without_text(events)
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        return self.raw.exclusive()
+
+    def close(self) -> None:
+        self.raw.close()
+
+    @property
+    def archive(self) -> Archive:
+        return self.raw.archive
+
+    def tombstones(self) -> dict[int, dict[str, Any]]:
+        """What each tombstone says, by the position that it names."""
+        while new := self.raw.read(self._upto, _PAGE, REDACTIONS):
+            for event in new:
+                position, fields = event.data.get("position"), event.data.get("fields")
+                if event.type != _TOMBSTONE or not isinstance(position, int) or not isinstance(fields, list):
+                    continue  # nothing of ours says that
+                before = self._named.get(position, {"fields": [], "digest": event.data.get("digest")})
+                more = {"fields": [*before["fields"], *map(str, fields)], "digest": before["digest"]}
+                self._named[position] = {**event.data, **more}
+            self._upto = new[-1].position
+        return self._named
+
+    def last_tombstone(self) -> int:
+        """Where the last tombstone stands, 0 if there is none."""
+        self.tombstones()
+        return self._upto
+
+    def refresh(self) -> None:
+        self.raw.refresh()
+        self._upto, self._named = 0, {}
+
+    def _without_text(self, events: list[Event]) -> list[Event]:
+        named = self.tombstones() if events else {}
+        if not named:
+            return events
+        from moot.core.redaction import shown
+
+        return [shown(event, named[event.position]) if event.position in named else event for event in events]

@@ -19,7 +19,7 @@ TYPES = {"text", "words", "int", "seconds", "flag", "json"}
 GLOBAL = {"json", "help", "version", "agent"}  # every verb has these options
 
 # These write and take no key: doing them again is harmless by itself.
-KEYLESS = {"init", "inbox", "wait", "mirror", "handle", "check"}
+KEYLESS = {"init", "inbox", "wait", "mirror", "handle", "check", "import", "restore"}
 
 
 def test_the_index_and_the_modules_name_the_same_verbs() -> None:

@@ -22,7 +22,7 @@ from moot.api import catalogue
 from moot.surfaces.cli import parse
 from moot.surfaces.cli.main import main
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command
-from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, conclude, enliven, inhabit, orchestrate, react
+from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, carry, conclude, enliven, inhabit, orchestrate, react
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # the only kind that a drawn table may use
 
@@ -233,6 +233,19 @@ CASES = {
     "init": Case(None, "init", "Found the workspace", lambda r: r["new"] is False),
     "verify": Case(None, "verify", "sound:", lambda r: r["problems"] == []),
     "doctor": Case(None, "doctor", "ok workspace", lambda r: all(f["good"] for f in r), drawn="Doctor", world=inhabit),
+    "export": Case(None, "export ../events.jsonl", "events in", lambda r: r["events"] == r["position"]),
+    "import": Case(
+        None,
+        "import ../events.jsonl",
+        "2 were there already",
+        lambda r: (r["events"], r["known"]) == (0, 2),
+        world=carry,
+    ),
+    "backup": Case(None, "backup ../log.db", "checked", lambda r: r["size"] > 0),
+    "restore": Case(None, "restore ../log.db --force", "restored", lambda r: r["kept"] is None, world=carry),
+    "redact": Case(
+        None, "redact {request} --reason Why.", "redacted #", lambda r: r["fields"] == ["text"], world=enliven
+    ),
     "mirror": Case(None, "mirror", "in step", lambda r: TO_DEVELOPER in r["files"], world=orchestrate),
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import keyword
 import os
 import threading
 from collections.abc import Iterator
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
     from tests.surfaces.command import Command
 
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
-APART = {"init", "doctor"}
+APART = {"init", "doctor", "restore"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "watch"}
-OWN = {"close", "follow", "watch", "init", "doctor"}
+OWN = {"close", "follow", "watch", "init", "doctor", "restore"}
 
 
 def method_of(verb: str) -> str:
-    return verb.replace(" ", "_").replace("-", "_")
+    name = verb.replace(" ", "_").replace("-", "_")
+    return f"{name}_" if keyword.iskeyword(name) else name
 
 
 def default_of(param: Param) -> Any:

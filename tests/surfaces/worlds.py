@@ -64,6 +64,15 @@ def conclude(command: Command) -> dict[str, str]:
     return {**ids, **found}
 
 
+def carry(command: Command) -> dict[str, str]:
+    """Ada and Bob, an export and a backup beside the repository."""
+    inhabit(command)
+    with Workspace(command.repo) as ws:
+        ws.export(str(command.repo.parent / "events.jsonl"))
+        ws.backup(str(command.repo.parent / "log.db"))
+    return {}
+
+
 def orchestrate(command: Command) -> dict[str, str]:
     """A team lead and a developer of the orchestrator pack: a task in hand, an assignment, and one that is held."""
     with Workspace.init(command.repo, packs="orchestrator") as lead, Workspace(command.repo) as developer:

@@ -55,6 +55,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "effects": ("handle", "effects", "effects retry"),
     "search": ("search",),
     "care": ("init", "verify", "doctor", "mirror"),
+    "carry": ("export", "import", "backup", "restore", "redact"),
 }
 
 

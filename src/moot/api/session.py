@@ -47,6 +47,10 @@ class Mirrors(ABC):
     def sync(self) -> tuple[Notice, ...]:
         """Absorb what others wrote, render what the log says. Never waits long."""
 
+    def kept(self) -> list[str]:
+        """Files that were replaced and are kept for some seconds, in case that somebody still writes into one."""
+        return []
+
 
 def quietly(_what: str, _done: int, _of: int) -> None:
     """Where nobody watches."""

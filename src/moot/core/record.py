@@ -52,6 +52,13 @@ class Record:
             raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional")
         _set(self, "__dict__", fields)  # Python made this dict for this call: it is ours to keep
 
+    @classmethod
+    def made(cls, fields: dict[str, Any]) -> Self:
+        """A record of exactly these fields, unchecked, for those who make a great many. The dict is given away."""
+        found = object.__new__(cls)
+        object.__setattr__(found, "__dict__", fields)
+        return found
+
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: records are values")
 

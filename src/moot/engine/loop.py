@@ -9,7 +9,7 @@ from moot.core.errors import Held, Refused, Unavailable
 from moot.core.event import Commit, Event
 from moot.core.record import Record
 from moot.engine.work import Work
-from moot.log import Appended, Conflict, Duplicate, Mismatch
+from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
 from moot.views import look
 
 TYPE_CHECKING = False
@@ -51,7 +51,7 @@ class Engine:
         lifecycles: Mapping[str, Lifecycle],
         reactions: Sequence[Reaction],
     ) -> None:
-        self.log = log
+        self.log = Shown(log)
         self.store = store
         self.clock = clock
         self.lifecycles = lifecycles
@@ -63,9 +63,10 @@ class Engine:
     def read(self) -> Store:
         """The views, caught up with the log."""
         self._bind()
+        self._notice_new_views()
         if self.store.cursor() < self.log.head():
             with self.log.exclusive():
-                self.store.begin()
+                self.begin()
                 try:
                     self._catch_up()
                 except BaseException:
@@ -88,7 +89,7 @@ class Engine:
         lost: Conflict | None = None
         for _ in range(_TRIES):
             with self.log.exclusive():
-                self.store.begin()
+                self.begin()
                 try:
                     result = self._attempt(by, act, key)
                 except BaseException:
@@ -132,7 +133,8 @@ class Engine:
     def _appended(self, events: list[Event], cursor: int) -> Outcome:
         """From here on the answer is yes, whatever happens to the views: the next call catches up."""
         try:
-            if events[0].position == cursor + 1:
+            redacts = any(event.stream == REDACTIONS for event in events)
+            if events[0].position == cursor + 1 and not redacts:
                 self._project(events)
             else:  # another machine's event came in between
                 self._catch_up()
@@ -186,21 +188,52 @@ class Engine:
         position = self.store.cursor()
         if position >= self.log.head():
             return position
+        if not position and (known := self.log.last_tombstone()):
+            self.store.run("set_meta", "redacted", known)
         events = self.log.read(position, _PAGE)
-        if len(events) < _MANY:
+        if len(events) < _MANY and not self._outdated(events):
             self._project(events)
             return events[-1].position if events else position
         from moot.views.bulk import Batch
 
         batch = Batch(self.store)
         while events:
-            batch.fold(events)
-            position = events[-1].position
+            if self._outdated(events):
+                self._start_over()
+                batch, position = Batch(self.store), 0
+            else:
+                batch.fold(events)
+                position = events[-1].position
             if self.progress is not None:
                 self.progress("folding events", position, self.log.head())
             events = self.log.read(position, _PAGE)
         batch.flush()
         return position
+
+    def _outdated(self, events: Sequence[Event]) -> bool:
+        """Whether one of these takes out of sight what the views were folded from with its text."""
+        tombstones = [event.position for event in events if event.stream == REDACTIONS]
+        return bool(tombstones) and tombstones[-1] > int((self.store.row("get_meta", "redacted") or (0,))[0] or 0)
+
+    def _start_over(self) -> None:
+        """Fold everything anew, into a new file: what was redacted must not stay in the old one."""
+        self.store.rollback()
+        self.store.close()
+        self.store.renew(alone=True)
+        self.store.begin()
+        self.store.run("set_meta", "redacted", self.log.last_tombstone())
+
+    def begin(self) -> None:
+        """Begin a transaction on the views that count now. Nobody can exchange them while one has the turn."""
+        self._notice_new_views()
+        self.store.begin()
+
+    def _notice_new_views(self) -> None:
+        if self.store.exchanged():  # another made them anew, maybe because it put another log into place
+            self.store.close()
+            self.log.refresh()
+            self._bound = False
+            self._bind()
 
     def _project(self, events: Sequence[Event]) -> None:
         from moot.views.project import project  # a reader that is up to date never needs it

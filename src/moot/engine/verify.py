@@ -34,6 +34,8 @@ class Report(Record):
     streams: int
     commits: int
     problems: tuple[str, ...]
+    redacted: int = 0  # events that are shown without their text,
+    erased: int = 0  # and those of them whose text is not even in the log
 
     @property
     def sound(self) -> bool:
@@ -46,6 +48,14 @@ class Report(Record):
 
 def verify(engine: Engine, directory: str) -> Report:
     """Compare what is with what the log says. Other writers wait while the rows are compared, not before."""
+    known = engine.log.last_tombstone()
+    report = _verified(engine, directory)
+    if engine.log.last_tombstone() != known:  # a part was folded before a text was taken out of sight, a part after it
+        report = _verified(engine, directory)
+    return report
+
+
+def _verified(engine: Engine, directory: str) -> Report:
     scratch = os.path.join(directory, f"verify-{os.getpid()}")
     fresh = _scratch(scratch)
     chain = _Chain()
@@ -53,13 +63,37 @@ def verify(engine: Engine, directory: str) -> Report:
         fresh.begin()
         _fold(engine, fresh, chain, engine.log.head())
         with engine.log.exclusive():
+            redacted, erased = _tombstones(engine, chain)
             # A log with a hole cannot be folded into anything worth comparing.
             problems = chain.problems or _compared(engine, fresh, chain)
     finally:
         _remove(fresh)
     return Report(
-        events=chain.position, streams=len(chain.versions), commits=chain.commits, problems=tuple(problems[:_SHOWN])
+        events=chain.position,
+        streams=len(chain.versions),
+        commits=chain.commits,
+        problems=tuple(problems[:_SHOWN]),
+        redacted=redacted,
+        erased=erased,
     )
+
+
+def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
+    """What was redacted must be what its tombstone says it was, or be gone and say so."""
+    named, erased = engine.log.tombstones(), 0
+    if not named:
+        return 0, 0
+    from moot.core.redaction import MARK, digest_of
+
+    for position, said in named.items():
+        found = engine.log.raw.read(position - 1, 1)
+        if not found or (found[0].commit, found[0].n) != (said.get("commit"), said.get("n")):
+            chain.complain(f"a redaction names another event than the one at position {position}")
+        elif found[0].data.get(MARK) == said.get("digest"):
+            erased += 1
+        elif digest_of(found[0].data) != said.get("digest"):
+            chain.complain(f"the redacted event at position {position} is not what it was")
+    return len(named), erased
 
 
 def _scratch(directory: str) -> Store:
@@ -89,7 +123,7 @@ def _remove(fresh: Store) -> None:
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
     """Bring both to the same position, then look. On a shared log others may go on appending."""
     live = engine.store
-    live.begin()
+    engine.begin()
     try:
         behind = Batch(live)
         while events := engine.log.read(live.cursor(), _PAGE):
@@ -151,13 +185,13 @@ class _Chain:
                 del self._spans[commit]
                 known = log.append(Commit(id=commit, at="", by=""), {}, ())
                 if not (isinstance(known, Duplicate) and (known.first, known.last) == (first, last)):
-                    self._complain(f"the commit at positions {first} to {last} is not known as one")
+                    self.complain(f"the commit at positions {first} to {last} is not known as one")
 
     def _expect(self, holds: bool, event: Event, said: str) -> None:  # noqa: FBT001
         if not holds:
-            self._complain(f"{event.type} at position {event.position} {said}")
+            self.complain(f"{event.type} at position {event.position} {said}")
 
-    def _complain(self, said: str) -> None:
+    def complain(self, said: str) -> None:
         if len(self.problems) < _SHOWN:
             self.problems.append(f"{_OF_LOG}{said}")
 

@@ -148,7 +148,7 @@ class MirrorFile:
         Also tidies up: what a dead process left long ago, and graves that nobody will write into any more.
         """
         moment = stamp(now)
-        found = [self._visit(kept, moment) for kept in self._kept()]
+        found = [self._visit(kept, moment) for kept in self.kept()]
         return [one for one in found if one is not None]
 
     def absorbed(self, found: Found) -> None:
@@ -204,7 +204,7 @@ class MirrorFile:
         bring(found.grave, path)  # back; if somebody wrote into our render meanwhile, `graves` finds it
         return Unwritable(found.unreadable)
 
-    def _kept(self) -> list[Kept]:
+    def kept(self) -> list[Kept]:
         """The kept files of this mirror in both places where they may be, the oldest first."""
         directory = self._directory()
         homes = {self._keep} if isinstance(directory, Unreadable) else {self._keep, directory}

@@ -54,6 +54,9 @@ class FileMirrors(Mirrors):
                     )
         return warnings
 
+    def kept(self) -> list[str]:
+        return [one.path for _, file in _files(self._session, self._directory) for one in file.kept()]
+
     def _in_step(self, wanted: int) -> bool:
         memory = self._memory.read()
         if memory.rendered < wanted:

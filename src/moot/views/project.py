@@ -69,18 +69,27 @@ def events_of(kind: str) -> dict[str, type[Payload]]:
         return EVENTS[kind]
     if kind in APART:
         return _apart(kind).EVENTS[kind]  # type: ignore[no-any-return]
+    if kind == "redactions":
+        from moot.core.redaction import EVENTS as TOMBSTONES
+
+        return TOMBSTONES
     found: dict[str, type[Payload]] = late(kind).EVENTS if kind in LATE else {}
     return found
 
 
 def all_events() -> dict[str, dict[str, type[Payload]]]:
     """All events that there are, by the kind of their stream."""
-    return {kind: events_of(kind) for kind in sorted((*EVENTS, *LATE, *APART))}
+    return {kind: events_of(kind) for kind in sorted((*EVENTS, *LATE, *APART, "redactions"))}
 
 
 def _apart(kind: str) -> Any:
     """The module with the folds of one of these kinds."""
     return __import__(f"moot.views.{APART[kind]}", fromlist=["EVENTS"])
+
+
+def _tombstone(store: Store, event: Event, _key: str, _known: type[Payload]) -> None:
+    """Only its version: whoever reads the log sees what it did."""
+    store.run("put_entity", event.stream, event.position, "{}")
 
 
 def _put(store: Store, event: Event, state: Record) -> None:
@@ -168,5 +177,6 @@ _FOLDS: dict[str, Callable[[Store, Event, str, type[Payload]], None]] = {
     "graph": _graph,
     "mailbox": _mailbox,
     "message": _message,
+    "redactions": _tombstone,
     "task": _task,
 }

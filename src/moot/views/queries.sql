@@ -1,6 +1,9 @@
 -- name: standing
 SELECT (SELECT value FROM meta WHERE key = 'cursor'), (SELECT value FROM meta WHERE key = 'newer')
 
+-- name: get_meta
+SELECT value FROM meta WHERE key = ?
+
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value
 

@@ -48,7 +48,7 @@ class Snapshot(Store):
             db.execute(self.script())
         return db
 
-    def renew(self) -> apsw.Connection:
+    def renew(self, *, alone: bool = False) -> apsw.Connection:  # noqa: ARG002
         raise self._given_up(apsw.CorruptError("it is of another log"))
 
     def _given_up(self, error: Exception) -> Unavailable:

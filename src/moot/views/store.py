@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 4  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 6  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
@@ -63,6 +63,8 @@ class Store:
         self.directory = directory
         self.path = ""
         self._db: apsw.Connection | None = None
+        self._pointer_path = os.path.join(directory, self.kind)
+        self._pointed: tuple[int, int] | None = None  # the pointer that led to the open file
         self._standing: tuple[int, str, str | None] | None = None  # known while a transaction is open
         self.decoded: dict[str, tuple[int, Any]] = {}  # states by stream, with the version that they are of
         watch(self)
@@ -84,6 +86,7 @@ class Store:
 
     def _open(self) -> apsw.Connection:
         try:
+            self._pointed = self._pointer()
             self.path = self._current()
             if self.path:
                 try:
@@ -115,7 +118,7 @@ class Store:
 
     def _current(self) -> str:
         try:
-            with open(os.path.join(self.directory, self.kind), encoding="ascii") as pointer:
+            with open(self._pointer_path, encoding="ascii") as pointer:
                 name = pointer.read().strip()
         except (FileNotFoundError, UnicodeDecodeError):
             return ""
@@ -123,28 +126,43 @@ class Store:
         ours = name.startswith(f"{self.kind}-") and os.path.basename(name) == name
         return path if ours and os.path.isfile(path) else ""
 
-    def renew(self) -> apsw.Connection:
-        """Start over with an empty file. Others who have the old one open go on with it until they end.
+    def _pointer(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._pointer_path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    def exchanged(self) -> bool:
+        """Whether the open file is no longer the one that counts."""
+        return self._db is not None and self._pointed != self._pointer()
+
+    def renew(self, *, alone: bool = False) -> apsw.Connection:
+        """Start over with an empty file. Others who have the old one open notice before their next command.
+
+        The old ones are kept for a day; `alone`: they go at once, with all that is in them.
 
         The file in use is named by a pointer that is replaced in one step: a database file and its journal
         can not be, and a mixture of two generations would be worse than any stale view.
         """
         name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
         self.path = os.path.join(self.directory, name)
+        self.decoded.clear()
         self._db = self._create(self.path)
         draft = f"{self.path}.pointer"
         with open(draft, "w", encoding="ascii") as pointer:
             pointer.write(name)
-        os.rename(draft, os.path.join(self.directory, self.kind))
-        self._sweep(keep=name)
+        os.rename(draft, self._pointer_path)
+        self._pointed = self._pointer()
+        self._sweep(keep=name, age=0 if alone else _DAY)
         return self._db
 
-    def _sweep(self, keep: str) -> None:
-        """Remove generations that nobody has used for a day."""
+    def _sweep(self, keep: str, age: float) -> None:
+        """Remove generations that nobody has used for so long."""
         for item in os.scandir(self.directory):
             old = item.name.startswith(f"{self.kind}-") and not item.name.startswith(keep)
             try:
-                if old and os.stat(self.directory).st_mtime - item.stat().st_mtime > _DAY:
+                if old and (not age or os.stat(self.directory).st_mtime - item.stat().st_mtime > age):
                     os.unlink(item.path)
             except FileNotFoundError:
                 pass  # another was faster
@@ -206,7 +224,7 @@ class Store:
         self.close()
         try:
             if self._current() == self.path:
-                os.unlink(os.path.join(self.directory, self.kind))
+                os.unlink(self._pointer_path)
         except OSError as problem:
             return _unavailable(self.directory, problem)
         return Unavailable(

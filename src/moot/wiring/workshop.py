@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 
-from moot.api.verbs.care import Created, Finding, Opener, checkup
+from moot.api.session import quietly
+from moot.api.verbs.care import Created, Finding, Opener, Restored, checkup
+from moot.api.verbs.carry import people_only
 from moot.core.errors import MootError, Usage
 from moot.engine import place as places
 from moot.engine import settings as setting
@@ -14,7 +16,7 @@ from moot.wiring.packs import SHIPPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from moot.engine.place import Place
 
@@ -22,9 +24,11 @@ if TYPE_CHECKING:
 class Workshop(Opener):
     """Making and examining a workspace."""
 
-    def __init__(self, cwd: str, env: Mapping[str, str]) -> None:
+    def __init__(self, cwd: str, env: Mapping[str, str], agent: str | None = None) -> None:
         self._cwd = cwd
         self._env = env
+        self._agent = agent or env.get("MOOT_AGENT") or None
+        self.progress: Callable[[str, int, int], None] = quietly
 
     def create(self, packs: tuple[str, ...]) -> Created:
         for name in packs:
@@ -39,6 +43,15 @@ class Workshop(Opener):
         if settings.packs:
             open_session(self._cwd, self._env).sync()
         return Created(root=place.root, state=place.state, new=new, packs=settings.packs)
+
+    def restore(self, file: str, *, force: bool) -> Restored:
+        """Put a backup in place of the log, also if that cannot be opened."""
+        from moot.wiring.restoring import put_back
+
+        people_only(self._agent, "restore")
+        place = places.find(self._cwd, self._env)
+        env = {name: value for name, value in self._env.items() if name not in ("MOOT_AGENT", "MOOT_INCARNATION")}
+        return put_back(place, self._cwd, env, file, force=force, progress=self.progress)
 
     def diagnose(self) -> list[Finding]:
         """Walk the way that every call takes, and say how far it goes."""

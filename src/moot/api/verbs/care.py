@@ -53,6 +53,14 @@ class Finding(Record):
     remedy: str = ""
 
 
+class Restored(Record):
+    """A backup that is in place now; `kept` is the log that was there before, if it was kept."""
+
+    file: str
+    events: int
+    kept: str | None = None
+
+
 class Opener(ABC):
     """What can be done before there is an open workspace. `moot.wiring` has the real one."""
 
@@ -61,6 +69,9 @@ class Opener(ABC):
 
     @abstractmethod
     def diagnose(self) -> list[Finding]: ...
+
+    @abstractmethod
+    def restore(self, file: str, *, force: bool) -> Restored: ...
 
 
 def init(opener: Opener, pack: tuple[str, ...]) -> Answer:
@@ -170,7 +181,9 @@ def verify(session: Session, rebuild: bool) -> Answer:
             **report.full(),
         )
     said = f"sound: {report.events} events in {report.commits} commits on {report.streams} streams; views "
-    return Answer(result=report, say=(said + ("rebuilt" if rebuild else "agree"),))
+    said += "rebuilt" if rebuild else "agree"
+    said += f"; {report.redacted} events redacted, {report.erased} of them erased" if report.redacted else ""
+    return Answer(result=report, say=(said,))
 
 
 def mirror(session: Session, watch: bool) -> Answer:

@@ -13,16 +13,22 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 
+def data_text(data: dict[str, Any]) -> str:
+    """Data as JSON text that the file can hold."""
+    try:
+        text = dumps(data)
+        text.encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
+        return dumps_ascii(data)
+    return text
+
+
 def data_of(draft: Draft) -> str:
     """The event's data as JSON text."""
     try:
-        text = dumps(draft.data)
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
-        return dumps_ascii(draft.data)
+        return data_text(draft.data)
     except (TypeError, ValueError, RecursionError) as error:
         raise faults.not_json(draft.stream, str(error)) from error
-    return text
 
 
 def event_of(row: tuple[Any, ...]) -> Event:

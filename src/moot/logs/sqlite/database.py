@@ -42,6 +42,7 @@ class Database:
         self._flushes = 0
         self._early: Callable[[int], object] | None = None
         self._refusal: Unavailable | None = None
+        self._file: tuple[int, int] | None = None  # device and inode of what is open
         self._closed = False
         self._busy = allocate_lock()
         self._at_rest = False
@@ -115,6 +116,12 @@ class Database:
         except OSError as error:
             raise faults.not_flushed(self.path, str(error)) from error
 
+    def notice_another_file(self) -> None:
+        """Let go of a file that has lost its name: what is written into it would be written for nobody."""
+        if self._connection is not None and self._file != _identity(self.path):
+            with self._busy:
+                self._drop()
+
     def close(self) -> None:
         """Close it for good."""
         with self._busy:
@@ -139,7 +146,7 @@ class Database:
             self._refusal = faults.read_only(self.path)
         elif version < file.VERSION:
             self._migrate(connection)
-        self._connection = connection
+        self._connection, self._file = connection, _identity(self.path)
         return connection
 
     def _migrate(self, connection: apsw.Connection) -> None:
@@ -178,3 +185,11 @@ class Database:
         if self._connection is not None:
             _stranded.append(self._connection)
             self._connection = None
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

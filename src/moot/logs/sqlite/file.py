@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NAME = "log.db"
 LOCK = "lock"
 APPLICATION_ID = 0x6D6F6F74  # "moot"
-VERSION = 1  # the highest migration in schema/
+VERSION = 2  # the highest migration in schema/
 
 _MAGIC = b"SQLite format 3\x00"
 _LARGEST_IDLE_WAL = 16 << 20

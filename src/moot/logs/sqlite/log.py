@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from moot.core.event import Commit, Draft, Event, Key
-    from moot.log import Conflict, Duplicate, Mismatch
+    from moot.log import Archive, Conflict, Duplicate, Mismatch
 
 _PAGE = 500
 _POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
@@ -39,7 +39,7 @@ class SqliteLog(Log):
             pass  # whatever is wrong with it is said now
         self._bell = bell_directory or bell.directory_for(self.directory)
         self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
-        self._turn = _Turn(self._lock, self._bell, self._database)
+        self._turn = Turn(self._lock, self._bell, self._database)
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
@@ -49,8 +49,14 @@ class SqliteLog(Log):
     @property
     def workspace(self) -> str:
         """The id that this log was given when it was made."""
-        with self._database as connection:
-            return str(connection.execute(queries.GET_META, ("workspace",)).get)
+        return self.archive.identity()
+
+    @property
+    def archive(self) -> Archive:
+        """See `Log.archive`."""
+        from moot.logs.sqlite.archive import SqliteArchive
+
+        return SqliteArchive(self._database, self._turn)
 
     def append(
         self,
@@ -85,6 +91,7 @@ class SqliteLog(Log):
         key: Key | None,
         as_of: int | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
+        self._database.notice_another_file()
         with self._database as connection:
             execute = connection.execute
             if not connection.in_transaction:
@@ -159,6 +166,10 @@ class SqliteLog(Log):
             events += self.read(events[-1].position, last - events[-1].position)
         return events
 
+    def refresh(self) -> None:
+        """See `Log.refresh`."""
+        self._database.notice_another_file()
+
     def exclusive(self) -> AbstractContextManager[None]:
         """See `Log.exclusive`."""
         return self._turn
@@ -169,7 +180,7 @@ class SqliteLog(Log):
         self._lock.close()
 
 
-class _Turn:
+class Turn:
     """The moment in which this handle alone may write.
 
     If it has, it waits for the disk before it goes on, and rings. Both after the lock was given back: while one

@@ -31,6 +31,13 @@ READ_ALL = _statements["read_all"]
 READ_STREAM = _statements["read_stream"]
 GET_META = _statements["get_meta"]
 SET_META = _statements["set_meta"]
+PUT_META = _statements["put_meta"]
+ERASE = _statements["erase"]
+EXTENT = _statements["extent"]
+LAST_COMMIT = _statements["last_commit"]
+REWRITE = _statements["rewrite"]
+INTEGRITY = _statements["integrity"]
+WRITE_BACK = _statements["write_back"]
 
 
 def migrations(folder: str | None = None) -> list[tuple[int, str]]:

@@ -41,3 +41,24 @@ SELECT value FROM meta WHERE key = ?;
 
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?);
+
+-- name: put_meta
+INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value;
+
+-- name: erase
+UPDATE event SET data = ? WHERE position = ?;
+
+-- name: extent
+SELECT count(*), coalesce(max(position), 0) FROM event;
+
+-- name: last_commit
+SELECT commit_id FROM event WHERE position = ?;
+
+-- name: rewrite
+VACUUM;
+
+-- name: integrity
+PRAGMA integrity_check(1);
+
+-- name: write_back
+PRAGMA wal_checkpoint(TRUNCATE);

@@ -62,3 +62,28 @@ def write(
     if key is not None:
         execute(queries.ADD_REQUEST, (key.scope, key.name, key.digest, head + 1, position))
     return position
+
+
+def write_all(
+    connection: apsw.Connection,
+    head: int,
+    commits: Sequence[tuple[Commit, Sequence[Draft]]],
+    texts: Sequence[Sequence[str]],
+) -> None:
+    """The same for many commits, in two statements. The log ends at `head`; nobody asked for anything by a key."""
+    rows: list[tuple[object, ...]] = []
+    spans = []
+    versions: dict[str, int] = {}
+    position = head
+    for (commit, drafts), data in zip(commits, texts, strict=True):
+        first = position + 1
+        for n, draft in enumerate(drafts):
+            position += 1
+            stream = draft.stream
+            prev = versions[stream] if stream in versions else connection.execute(queries.VERSION, (stream,)).get
+            versions[stream] = position
+            said = (commit.at, commit.by, data[n], draft.cause, draft.thread, draft.pack, commit.id, n)
+            rows.append((position, draft.type, draft.v, stream, prev, *said))
+        spans.append((commit.id, first, position))
+    connection.executemany(queries.ADD_EVENT, rows)
+    connection.executemany(queries.ADD_COMMIT, spans)

@@ -6,12 +6,14 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import Usage
+from moot.surfaces.cli import reference
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moot.api.catalogue import Param, Verb
+    from moot.surfaces.cli.reference import Own
 
 _WIDTH = 100
 HEADINGS = {
@@ -34,16 +36,21 @@ HEADINGS = {
     "effects": "What is done because of events",
     "search": "Finding what was said",
     "care": "The workspace",
+    "carry": "The log as a whole",
 }
 
 
 def teach(words: Sequence[str]) -> int:
     """`moot help WORDS`, or `moot WORDS --help`: about a verb, the verbs that begin with this word, or all of them."""
     name = " ".join(words)
-    if name == "as":
-        from moot.surfaces.cli.run_as import teach as teach_as
+    own = next((one for one in reference.OWN if one.name == name and name != "help"), None)
+    if own is not None:
+        return _print(own_lines(own))
+    if name == "man":
+        from moot.surfaces.cli.man import page
 
-        return teach_as()
+        sys.stdout.write(page())
+        return 0
     if name in ("", "help"):
         return overview()
     return manual(catalogue.find(name)) if name in catalogue.names() else group(name)
@@ -68,6 +75,9 @@ def overview() -> int:
         "  --at WHEN            answer as it was then: at a position (1200), a time (2031-05-08T09:30Z), or some time",
         "                       ago (2h); for verbs that only look",
         "  --agent NAME         act as this agent (otherwise MOOT_AGENT; without it, as a person)",
+        "",
+        "Shells",
+        "  completion         Print a completion script for bash, zsh or fish.",
         "",
         "Exit codes: 0 done, 1 refused, 2 usage, 3 held by another or lost race, 4 unknown, 5 timeout, 6 the awaited",
         "thing failed, 7 unavailable.",
@@ -99,38 +109,48 @@ def manual(verb: Verb) -> int:
 
 
 def manual_lines(verb: Verb) -> list[str]:
-    lines = [f"moot {verb.name}{_synopsis(verb)}", "", *_wrapped(verb.summary), ""]
+    lines = [*_hanging(reference.synopsis(verb)), "", *_wrapped(verb.summary), ""]
     if verb.detail:
         lines += [*_wrapped(verb.detail), ""]
     if verb.params:
         lines += [line for param in verb.params for line in _param(param)] + [""]
+    lines += [line for said in reference.types_used(verb) for line in (*_wrapped(said), "")]
     lines.append("Example" + ("s" if len(verb.examples) > 1 else ""))
     return lines + [f"  {example}" for example in verb.examples]
 
 
-def _synopsis(verb: Verb) -> str:
-    words = []
-    for param in verb.params:
-        if param.positional:
-            name = param.name.upper() + ("…" if param.many else "")
-            words.append(name if param.required else f"[{name}]")
-    options = " [OPTIONS]" if any(not p.positional for p in verb.params) else ""
-    return "".join(f" {word}" for word in words) + options
+def own_lines(own: Own) -> list[str]:
+    """About a verb of the command line alone."""
+    examples = [f"  {example}" for example in own.examples]
+    return [own.synopsis, "", *_wrapped(own.text), "", "Example" + ("s" if len(examples) > 1 else ""), *examples]
+
+
+def pair_lines(pairs: tuple[tuple[str, str], ...]) -> list[str]:
+    """Names with what they mean."""
+    return [line for name, said in pairs for line in _told(name, said)]
 
 
 def _param(param: Param) -> list[str]:
-    if param.positional:
-        head = param.name.upper()
-    else:
-        head = f"--{param.name.replace('_', '-')}" + ("" if param.type == "flag" else f" {_value(param)}")
-    note = f" (default {param.default:g})" if isinstance(param.default, float) else ""
-    note = f" (default {param.default})" if isinstance(param.default, (str, int)) else note
-    text = _wrapped(param.help + note, _WIDTH - 24)
-    return [f"  {head:<20}  {text[0]}", *(" " * 24 + line for line in text[1:])]
+    return _told(reference.head(param), reference.told(param))
 
 
-def _value(param: Param) -> str:
-    return {"int": "N", "seconds": "TIME", "json": "JSON"}.get(param.type, "TEXT")
+def _told(name: str, said: str) -> list[str]:
+    text = _wrapped(said, _WIDTH - 24)
+    if len(name) > 20:
+        return [f"  {name}", *(" " * 24 + line for line in text)]
+    return [f"  {name:<20}  {text[0]}", *(" " * 24 + line for line in text[1:])]
+
+
+def _hanging(words: list[str]) -> list[str]:
+    """A synopsis, its later lines under its first argument."""
+    margin = " " * (len(words[0]) + 1)
+    lines = [words[0]]
+    for word in words[1:]:
+        if len(lines[-1]) + 1 + len(word) > _WIDTH:
+            lines.append(margin + word)
+        else:
+            lines[-1] += f" {word}"
+    return lines
 
 
 def _wrapped(text: str, width: int = _WIDTH) -> list[str]:

@@ -89,6 +89,10 @@ def _run(call: Call) -> int:
         from moot.surfaces.cli.run_as import run_as
 
         return run_as(call)
+    if call.verb in ("completion", "complete"):
+        from moot.surfaces.cli import completion
+
+        return completion.completion(call.words) if call.verb == "completion" else completion.complete(call)
     if call.verb not in catalogue.names():
         from moot.surfaces.cli.help import incomplete
 
@@ -111,7 +115,9 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 
-        answer: Answer = verb.does(Workshop(cwd, os.environ), **catalogue.checked(verb, arguments))
+        workshop = Workshop(cwd, os.environ, call.agent)
+        workshop.progress = _draw
+        answer: Answer = verb.does(workshop, **catalogue.checked(verb, arguments))
         return answer
     agent, incarnation = caller_of(os.environ)
     if call.agent is not None and call.agent != agent:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from moot.api.catalogue import Param, Verb
 
+OWN = ("as", "help", "completion", "complete")  # what is no verb of the catalogue
 _READ_LIMIT = 64 * 1024 * 1024
 _GLOBAL_FLAGS = {"--json": "json", "--help": "help", "-h": "help", "--version": "version"}
 _GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
@@ -72,7 +73,7 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     if two in names and len(words) > 1:
         return two, 2
     begins = any(name.startswith(f"{words[0]} ") for name in names)  # `task`, which is none by itself
-    if words[0] in ("as", "help", *names) or (begins and len(words) == 1):
+    if words[0] in (*OWN, *names) or (begins and len(words) == 1):
         return words[0], 1
     raise catalogue.unknown_verb(two if begins else words[0], two)
 

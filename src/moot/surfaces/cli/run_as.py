@@ -122,10 +122,6 @@ def _leave(session: Session) -> None:
 
 
 def teach() -> int:
-    sys.stdout.write(
-        "moot as NAME [--role ROLE] [--take-over] -- COMMAND …\n\n"
-        "Join as NAME, run COMMAND with MOOT_AGENT and MOOT_INCARNATION set, leave when it ends. The exit code is the\n"
-        "command's. While it runs it counts as present, however long it is silent.\n\n"
-        "Example\n  moot as Yeats --role reviewer -- claude -p 'Review what is waiting.'\n"
-    )
-    return 0
+    from moot.surfaces.cli.help import teach as told
+
+    return told(("as",))

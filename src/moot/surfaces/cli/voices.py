@@ -39,7 +39,8 @@ def tell(answer: Answer, *, as_json: bool) -> None:
         if not as_json:
             _say(later)
         elif later.result is not None:
-            _json(plain(later.result))
+            for item in later.result if isinstance(later.result, list) else (later.result,):
+                _json(plain(item))
         sys.stdout.flush()
 
 

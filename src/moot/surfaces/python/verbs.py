@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
+from moot.surfaces.python.carrying import Carrying
 from moot.surfaces.python.handling import Handling
 from moot.surfaces.python.searching import Searching
 from moot.surfaces.python.tasks import Tasks
@@ -48,7 +49,7 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(Tasks, Handling, Searching):
+class Verbs(Tasks, Handling, Searching, Carrying):
     """See the module. Every method raises errors of `moot.core.errors` and nothing else that can be foreseen."""
 
     # Who is here

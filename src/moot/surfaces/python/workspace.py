@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer, Notice
     from moot.api.session import Session
-    from moot.api.verbs.care import Finding
+    from moot.api.verbs.care import Finding, Restored
     from moot.core.event import Event
     from moot.surfaces.python.verbs import Some
 
@@ -78,6 +78,12 @@ class Workspace(Verbs):
         """Look for what could go wrong here. Raises `Refused` when something is wrong already."""
         findings: list[Finding] = catalogue.find("doctor").does(Workshop(_absolute(path), os.environ)).result
         return findings
+
+    @staticmethod
+    def restore(file: Path, path: Path = ".", *, force: bool = False) -> Restored:
+        """Put a backup in place of the log of a workspace. Those who have it open go on with the restored one."""
+        restored: Restored = Workshop(_absolute(path), os.environ).restore(_absolute(file), force=force)
+        return restored
 
     def __enter__(self) -> Self:
         return self

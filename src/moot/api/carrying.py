@@ -1,0 +1,227 @@
+"""Export and import: the log as lines, and lines as the log. Both in pages, however long it is.
+
+An import gives every event the position that it had: positions are fencing tokens, and tasks and claims name them. So
+it goes on exactly where the log ends, in whole commits, or it does not go on.
+"""
+
+from __future__ import annotations
+
+from moot.api import envelopes
+from moot.core.errors import Held, Refused
+from moot.core.event import Commit, Draft
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+    from moot.api.envelopes import Item
+    from moot.core.event import Event
+    from moot.log import Log
+
+    Commits = list[tuple[Commit, list[Draft]]]
+
+LONGEST = 64 << 20  # bytes in one line
+_OF_DRAFT = ("stream", "type", "data", "v", "cause", "thread", "pack")
+_PAGE = 1000
+_BATCH = 2000  # events in one transaction
+_HEAVY = 8 << 20  # bytes of lines in one transaction
+_LARGEST_COMMIT = 10_000  # events; more than any command may cause
+
+
+def exported(log: Log, after: int, fits: Callable[[Event], bool]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+    """Envelopes in order, in lists, each with the position up to which the log was read."""
+    source, upto = envelopes.source_of(log.archive.identity()), log.head()
+    rest: list[Event] = []
+    while after < upto and (page := log.read(after, min(_PAGE, upto - after))):
+        after = page[-1].position
+        events, rest = rest + page, []
+        while after < upto and events and events[-1].commit == page[-1].commit:
+            rest.append(events.pop())  # it may go on in the next page
+        rest.reverse()
+        yield after, _in_envelopes(events, source, fits)
+    yield upto, _in_envelopes(rest, source, fits)
+
+
+def _in_envelopes(events: list[Event], source: str, fits: Callable[[Event], bool]) -> list[dict[str, Any]]:
+    of = {event.commit: event.n + 1 for event in events}
+    return [envelopes.envelope(event, of[event.commit], source) for event in events if fits(event)]
+
+
+class Imported(Record):
+    """What came of an import: events that are new, that were there already, and of a commit cut off at the end."""
+
+    events: int = 0
+    known: int = 0
+    cut_off: int = 0
+    head: int = 0
+    dry_run: bool = False
+
+
+class Import:
+    """One file on its way into the log."""
+
+    def __init__(self, log: Log, *, dry_run: bool, progress: Callable[[int], None]) -> None:
+        self._log, self._archive = log, log.archive
+        self._dry_run, self._progress = dry_run, progress
+        self._head = log.head()
+        self._last = 0  # the position of the event before, 0 at the start of the file
+        self._commit: list[Item] = []
+        self._ready: Commits = []
+        self._events = self._weight = 0
+        self._there: list[Event] = []  # a page of what the log has, to compare with
+        self._source = ""
+        self._torn = 0  # lines that are not whole
+        self.new = self.known = 0
+
+    def take(self, lines: Iterable[bytes]) -> Imported:
+        """Read all lines. Whole commits are in the log afterwards, in the order of the file."""
+        number, done = 0, 0
+        for number, raw in enumerate(lines, 1):
+            done += len(raw)
+            text = self._decoded(raw, number)
+            if text.strip():
+                try:
+                    found = envelopes.item(text)
+                except envelopes.Bad as error:
+                    if not raw.endswith(b"\n"):  # the file ends in the middle of a line
+                        self._torn = 1
+                        break
+                    raise self._bad(number, str(error)) from None
+                self._weight += len(raw)
+                self._item(found, number)
+            self._progress(done)
+        self._store()
+        return Imported(
+            events=self.new,
+            known=self.known,
+            cut_off=len(self._commit) + self._torn,
+            head=self._head,
+            dry_run=self._dry_run,
+        )
+
+    def _decoded(self, raw: bytes, number: int) -> str:
+        if len(raw) > LONGEST:
+            raise self._bad(number, f"it is longer than {LONGEST} bytes")
+        try:
+            return raw.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            if not raw.endswith(b"\n"):
+                return "{"  # cut in the middle of a character, and so of a line
+            raise self._bad(number, "it is not UTF-8") from None
+
+    def _item(self, found: Item, number: int) -> None:
+        event = found.event
+        expected = (self._last or event.position - 1) + 1
+        begun = self._commit[0] if self._commit else None
+        if event.position != expected:
+            raise self._bad(number, f"it has position {event.position}, and {expected} comes next; a selection of "
+                            "events cannot be imported")  # fmt: skip
+        if event.n != len(self._commit) or (begun is not None and not _belong(begun, found)):
+            raise self._bad(number, "it does not go on with the commit that the line before is of")
+        if found.size > _LARGEST_COMMIT:
+            raise self._bad(number, f"its commit has more than {_LARGEST_COMMIT} events")
+        if not self._source:
+            self._begin(found, number)
+        if found.source != self._source:
+            raise self._bad(number, "it comes from another workspace than the line before")
+        self._last = event.position
+        self._commit.append(found)
+        if len(self._commit) == found.size:
+            self._whole(number)
+
+    def _begin(self, found: Item, number: int) -> None:
+        self._source = found.source
+        if self._head and envelopes.identity_of(found.source) != self._archive.identity():
+            raise self._another_history(found.event.position, number)
+
+    def _whole(self, number: int) -> None:
+        """A commit is complete: it is known, or the next one, or there is no way."""
+        events = [found.event for found in self._commit]
+        self._commit = []
+        first, last = events[0].position, events[-1].position
+        end = self._head + self._events
+        if last <= self._head:
+            self._compare(events, number)
+            self.known += len(events)
+            return
+        if first != end + 1:
+            raise Refused(
+                "import_gap",
+                f"Line {number}: the file goes on at position {first}, and the log ends at {end}.",
+                "An event keeps its position, because tokens of tasks and claims name it. Import what comes before "
+                "first, or export without --after.",
+                line=number,
+                head=end,
+            )
+        if first == self._head + 1 and self._head:
+            self._compare_last(events[0], number)
+        self._ready.append((Commit(id=events[0].commit, at=events[0].at, by=events[0].by), [_draft(e) for e in events]))
+        self._events += len(events)
+        if self._events >= _BATCH or self._weight >= _HEAVY:
+            self._store()
+
+    def _compare(self, events: list[Event], number: int) -> None:
+        for event in events:
+            if not self._there or self._there[-1].position < event.position:
+                self._there = self._log.read(event.position - 1, _PAGE)
+            ours = self._there[event.position - self._there[0].position]
+            if (ours.commit, ours.n, ours.type, ours.stream) != (event.commit, event.n, event.type, event.stream):
+                raise self._another_history(event.position, number)
+
+    def _compare_last(self, event: Event, number: int) -> None:
+        """Nothing of the file was there to compare with: at least the streams must go on where ours ends."""
+        if self.known:
+            return
+        ours = self._log.read(event.prev - 1, 1) if event.prev else []
+        if event.prev and (not ours or ours[0].stream != event.stream):
+            raise self._another_history(event.prev, number)
+        newer = self._log.read(event.prev, 1, event.stream)
+        if newer:
+            raise self._another_history(newer[0].position, number)
+
+    def _store(self) -> None:
+        if self._ready and not self._dry_run:
+            identity = envelopes.identity_of(self._source)
+            if not self._archive.extend(self._head, self._ready, identity):
+                raise Held(
+                    "log_moved",
+                    "Somebody appended to the log during the import.",
+                    "Let the agents pause, and import into a workspace where nobody works.",
+                    head=self._head,
+                )
+        self._head += self._events
+        self.new += self._events
+        self._ready, self._events, self._weight = [], 0, 0
+
+    def _another_history(self, position: int, number: int) -> Refused:
+        return Refused(
+            "another_history",
+            f"Line {number}: the log has something else at position {position} than the file.",
+            "An import goes into the workspace that it came from, or into an empty one: every event keeps its "
+            "position, because tokens of tasks and claims name it. `moot init` elsewhere makes an empty workspace.",
+            line=number,
+            position=position,
+        )
+
+    def _bad(self, number: int, what: str) -> Refused:
+        self._store()  # what came before was whole
+        stored = "Nothing was imported." if not self.new else f"Imported before it: up to position {self._head}."
+        return Refused(
+            "bad_import",
+            f"Line {number} cannot be imported: {what}. {stored}",
+            "Correct the file, or export it again. What is there already is skipped the next time.",
+            line=number,
+            imported=self.new,
+        )
+
+
+def _draft(event: Event) -> Draft:
+    fields = event.__dict__
+    return Draft.made({name: fields[name] for name in _OF_DRAFT})
+
+
+def _belong(one: Item, other: Item) -> bool:
+    a, b = one.event, other.event
+    return (a.commit, a.at, a.by, one.size) == (b.commit, b.at, b.by, other.size)

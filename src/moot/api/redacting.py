@@ -1,0 +1,230 @@
+"""`moot redact`: which events are meant, which of their fields go, and the traces that are left outside the log."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from moot.core.errors import Unknown, Usage
+from moot.core.event import Commit, Draft
+from moot.core.record import Record
+from moot.core.redaction import Redact, blanked, decide, digest_of, words_of
+from moot.log import REDACTIONS, Duplicate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from moot.api.pack import MessageType
+    from moot.api.session import Session
+    from moot.core.event import Event
+    from moot.engine.work import Work
+
+_PAGE = 500
+_LONGEST = 20.0  # seconds to wait for replaced files to go,
+_PAUSE = 0.2  # and between two looks
+_MOST = 1000  # events of one redaction
+_NAMED = 20  # other places that are named
+_TELLING = 8  # characters; a shorter text stands in too many places by chance
+_STREAMS = ("message", "task", "entry", "artifact", "decision", "checkpoint")
+
+
+class Gone(Record):
+    """What was taken out of sight."""
+
+    positions: tuple[int, ...]
+    fields: tuple[str, ...]
+    erased: bool = False
+    also: tuple[int, ...] = ()  # where the same text still stands
+
+
+def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> Gone:
+    """Append the tombstones; the views and mirrors are made anew from what can still be seen."""
+    events = _meant(session, what)
+    wanted = {event.position: _fields(session, event, fields) for event in events}
+    if fields and not any(wanted.values()):
+        holds = sorted({name for event in events for name in words_of(event.data, free=_free(event))})
+        raise Usage(
+            "no_such_field",
+            f"Nothing of {what} has the field {', '.join(fields)}.",
+            f"It holds: {', '.join(holds) or 'no text'}.",
+            holds=holds,
+        )
+    before = session.engine.log.tombstones()
+    todo = [event for event in events if wanted[event.position] or len(events) == 1]
+
+    def act(work: Work) -> None:
+        person = session.actor(work).person
+        for event in todo:
+            known = before.get(event.position)
+            if known and set(wanted[event.position]) <= set(known["fields"]) and person:
+                continue
+            digest = known["digest"] if known else digest_of(event.data)
+            command = Redact(
+                event=event, digest=digest, fields=wanted[event.position], reason=reason, free=_free(event)
+            )
+            _bury(work, command, person=person)
+
+    session.commit(act)
+    session.engine.read()
+    _forget(session, [event.position for event in todo])
+    if erase:
+        _erase(session, todo)
+    gone = sorted({field for event in todo for field in wanted[event.position]})
+    return Gone(
+        positions=tuple(event.position for event in todo),
+        fields=tuple(gone),
+        erased=erase,
+        also=tuple(_elsewhere(session, todo)),
+    )
+
+
+def _forget(session: Session, positions: list[int]) -> None:
+    """The index of the search, and the views of moments before, which may hold the text as well."""
+    from moot.engine.searching import forget
+    from moot.views.snapshots import Shelf
+
+    log, state = session.engine.log, session.place.state
+    Shelf(state, log.last_tombstone()).at_or_before(0)
+    if os.path.exists(os.path.join(state, "search")):
+        forget(log, state, positions)
+
+
+def _bury(work: Work, command: Redact, *, person: bool) -> None:
+    """Decide a tombstone. Nothing reacts to one, and it has no state of its own."""
+    row = work.store.row("entity", REDACTIONS)
+    work.conditions.setdefault(REDACTIONS, row[0] if row else 0)
+    for payload in decide(person, command):
+        work.drafts.append(Draft(stream=REDACTIONS, type=payload.type, v=payload.v, data=payload.plain()))
+
+
+def _elsewhere(session: Session, events: list[Event]) -> Iterator[int]:
+    """Where one of the texts that went still stands: a message of a pack, for one, also describes its task."""
+    log, found = session.engine.log, 0
+    texts: set[str] = set()
+    for event in events:
+        said = log.tombstones().get(event.position)
+        if said is not None:
+            left = set(_texts(blanked(event.data, said["fields"], "")))
+            texts |= {text for text in _texts(event.data) if text not in left and len(text) >= _TELLING}
+    position = 0
+    while texts and found < _NAMED and (page := log.read(position, _PAGE)):
+        for event in page:
+            if found < _NAMED and any(text in other for other in _texts(event.data) for text in texts):
+                found += 1
+                yield event.position
+        position = page[-1].position
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(inner)
+
+
+def _erase(session: Session, events: list[Event]) -> None:
+    tombstones = session.engine.log.tombstones()
+    rows = {}
+    for event in events:
+        said = tombstones[event.position]
+        rows[event.position] = blanked(event.data, said["fields"], said["digest"])
+        if event.type == "file:quarantined":
+            _remove(os.path.join(session.place.state, "quarantine", str(event.data["sha256"])))
+    session.engine.log.archive.erase(rows)
+    _outwait(session)
+
+
+def _outwait(session: Session) -> None:
+    """Replaced files of the mirrors go by themselves, once nobody can write into them any more."""
+    end = session.clock.monotonic() + _LONGEST
+    while session.mirrors is not None and (kept := session.mirrors.kept()):
+        if session.clock.monotonic() > end:
+            session.warn("mirror_kept", f"Still open somewhere, and kept until it is closed: {', '.join(kept)}.")
+            return
+        session.progress("waiting for those who have a file open", 0, 0)
+        time.sleep(_PAUSE)
+        session.sync()
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def copies(directory: str) -> list[str]:
+    """Logs that were replaced once and are kept: they hold whatever they held."""
+    return sorted(name for name in os.listdir(directory) if name.startswith("log-") and name.endswith(".db"))
+
+
+def _meant(session: Session, what: str) -> list[Event]:
+    """The events as they stand in the log."""
+    found = list(_events(session, what))
+    if not found:
+        raise Unknown(
+            "unknown_thing",
+            f"There is no event {what[:80]!r}.",
+            "Name a position (`moot log` shows them), the id of an event, or a message, task or held entry.",
+            thing=what,
+        )
+    return found
+
+
+def _events(session: Session, what: str) -> Iterator[Event]:
+    raw = session.engine.log.raw
+    number = what.removeprefix("#")
+    if number.isascii() and number.isdigit() and len(number) < 16:
+        yield from (event for event in raw.read(int(number) - 1, 1) if event.position == int(number))
+        return
+    commit, dot, n = what.rpartition(".")
+    if dot and n.isascii() and n.isdigit() and len(n) < 8:
+        known = raw.append(Commit(id=commit, at="", by=""), {}, ())
+        if isinstance(known, Duplicate) and known.first + int(n) <= known.last:
+            yield from raw.read(known.first + int(n) - 1, 1)
+            return
+    for kind in _STREAMS:
+        page = raw.read(0, _MOST, f"{kind}/{what}")
+        if page:
+            yield from (event for event in page if len(page) == 1 or words_of(event.data))
+            return
+
+
+def _free(event: Event) -> bool:
+    """Whether no rule reads this type of event."""
+    from moot.views.project import all_events
+
+    return all(event.type not in known for known in all_events().values())
+
+
+def _fields(session: Session, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """The paths that go: those asked for that are there, or all words."""
+    holds = words_of(event.data, free=_free(event))
+    if asked:
+        if event.data.get("data") is not None and "data" in asked:
+            asked = tuple(name for name in asked if name != "data") + _inside(session, event)
+        return tuple(name for name in asked if any(name == h or name.startswith(f"{h}.") for h in holds))
+    return tuple(name for name in holds if name != "data") + (_inside(session, event) if "data" in holds else ())
+
+
+def _inside(session: Session, event: Event) -> tuple[str, ...]:
+    """What goes of the data of a message: all, or of a pack's message what its protocol does not steer by."""
+    spec = session.packs.find(str(event.data.get("kind"))) if event.pack is not None else None
+    if spec is None:
+        return ("data",)
+    return tuple(f"data.{path}" for path in _loose(spec, spec.schema, event.data["data"]))
+
+
+def _loose(spec: MessageType, schema: dict[str, Any], data: dict[str, Any]) -> Iterator[str]:
+    known = schema.get("properties", {})
+    for name, value in data.items():
+        rule = known.get(name, {})
+        rule = spec.schema.get("$defs", {}).get(rule.get("$ref", "").removeprefix("#/$defs/"), rule)
+        if name in (spec.task, spec.stamp, *spec.paths) or "const" in rule or "enum" in rule or "format" in rule:
+            continue
+        if isinstance(value, dict) and rule.get("properties"):
+            yield from (f"{name}.{inner}" for inner in _loose(spec.replace(paths=()), rule, value))
+        elif isinstance(value, (str, list, dict)) and value:
+            yield name

@@ -1,0 +1,298 @@
+"""export, import, backup, restore, redact: the log as a whole, carried away, brought back, and cleaned of a text."""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.answer import Answer, Notice
+from moot.api.catalogue import KEY, Param, Verb
+from moot.core.errors import Refused, Unavailable, Usage
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, BinaryIO
+
+    from moot.api.session import Session
+    from moot.api.verbs.care import Opener
+    from moot.core.event import Event
+
+_LINE = 64 << 20
+
+
+class Exported(Record):
+    """What was written where. `position`: where the next export may go on, with --after."""
+
+    file: str
+    events: int
+    position: int
+
+
+class Copied(Record):
+    """A backup."""
+
+    file: str
+    events: int
+    size: int
+
+
+def export(
+    session: Session,
+    file: str,
+    after: int,
+    type: tuple[str, ...],  # noqa: A002
+    stream: tuple[str, ...],
+) -> Answer:
+    from moot.api.verbs.events import check_types, matches
+
+    check_types(type)
+
+    def fits(event: Event) -> bool:
+        return matches(event, type, stream)
+
+    if file == "-":
+        pages = _pages(session, after, fits)
+        lines = _spoken(pages)
+        return Answer(result=(envelope for page in pages for envelope in page), more=lines)
+    path = _target(session, file)
+    count = _write(path, _pages(session, after, fits))
+    head = session.engine.log.head()
+    done = Exported(file=path, events=count, position=head)
+    return Answer(result=done, say=(f"{count} events in {path}. The next one may go on: --after {head}",))
+
+
+def _pages(session: Session, after: int, fits: Any) -> Iterator[list[dict[str, Any]]]:
+    from moot.api.carrying import exported
+
+    head = session.engine.log.head()
+    for position, page in exported(session.engine.log, after, fits):
+        session.progress("exporting", position - after, head - after)
+        yield page
+
+
+def _spoken(pages: Iterator[list[dict[str, Any]]]) -> Iterator[Answer]:
+    from moot.api.envelopes import line
+
+    for page in pages:
+        yield Answer(result=page, say=tuple(map(line, page)))
+
+
+def _write(path: str, pages: Iterator[list[dict[str, Any]]]) -> int:
+    """Under another name until it is whole."""
+    from moot.api.envelopes import line
+
+    draft, count = f"{path}.{os.getpid()}.part", 0
+    try:
+        with open(draft, "w", encoding="ascii", buffering=1 << 20) as file:
+            for page in pages:
+                file.writelines(f"{line(envelope)}\n" for envelope in page)
+                count += len(page)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except OSError as error:
+        raise _unusable(path, error) from error
+    finally:
+        if os.path.exists(draft):
+            os.unlink(draft)
+    return count
+
+
+def import_(session: Session, file: str, dry_run: bool) -> Answer:
+    from moot.api.carrying import Import
+
+    people_only(session.caller.agent, "import")
+    path = file if file == "-" else _path(session, file)
+    try:
+        with open(0 if file == "-" else path, "rb", closefd=file != "-") as lines:
+            size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
+            taken = Import(
+                session.engine.log, dry_run=dry_run, progress=lambda done: session.progress("importing", done, size)
+            ).take(_lines(lines))
+    except OSError as error:
+        raise _unusable(path, error) from error
+    session.engine.read()
+    session.sync()
+    said = f"{'would import' if dry_run else 'imported'} {taken.events} events"
+    said += f"; {taken.known} were there already" if taken.known else ""
+    cut = f"The file ends in the middle of a commit: {taken.cut_off} of its events are left out."
+    warnings = (Notice("import_cut_off", cut),) if taken.cut_off else ()
+    return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=warnings)
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    while line := file.readline(_LINE + 1):
+        yield line
+
+
+def backup(session: Session, file: str, force: bool) -> Answer:
+    path = _target(session, file)
+    if os.path.lexists(path) and not force:
+        raise Refused("file_exists", f"{path} is there already.", "Take another name, or --force.", file=path)
+    draft = f"{path}.{os.getpid()}.part"
+    try:
+        if os.path.exists(draft):
+            os.unlink(draft)
+        with open(draft, "xb"):
+            pass  # SQLite would say less about a place that cannot be written
+        events = session.engine.log.archive.backup(draft, lambda done, of: session.progress("copying", done, of))
+        size = os.stat(draft).st_size
+        if force:
+            os.replace(draft, path)
+        else:
+            _name(draft, path)
+    except FileExistsError:
+        raise Refused("file_exists", f"{path} is there already.", "Take another name, or --force.", file=path) from None
+    except OSError as error:
+        raise _unusable(path, error) from error
+    finally:
+        for left in (draft, f"{draft}-journal"):
+            if os.path.exists(left):
+                os.unlink(left)
+    done = Copied(file=path, events=events, size=size)
+    return Answer(result=done, say=(f"{events} events in {path}, checked ({size} bytes).",))
+
+
+def _name(draft: str, path: str) -> None:
+    """Give a file its name, never over one that came meanwhile; where there are no links, as well as one can."""
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        if os.path.lexists(path):
+            raise
+        os.rename(draft, path)
+
+
+def restore(opener: Opener, file: str, force: bool) -> Answer:
+    restored = opener.restore(file, force=force)
+    kept = f" The log before it is kept as {restored.kept}." if restored.kept else ""
+    return Answer(result=restored, say=(f"restored {restored.events} events from {restored.file}.{kept}",))
+
+
+def redact(session: Session, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
+    from moot.api import redacting
+
+    gone = redacting.redact(session, thing, field, reason or "", erase=erase)
+    named = ", ".join(f"#{position}" for position in gone.positions)
+    said = f"redacted {named} ({', '.join(gone.fields)})"
+    said += "; the text is erased from the log" if erase else "; the log still has the text, --erase takes it out"
+    session.warn("copies_elsewhere", "Exports and backups that were made before still hold it.")
+    for name in redacting.copies(session.place.state):
+        session.warn("old_log_kept", f"{os.path.join(session.place.state, name)} may still hold it; delete it.")
+    for position in gone.also:
+        session.warn("also_there", f"#{position} says the same: `moot redact {position}`.")
+    return Answer(result=gone, say=(f"{said}.",))
+
+
+def people_only(agent: str | None, verb: str) -> None:
+    """What writes history as if it had happened is not for agents."""
+    if agent is not None:
+        raise Refused(
+            "people_only",
+            f"Only a person may {verb}: it can write what any agent is said to have done.",
+            f"Ask one: `moot {verb}` without --agent and MOOT_AGENT.",
+        )
+
+
+def _path(session: Session, file: str) -> str:
+    path = os.path.abspath(os.path.join(session.cwd, os.path.expanduser(file)))
+    if not os.path.basename(file) or os.path.isdir(path):
+        raise Usage("not_a_file", f"{path} is a directory.", "Name a file.", file=path)
+    return path
+
+
+def _target(session: Session, file: str) -> str:
+    path = _path(session, file)
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise Usage(
+            "not_a_file", f"{path} is no file.", "Name a file; `moot export -` writes to the output.", file=path
+        )
+    return path
+
+
+def _unusable(path: str, error: OSError) -> Unavailable:
+    why = os.strerror(error.errno) if error.errno else str(error)
+    return Unavailable(
+        "file_unusable", f"{path} cannot be used: {why}.", "Name another file, or make room for it.", file=path
+    )
+
+
+VERBS = (
+    Verb(
+        "export",
+        "Write the events as JSON Lines, each in a CloudEvents envelope.",
+        export,
+        params=(
+            Param("file", "Where to; - is the standard output.", positional=True, default="-", limit=4096),
+            Param("after", "Only what comes after this position.", type="int", default=0),
+            Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True),
+            Param("stream", "Only events of this stream, such as task/task-001 (repeat for more).", many=True),
+        ),
+        examples=("moot export events.jsonl", "moot export - --type 'task:*' --after 120"),
+        detail="A file gets its name once it is whole. What was redacted comes without its text. Idempotency keys do "
+        "not travel with an export; they do with a backup. A selection (--type, --stream) cannot be imported.",
+        writes=False,
+    ),
+    Verb(
+        "import",
+        "Take in what was exported: into an empty workspace, or into the one that it came from.",
+        import_,
+        params=(
+            Param("file", "The file; - is the standard input.", positional=True, required=True, limit=4096),
+            Param("dry_run", "Only check it.", type="flag"),
+        ),
+        examples=("moot import events.jsonl", "moot import - --dry-run"),
+        detail="Every event keeps its position, time, author and commit. What is there already is skipped, so an "
+        "import that was interrupted is repeated. For people only.",
+    ),
+    Verb(
+        "backup",
+        "Copy the log, as it is at one moment, to a file; everybody may go on working.",
+        backup,
+        params=(
+            Param("file", "Where to.", positional=True, required=True, limit=4096),
+            Param("force", "Replace the file if it is there.", type="flag"),
+        ),
+        examples=("moot backup ~/moot.db",),
+        detail="The copy is checked before it gets its name. It is an SQLite file; `moot restore` puts it back.",
+        writes=False,
+    ),
+    Verb(
+        "restore",
+        "Put a backup in place of the log.",
+        restore,
+        params=(
+            Param("file", "The backup.", positional=True, required=True, limit=4096),
+            Param("force", "Although agents are here, or the log has events that the backup lacks.", type="flag"),
+        ),
+        examples=("moot restore ~/moot.db", "moot restore ~/moot.db --force"),
+        detail="The log that is replaced is kept beside the new one under a name with the date, unless the backup has "
+        "all of it. Processes that have the workspace open go on with the restored log. For people only.",
+        opens=False,
+    ),
+    Verb(
+        "redact",
+        "Take a text out of sight: out of views, files, exports and stories.",
+        redact,
+        params=(
+            Param(
+                "thing",
+                "A position, the id of an event, or a message, task or held entry with all its events.",
+                positional=True,
+                required=True,
+                limit=200,
+            ),
+            Param("field", "Only this field, such as text or data.summary (repeat for more).", many=True, limit=200),
+            Param("reason", "Why; it stays readable."),
+            Param("erase", "Also take the bytes out of the log's file.", type="flag"),
+            KEY,
+        ),
+        examples=("moot redact m-8sk2m1x --reason 'a password' --erase", "moot redact 120 --field text"),
+        detail="For people only. What the rules decide by (names, states) stays. A tombstone in the log keeps the "
+        "SHA-256 of the original, and `moot verify` compares it; a short secret could be guessed by it, so change the "
+        "secret as well.",
+    ),
+)

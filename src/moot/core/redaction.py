@@ -1,0 +1,164 @@
+"""Taking text out of sight: which fields of an event may go, what stands there afterwards, and how it is proven.
+
+What always holds:
+- A tombstone names an event by position, commit and number, and keeps the digest of its original data.
+- What is shown carries that digest under `redacted`. A row that was erased in the log reads exactly the same.
+- Only words go. Whatever the rules decide by (names, states, numbers of a task) stays as it is.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused
+from moot.core.payload import Payload
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from moot.core.event import Event
+
+MARK = "redacted"  # the key beside the fields that says so, and holds the digest
+BLANK = "[redacted]"
+_BLANKS = {"raw": f'"{BLANK}"'}  # it is read as JSON again
+
+# Fields that hold words, in the events of any decider.
+WORDS = frozenset((
+    "answer", "argv", "body", "changes", "comment", "context", "data", "defects", "description", "detail",
+    "details", "error", "extra", "note", "notes", "options", "output", "payload", "question", "rationale",
+    "raw", "reason", "summary", "tail", "text", "title", "topic", "value",
+))  # fmt: skip
+
+
+class Redacted(Payload):
+    """The tombstone."""
+
+    type = "event:redacted"
+    position: int
+    commit: str
+    n: int
+    digest: str
+    fields: tuple[str, ...]
+    reason: str = ""
+
+
+EVENTS: dict[str, type[Payload]] = {Redacted.type: Redacted}
+
+
+class Redact(Record):
+    """Take the text of `event` out of sight. `fields` are paths such as `text` or `data.instructions`; none: all words.
+
+    `free`: no rule reads this type of event, so every field of it may go.
+    """
+
+    event: Event
+    digest: str
+    fields: tuple[str, ...] = ()
+    reason: str = ""
+    free: bool = False
+
+
+def decide(person: bool, command: Redact) -> list[Payload]:  # noqa: FBT001
+    event = command.event
+    if not person:
+        raise Refused(
+            "people_only", "Only a person may redact.", "Ask one: `moot redact` without --agent and MOOT_AGENT."
+        )
+    if event.type == Redacted.type:
+        raise Refused("is_a_tombstone", "A redaction cannot be redacted.", "Name the event that holds the text.")
+    fields = command.fields or words_of(event.data, free=command.free)
+    if not fields:
+        raise Refused(
+            "nothing_to_redact",
+            f"{event.type} at position {event.position} holds no text.",
+            "`moot log --json` shows what it holds.",
+            position=event.position,
+        )
+    for field in fields:
+        _check(event, field, free=command.free)
+    return [
+        Redacted(
+            position=event.position,
+            commit=event.commit,
+            n=event.n,
+            digest=command.digest,
+            fields=tuple(dict.fromkeys(fields)),
+            reason=command.reason,
+        )
+    ]
+
+
+def words_of(data: Mapping[str, Any], *, free: bool = False) -> tuple[str, ...]:
+    """The fields of an event that hold words, and do hold some."""
+    return tuple(n for n, v in data.items() if n != MARK and (free or n in WORDS) and v not in ("", None, [], {}))
+
+
+def _check(event: Event, field: str, *, free: bool) -> None:
+    holds = words_of(event.data, free=free)
+    if not any(field == name or field.startswith(f"{name}.") for name in holds):
+        raise Refused(
+            "not_redactable",
+            f"{field!r} is no text of {event.type} at position {event.position}.",
+            f"It holds: {', '.join(holds) or 'no text'}. What the rules decide by stays.",
+            field=field,
+            holds=list(holds),
+        )
+    if _without(event.data, field) is None:
+        raise Refused(
+            "not_redactable",
+            f"There is no {field!r} in {event.type} at position {event.position}.",
+            "`moot log --json` shows what it holds.",
+            field=field,
+        )
+
+
+def shown(event: Event, tombstone: Mapping[str, Any]) -> Event:
+    """The event as it may be seen."""
+    if tombstone.get("commit") != event.commit or tombstone.get("n") != event.n:
+        return event  # it is about an event of another log
+    return event.replace(data=blanked(event.data, tombstone.get("fields", ()), str(tombstone.get("digest", ""))))
+
+
+def blanked(data: Mapping[str, Any], fields: Iterable[str], digest: str) -> dict[str, Any]:
+    """The data without these fields' content, and with the digest of what it was. Twice is the same as once."""
+    found = {name: value for name, value in data.items() if name != MARK}
+    for field in fields:
+        found = _without(found, field) or found
+    return {**found, MARK: digest}
+
+
+def _without(data: Mapping[str, Any], path: str) -> dict[str, Any] | None:
+    """A copy with what stands at `path` blanked, None if there is nothing. A key may have dots in it."""
+    if path in data:
+        return {**data, path: _BLANKS.get(path) or _blank(data[path])}
+    for name, inner in data.items():
+        if path.startswith(f"{name}.") and isinstance(inner, dict):
+            rest = _without(inner, path[len(name) + 1 :])
+            if rest is not None:
+                return {**data, name: rest}
+    return None
+
+
+def _blank(value: Any) -> Any:
+    """Something of the same kind that says nothing."""
+    match value:
+        case str():
+            return BLANK
+        case dict():
+            return {}
+        case list() | tuple():
+            return []
+        case bool() | None:
+            return value
+        case _:
+            return 0
+
+
+def digest_of(data: Mapping[str, Any]) -> str:
+    """SHA-256 of the data in a form that no engine changes: keys in order, ASCII."""
+    import hashlib
+    import json
+
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

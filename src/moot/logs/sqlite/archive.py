@@ -1,0 +1,167 @@
+"""A log in SQLite as a whole: taking in commits in bulk, copying it while others write, erasing rows.
+
+`restore.py` puts a copy back into place. Loaded only by the few commands that need it.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+import apsw
+
+from moot.core.errors import Unavailable
+from moot.log import Archive
+from moot.logs.sqlite import faults, file, queries, transaction
+from moot.logs.sqlite.codec import data_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from moot.core.event import Commit, Draft
+    from moot.log import Progress
+    from moot.logs.sqlite.database import Database
+    from moot.logs.sqlite.log import Turn
+
+PAGES = 2000  # copied between two reports of progress
+_PATIENCE = 30.0
+_PAUSE = 0.05
+
+
+class SqliteArchive(Archive):
+    """See the module. It shares the handle of its log."""
+
+    def __init__(self, database: Database, turn: Turn) -> None:
+        self._database = database
+        self._turn = turn
+
+    def identity(self) -> str:
+        with self._database as connection:
+            return str(connection.execute(queries.GET_META, ("workspace",)).get)
+
+    def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
+        from moot.logs.sqlite.codec import data_of
+
+        texts = [[data_of(draft) for draft in drafts] for _, drafts in commits]
+        self._database.check_writable()
+        if self._turn.taken:
+            return self._extend(head, commits, texts, identity)
+        with self._turn:
+            return self._extend(head, commits, texts, identity)
+
+    def _extend(
+        self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], texts: list[list[str]], identity: str
+    ) -> bool:
+        try:
+            with self._database as connection:
+                if not connection.in_transaction:
+                    connection.execute("BEGIN IMMEDIATE")
+                if connection.execute(queries.HEAD).get != head:
+                    connection.execute("ROLLBACK")
+                    return False
+                transaction.write_all(connection, head, commits, texts)
+                if not head:
+                    connection.execute(queries.PUT_META, ("workspace", identity))
+                connection.execute("COMMIT")
+        except UnicodeEncodeError as error:
+            raise faults.not_text(commits[0][0].id, error.object) from error
+        self._turn.written = True
+        return True
+
+    def backup(self, path: str, progress: Progress) -> int:
+        source = file.connect(self._database.path, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
+        try:
+            source.execute("BEGIN")
+            head = int(source.execute(queries.HEAD).get)  # from here on it sees this moment, whatever others write
+            copy_into(path, source, progress)
+            source.execute("COMMIT")
+        except apsw.Error as error:
+            raise faults.of_sqlite(error, path, source.system_errno) or error from error
+        finally:
+            source.close()
+        found = examine(path)
+        if found != head:
+            raise faults.damaged(path, f"it should end at position {head} and ends at {found}")
+        return head
+
+    def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
+        """Rewrites the file: pages that were split long ago may still hold what a row was once."""
+        self._database.check_writable()
+        if self._turn.taken:
+            return self._erase(rows)
+        with self._turn:
+            return self._erase(rows)
+
+    def _erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
+        with self._database as connection:
+            connection.pragma("secure_delete", True)
+            try:
+                if not connection.in_transaction:
+                    connection.execute("BEGIN IMMEDIATE")
+                connection.executemany(queries.ERASE, [(data_text(data), at) for at, data in rows.items()])
+                connection.execute("COMMIT")
+                connection.execute(queries.REWRITE)
+                self._write_back(connection)
+            finally:
+                connection.pragma("secure_delete", False)
+
+    def _write_back(self, connection: apsw.Connection) -> None:
+        """Empty the write-ahead log, where the old rows may still stand. One who reads keeps it for a moment."""
+        end = time.monotonic() + _PATIENCE
+        while (connection.execute(queries.WRITE_BACK).fetchone() or (1,))[0]:
+            if time.monotonic() > end:
+                raise Unavailable(
+                    "erase_unfinished",
+                    "The text was erased, but one who reads the log keeps its write-ahead log from being emptied.",
+                    "End what reads for so long, and do it again.",
+                    path=self._database.path,
+                )
+            time.sleep(_PAUSE)
+
+
+def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
+    """A new file with everything that `source` sees, in one piece: without a write-ahead log of its own."""
+    target = apsw.Connection(path)
+    try:
+        copy(target, source, progress)
+        target.pragma("journal_mode", "delete")
+    except apsw.Error as error:
+        raise faults.of_sqlite(error, path, target.system_errno) or error from error
+    finally:
+        target.close()
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def copy(target: apsw.Connection, source: apsw.Connection, progress: Progress) -> None:
+    """All pages; the target has them all at the end, or none."""
+    with target.backup("main", source, "main") as work:
+        while not work.done:
+            work.step(PAGES)
+            progress(work.page_count - work.remaining, work.page_count)
+
+
+def examine(path: str) -> int:
+    """The head of a log that is a file of its own, once it is known to be whole."""
+    file.recognise(path)
+    try:
+        connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            said = connection.execute(queries.INTEGRITY).get
+            if said != "ok":
+                raise faults.damaged(path, str(said))
+            if file.version_of(connection) > file.VERSION:
+                raise faults.newer(path, file.version_of(connection), file.VERSION)
+            count, head = connection.execute(queries.EXTENT).fetchone() or (0, 0)
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise faults.of_sqlite(error, path) or faults.damaged(path, str(error)) from error
+    if count != head:
+        raise faults.damaged(path, f"it has {count} events and ends at position {head}")
+    return int(head)

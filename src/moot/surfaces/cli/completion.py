@@ -1,0 +1,197 @@
+"""`moot completion SHELL`: a script for the shell, made from the catalogue; and `moot complete KIND`, which it asks.
+
+The script knows verbs, options and choices by itself. Only the names of things (agents, tasks, messages) are asked for
+when a key is pressed, by a call that writes nothing, waits for nothing, and is silent when something is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from moot.api import catalogue
+from moot.core.errors import MootError, Usage
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from moot.api.catalogue import Param
+    from moot.api.session import Session
+    from moot.surfaces.cli.parse import Call
+
+SHELLS = ("bash", "zsh", "fish")
+KINDS = (
+    "agents",
+    "artifacts",
+    "checkpoints",
+    "decisions",
+    "entries",
+    "mailboxes",
+    "messages",
+    "recipients",
+    "tasks",
+    "things",
+)
+FLAGS = {"--json": "the answer as one JSON object", "--help": "how it is called", "--version": "which version this is"}
+VALUES = {"-C": ("as if called from this directory", "files"), "--agent": ("act as this agent", "agents")}
+_MOST = 200
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@#")
+_HERE = os.path.dirname(__file__)
+
+# What an argument names: by its name, or by verb and name where that is not enough.
+_NAMES = {
+    "to": "recipients",
+    "task": "tasks",
+    "needs": "tasks",
+    "thread": "messages",
+    "ids": "messages",
+    "thing": "things",
+    "holder": "agents",
+    "paths": "files",
+    "path": "files",
+    "what": "files",
+    "file": "files",
+    "type": "events",
+    "fail_on": "events",
+}
+_OF_VERB = {
+    ("leave", "name"): "agents",
+    ("reply", "id"): "messages",
+    ("thread", "id"): "messages",
+    ("artifact modify", "id"): "artifacts",
+    ("artifact show", "id"): "artifacts",
+    ("decide", "replaces"): "decisions",
+    ("decision supersede", "id"): "decisions",
+    ("decision supersede", "by"): "decisions",
+    ("decision show", "id"): "decisions",
+    ("checkpoint resolve", "id"): "checkpoints",
+    ("checkpoint withdraw", "id"): "checkpoints",
+    ("checkpoint show", "id"): "checkpoints",
+    ("mailbox", "name"): "mailboxes",
+    ("mailbox clear", "name"): "mailboxes",
+    ("mailbox restore", "name"): "mailboxes",
+    ("held show", "id"): "entries",
+    ("held resubmit", "id"): "entries",
+    ("held drop", "id"): "entries",
+    ("send", "type"): "",
+    ("init", "pack"): "packs",
+}
+
+
+class Slot(Record):
+    """Something to be completed: an option, or the place of a free word."""
+
+    flag: str = ""
+    help: str = ""
+    kind: str = ""  # one of KINDS, `files`, `words` (those in `words`), or nothing
+    words: tuple[str, ...] = ()
+    value: bool = True
+    many: bool = False
+
+
+class Form(Record):
+    """A verb as a shell sees it."""
+
+    name: str
+    summary: str
+    options: tuple[Slot, ...] = ()
+    places: tuple[Slot, ...] = ()
+
+
+def forms() -> list[Form]:
+    """All verbs of the command line, those of the catalogue and its own."""
+    found = [_form(name) for name in catalogue.names()]
+    verbs = Slot(kind="words", words=tuple(dict.fromkeys(name.partition(" ")[0] for name in catalogue.names())))
+    shells = Slot(kind="words", words=SHELLS)
+    own = (
+        Form("as", "Join, run a command as that agent, leave.", places=(Slot(kind="agents"),)),
+        Form("help", "What a verb is for, with an example.", places=(verbs,)),
+        Form("completion", "A completion script for a shell.", places=(shells,)),
+    )
+    return [*found, *own]
+
+
+def _form(name: str) -> Form:
+    verb = catalogue.find(name)
+    options = tuple(_slot(name, p) for p in verb.params if not p.positional)
+    return Form(name, verb.summary, options, tuple(_slot(name, p) for p in verb.params if p.positional))
+
+
+def _slot(verb: str, param: Param) -> Slot:
+    flag = "" if param.positional else f"--{param.name.replace('_', '-')}"
+    kind, words = _OF_VERB.get((verb, param.name), _NAMES.get(param.name, "")), param.choices
+    if kind == "events":
+        from moot.views.project import all_events
+
+        words = tuple(sorted({name for known in all_events().values() for name in known}))
+    elif kind == "packs":
+        from moot.wiring.packs import SHIPPED
+
+        words = SHIPPED
+    if param.type == "json":
+        kind = "files"
+    return Slot(
+        flag=flag,
+        help=param.help.rstrip("."),
+        kind="words" if words else kind,
+        words=words,
+        value=param.type != "flag",
+        many=param.many,
+    )
+
+
+def completion(words: Sequence[str]) -> int:
+    """Print the script for a shell."""
+    if len(words) != 1 or words[0] not in SHELLS:
+        raise Usage(
+            "bad_arguments",
+            f"`moot completion` takes the name of a shell: {', '.join(SHELLS)}.",
+            "Such as: moot completion bash > ~/.local/share/bash-completion/completions/moot",
+        )
+    from moot.surfaces.cli import shells
+
+    sys.stdout.write({"bash": shells.bash, "zsh": shells.zsh, "fish": shells.fish}[words[0]](forms()))
+    return 0
+
+
+def complete(call: Call) -> int:
+    """Print the names of one kind, one on a line. Whatever is wrong here is said by the command that follows."""
+    from moot.surfaces.cli import parse
+    from moot.wiring import open_session
+
+    kind = call.words[0] if call.words else ""
+    try:
+        names = _names(open_session(parse.directory(call), os.environ), kind)
+        seen = [name for name in dict.fromkeys(names) if name and _SAFE.issuperset(name)]
+    except MootError:
+        return 0
+    sys.stdout.write("".join(f"{name}\n" for name in seen[:_MOST]))
+    return 0
+
+
+def _names(session: Session, kind: str) -> Iterable[str]:
+    from moot.views import look
+
+    store = session.engine.read()
+    match kind:
+        case "agents":
+            return [a.name for a in look.agents(store) if not a.retired]
+        case "recipients":
+            return [*_names(session, "agents"), *(f"@{r}" for r in session.packs.shared_roles), "@all"]
+        case "mailboxes":
+            return [*(f"@{r}" for r in session.packs.shared_roles), *_names(session, "agents")]
+        case "tasks":
+            return [task.id for task in look.tasks(store, ended=False)][::-1]
+        case "messages":
+            mine = [delivery.entry.id for delivery in look.inbox(store, session.mailboxes(), _MOST)]
+            return [*mine, *(delivery.entry.id for delivery in look.waiting(store))]
+        case "artifacts" | "checkpoints" | "decisions":
+            return [thing.id for thing in look.things(store, kind[:-1], _MOST)]
+        case "entries":
+            return [entry.id for entry in look.held_entries(store)]
+        case "things":
+            return [name for part in ("tasks", "agents", "messages") for name in _names(session, part)]
+        case _:
+            return []

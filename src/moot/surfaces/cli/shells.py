@@ -1,0 +1,135 @@
+"""The completion scripts of three shells, from the forms of the verbs. It knows how each shell quotes."""
+
+from __future__ import annotations
+
+import os
+
+from moot.surfaces.cli.completion import FLAGS, VALUES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from moot.surfaces.cli.completion import Form, Slot
+
+_HERE = os.path.dirname(__file__)
+_GLOBALS = (*FLAGS, *VALUES)
+
+
+def _script(shell: str, **parts: str) -> str:
+    with open(os.path.join(_HERE, "scripts", f"moot.{shell}"), encoding="utf-8") as file:
+        text = file.read()
+    for name, value in parts.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def quoted(text: str) -> str:
+    """A word for bash and zsh."""
+    return "'" + text.replace("'", "'\\''") + "'"
+
+
+def bash(forms: Sequence[Form]) -> str:
+    return _script(
+        "bash", VERBS=_verbs(forms), OPTIONS=_options(forms), KINDS=_kinds(forms), GLOBALS=" ".join(_GLOBALS)
+    )
+
+
+def zsh(forms: Sequence[Form]) -> str:
+    firsts: dict[str, str] = {}
+    for form in forms:
+        first, _, second = form.name.partition(" ")
+        firsts[first] = form.summary if not second and first not in firsts else firsts.get(first, f"{first} …")
+    described = "\n".join(f"    {quoted(f'{name}:{said}')}" for name, said in firsts.items())
+    return _script(
+        "zsh",
+        DESCRIBED=described,
+        SECONDS=_seconds(forms),
+        OPTIONS=_options(forms),
+        KINDS=_kinds(forms),
+        GLOBALS=" ".join(_GLOBALS),
+    )
+
+
+def _verbs(forms: Sequence[Form]) -> str:
+    """What may follow nothing, and what may follow the first word of a verb of two."""
+    firsts = " ".join(dict.fromkeys(form.name.partition(" ")[0] for form in forms))
+    return f"    '') said={quoted(firsts)} ;;\n{_seconds(forms)}"
+
+
+def _seconds(forms: Sequence[Form]) -> str:
+    groups: dict[str, list[str]] = {}
+    for form in forms:
+        first, _, second = form.name.partition(" ")
+        if second:
+            groups.setdefault(first, []).append(second)
+    return "\n".join(f"    {quoted(first)}) said={quoted(' '.join(names))} ;;" for first, names in groups.items())
+
+
+def _options(forms: Sequence[Form]) -> str:
+    """The options of each verb, and which of them stand alone."""
+    lines = []
+    for form in forms:
+        flags = " ".join(slot.flag for slot in form.options)
+        alone = " ".join(slot.flag for slot in form.options if not slot.value)
+        lines.append(f"    {quoted(form.name)}) options={quoted(flags)} alone={quoted(alone)} ;;")
+    return "\n".join(lines)
+
+
+def _kinds(forms: Sequence[Form]) -> str:
+    """What stands behind an option, or at the place of a free word: names to ask for, files, or these words."""
+    lines: list[str] = []
+    for form in forms:
+        for slot in form.options:
+            lines += _kind(f"{form.name} {slot.flag}", slot)
+        for number, slot in enumerate(form.places, 1):
+            last = number == len(form.places) and slot.many
+            lines += _kind(f"{form.name} {number}", slot, repeated=f"{form.name} " if last else "")
+    lines += [f"    *{quoted(f' {flag}')}) kind={kind} ;;" for flag, (_, kind) in VALUES.items()]
+    return "\n".join(lines)
+
+
+def _kind(place: str, slot: Slot, repeated: str = "") -> Iterator[str]:
+    if slot.value and slot.kind:
+        words = f" said={quoted(' '.join(slot.words))}" if slot.words else ""
+        pattern = f"{quoted(repeated)}[0-9]*" if repeated else quoted(place)
+        yield f"    {pattern}) kind={slot.kind}{words} ;;"
+
+
+def fish(forms: Sequence[Form]) -> str:
+    lines = []
+    for flag, said in FLAGS.items():
+        lines.append(f"complete -c moot -l {flag[2:]} -d {_fish(said)}")
+    lines.append(f"complete -c moot -s C -r -F -d {_fish(VALUES['-C'][0])}")
+    lines.append(f"complete -c moot -l agent -x -a '(__moot_names agents)' -d {_fish(VALUES['--agent'][0])}")
+    for form in forms:
+        first, _, second = form.name.partition(" ")
+        place, word = (f"__moot_at {first}", second) if second else ("__moot_at", first)
+        lines.append(f"complete -c moot -n {_fish(place)} -f -a {_fish(word)} -d {_fish(form.summary)}")
+    firsts = dict.fromkeys(form.name.partition(" ")[0] for form in forms if " " in form.name)
+    known = {form.name for form in forms}
+    lines += [f"complete -c moot -n __moot_at -f -a {_fish(first)}" for first in firsts if first not in known]
+    for form in forms:
+        inside = f"__moot_in {form.name}"
+        for slot in form.options:
+            value = f" -x{_source(slot)}" if slot.value and slot.kind != "files" else " -r -F" if slot.value else ""
+            lines.append(f"complete -c moot -n {_fish(inside)} -l {slot.flag[2:]}{value} -d {_fish(slot.help)}")
+        for number, slot in enumerate(form.places):
+            upto = "" if slot.many else f" {number}"
+            where = f"__moot_place {form.name} -- {number}{upto}"
+            if slot.kind == "files":
+                lines.append(f"complete -c moot -n {_fish(where)} -F")
+            elif slot.kind:
+                lines.append(f"complete -c moot -n {_fish(where)} -f{_source(slot)}")
+    return _script("fish", LINES="\n".join(lines), VERBS=" ".join(_fish(form.name) for form in forms))
+
+
+def _source(slot: Slot) -> str:
+    if slot.words:
+        return f" -a {_fish(' '.join(_fish(word) if ' ' in word else word for word in slot.words))}"
+    return f" -a '(__moot_names {slot.kind})'" if slot.kind else ""
+
+
+def _fish(text: str) -> str:
+    """A word for fish, in which a backslash means something inside single quotes."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

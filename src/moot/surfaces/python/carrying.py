@@ -1,0 +1,60 @@
+"""The verbs about the log as a whole, as typed methods. See `moot.surfaces.python.verbs`."""
+
+# ruff: noqa: A002
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import overload  # noqa: TID253 (no command loads this module)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Literal
+
+    from moot.api.carrying import Imported
+    from moot.api.redacting import Gone
+    from moot.api.verbs.carry import Copied, Exported
+
+    Some = str | Sequence[str]
+
+
+class Carrying(ABC):
+    """See the module."""
+
+    @abstractmethod
+    def _ask(self, verb: str, given: dict[str, Any]) -> Any:
+        """Run a verb; `given` are the arguments, as `locals()` of a method has them."""
+
+    @overload
+    def export(  # type: ignore[overload-overlap]  # "-" is a text, too
+        self, file: Literal["-"] = ..., *, after: int = ..., type: Some = ..., stream: Some = ...
+    ) -> Iterator[dict[str, Any]]: ...
+
+    @overload
+    def export(self, file: str, *, after: int = ..., type: Some = ..., stream: Some = ...) -> Exported: ...
+
+    def export(
+        self, file: str = "-", *, after: int = 0, type: Some = (), stream: Some = ()
+    ) -> Exported | Iterator[dict[str, Any]]:
+        """Write the events into a file as JSON Lines; without one, the CloudEvents envelopes come one by one."""
+        return self._ask("export", locals())
+
+    def import_(self, file: str, *, dry_run: bool = False) -> Imported:
+        """Take in what was exported: into an empty workspace, or into the one that it came from."""
+        return self._ask("import", locals())
+
+    def backup(self, file: str, *, force: bool = False) -> Copied:
+        return self._ask("backup", locals())
+
+    def redact(
+        self,
+        thing: str,
+        *,
+        field: Some = (),
+        reason: str | None = None,
+        erase: bool = False,
+        key: str | None = None,
+    ) -> Gone:
+        return self._ask("redact", locals())

@@ -1,0 +1,275 @@
+"""Taking a text out of sight: nobody and no file shows it afterwards, and the log still proves what it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from moot import Workspace
+from moot.core.errors import MootError, Refused, Unknown, Usage
+from moot.core.redaction import digest_of
+from tests.surfaces.command import PATIENCE, Command, git
+from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
+
+SECRET = "sk-Ohn0es-4815162342"
+
+
+def holding(directory: Path, text: str = SECRET) -> list[str]:
+    """The files below a directory that have the text in them, in any of the forms that JSON or SQLite may give it."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return sorted(path.name for path in files if text.encode() in path.read_bytes())
+
+
+def state(command: Command) -> Path:
+    return command.repo / ".git" / "moot"
+
+
+def refused(code: str, call: Any, kind: type[MootError] = Refused) -> MootError:
+    with pytest.raises(kind) as caught:
+        call()
+    assert caught.value.code == code, caught.value
+    return caught.value
+
+
+@pytest.fixture
+def said(run: Command) -> str:
+    """The id of a message with the secret in it, told among others, read by Bob."""
+    with Workspace(run.repo, agent="Ada") as ada, Workspace(run.repo, agent="Bob") as bob:
+        for number in range(50):
+            ada.send("Bob", f"Before {number}: " + "x" * 500)
+        told = ada.send("Bob", f"The key is {SECRET}. " + "y" * 9000, type="request", data={"key": SECRET})
+        for number in range(50):
+            ada.send("Bob", f"After {number}: " + "z" * 500)
+        bob.inbox()
+    return told.id
+
+
+def test_nobody_sees_it_any_more(run: Command, said: str) -> None:
+    before = run("export").out
+    assert before.count(SECRET) == 2
+    with Workspace(run.repo) as ws:
+        gone = ws.redact(said, reason="a key")
+        assert set(gone.fields) == {"text", "data"}
+        assert ws.verify().redacted == 1
+    for words in (("log", "--limit", "500"), ("export",), ("explain", said), ("thread", said), ("inbox", "--all")):
+        for more in ((), ("--json",)):
+            ran = run(*words, *more, agent="Bob")
+            assert ran.code == 0
+            assert SECRET not in ran.out
+    assert "[redacted]" in run("explain", said).out
+    assert "[redacted]" in run("thread", said).out
+    with Workspace(run.repo, agent="Bob") as bob:
+        assert not any(SECRET in json.dumps(event.full()) for event in bob.follow(after=0, timeout=0))
+        bob.reply(said, "Thanks.")  # it is a request, and stays one
+    assert holding(state(run)) == ["log.db"], "until it is erased, the log has it"
+
+
+def test_what_is_erased_is_in_no_file_and_the_log_is_sound(run: Command, said: str) -> None:
+    assert len(holding(state(run))) > 1
+    ran = run("redact", said, "--erase", "--reason", "a key", "--json")
+    assert ran.result["erased"] is True
+    assert holding(state(run)) == []
+    with Workspace(run.repo) as ws:
+        report = ws.verify()
+        assert (report.redacted, report.erased) == (1, 1)
+        assert ws.redact(said, erase=True).erased, "twice does no harm"
+        assert ws.verify(rebuild=True).sound
+    assert holding(state(run)) == []
+
+
+def test_it_is_erased_later_too_and_after_a_kill(run: Command, said: str) -> None:
+    with Workspace(run.repo) as ws:
+        ws.redact(said)
+    assert holding(state(run)) == ["log.db"]
+    process = run.popen("redact", said, "--erase")
+    try:
+        process.wait(0.15)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    process.communicate(timeout=PATIENCE)
+    with Workspace(run.repo) as ws:
+        assert ws.verify().sound
+        ws.redact(said, erase=True)
+        assert ws.verify().erased == 1
+    assert holding(state(run)) == []
+
+
+def test_an_export_from_before_is_another_thing_and_one_from_after_is_clean(
+    run: Command, said: str, tmp_path: Path
+) -> None:
+    with Workspace(run.repo) as ws:
+        ws.redact(said, erase=True)
+        ws.export(str(tmp_path / "after.jsonl"))
+    assert SECRET not in (tmp_path / "after.jsonl").read_text()
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    git(place, "init", "-q")
+    with Workspace.init(place) as there:
+        there.import_(str(tmp_path / "after.jsonl"))
+        report = there.verify()
+        assert (report.redacted, report.erased) == (1, 1)
+        there.export(str(tmp_path / "again.jsonl"))
+    assert (tmp_path / "after.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
+
+
+def test_the_tombstone_keeps_the_digest_and_a_changed_row_is_noticed(run: Command, said: str) -> None:
+    with Workspace(run.repo) as ws:
+        (original,) = [e for e in ws.log(limit=500) if e.stream == f"message/{said}"]
+        ws.redact(said, field="text")
+        (tombstone,) = ws.log(type="event:redacted")
+        assert tombstone.by == "person:anna"
+        assert tombstone.data["digest"] == digest_of(original.data)
+        assert (tombstone.data["position"], tombstone.data["fields"]) == (original.position, ["text"])
+    connection = apsw.Connection(str(state(run) / "log.db"))
+    forged = json.dumps({**original.data, "redacted": tombstone.data["digest"], "text": "never said"})
+    with pytest.raises(apsw.ConstraintError):  # another row
+        connection.execute("UPDATE event SET data = ? WHERE position = 1", (forged,))
+    with pytest.raises(apsw.ConstraintError):  # without the digest
+        connection.execute("UPDATE event SET data = '{}' WHERE position = ?", (original.position,))
+    with pytest.raises(apsw.ConstraintError):  # another column
+        connection.execute("UPDATE event SET at = 'x', data = ? WHERE position = ?", (forged, original.position))
+    with pytest.raises(apsw.ConstraintError):
+        connection.execute("DELETE FROM event WHERE position = ?", (original.position,))
+    connection.close()
+
+
+def test_only_some_fields_go_and_others_can_follow(run: Command, said: str) -> None:
+    with Workspace(run.repo) as ws:
+        assert ws.redact(said, field="data.key").fields == ("data.key",)
+        shown = ws.thread(said)[0]
+        assert SECRET in shown.text
+        assert shown.data == {"key": "[redacted]"}
+        ws.redact(said, field="text")
+        assert ws.thread(said)[0].data == {"key": "[redacted]"}
+        assert ws.thread(said)[0].text == "[redacted]"
+        assert ws.verify().sound
+        error = refused("no_such_field", lambda: ws.redact(said, field="sender"), Usage)
+        assert "text" in error.remedy
+        refused("no_such_field", lambda: ws.redact(said, field="title"), Usage)
+        refused("not_redactable", lambda: ws.redact(said, field="data.nothing"))
+
+
+def test_by_position_and_by_the_id_of_an_event(run: Command, said: str) -> None:
+    with Workspace(run.repo) as ws:
+        events = ws.log(type="message:sent", limit=3)
+        assert ws.redact(str(events[0].position)).positions == (events[0].position,)
+        assert ws.redact(f"#{events[1].position}").positions == (events[1].position,)
+        assert ws.redact(events[2].id).positions == (events[2].position,)
+        for wrong in ("0", "99999999", "nothing", "m-nothing", "x.0", "..", "redactions"):
+            refused("unknown_thing", lambda wrong=wrong: ws.redact(wrong), Unknown)
+        refused("nothing_to_redact", lambda: ws.redact("1"))
+        (tombstone, *_) = ws.log(type="event:redacted")
+        refused("is_a_tombstone", lambda: ws.redact(str(tombstone.position)))
+        assert ws.verify().sound
+
+
+def test_only_a_person_may(run: Command, ada: Workspace, said: str) -> None:
+    head = run.head()
+    refused("people_only", lambda: ada.redact(said, erase=True))
+    assert run.head() == head
+
+
+def test_a_task_goes_on_without_its_words(run: Command, ada: Workspace, bob: Workspace) -> None:
+    ada.task_add(f"Use {SECRET}", body=f"The key: {SECRET}")
+    bob.task_claim("task-001")
+    bob.task_release("task-001", reason=f"{SECRET} does not work")
+    with Workspace(run.repo) as ws:
+        ws.redact("task-001", erase=True)
+        assert ws.board().tasks[0].title == "[redacted]"
+        assert ws.verify().sound
+    bob.task_claim("task-001")
+    bob.task_submit("task-001")
+    assert ada.task_approve("task-001").state == "done"
+    assert holding(state(run)) == []
+    assert SECRET not in run("explain", "task-001").out
+
+
+def test_where_the_same_words_still_stand_is_told(run: Command, ada: Workspace) -> None:
+    first = ada.send("Bob", f"It is {SECRET}.")
+    ada.send("Bob", f"I said: It is {SECRET}. Again.")
+    with Workspace(run.repo) as ws:
+        gone = ws.redact(first.id)
+        assert [w.code for w in ws.warnings] == ["copies_elsewhere", "also_there"]
+        assert len(gone.also) == 1
+        assert ws.redact(str(gone.also[0])).also == ()
+
+
+LONG_LIVED = """
+import sys
+from moot import Workspace
+with Workspace(sys.argv[1], agent="Bob") as ws:
+    print(ws.thread(sys.argv[2])[0].text[:11], flush=True)
+    sys.stdin.readline()
+    print(ws.thread(sys.argv[2])[0].text, flush=True)
+    ws.send("Ada", "I am still here.")
+    print(ws.verify().sound, flush=True)
+"""
+
+
+def test_a_process_that_has_the_workspace_open_shows_it_no_more(run: Command, said: str) -> None:
+    other = subprocess.Popen(
+        [sys.executable, "-c", LONG_LIVED, str(run.repo), said],
+        env=run.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "The key is \n"
+        assert run("redact", said, "--erase").code == 0
+        told, _ = other.communicate("\n", timeout=PATIENCE)
+        assert told == "[redacted]\nTrue\n"
+    finally:
+        if other.poll() is None:
+            other.kill()
+            other.communicate(timeout=PATIENCE)
+    assert holding(state(run)) == []
+
+
+def test_the_text_leaves_the_files_of_a_protocol(bare: Command) -> None:
+    with Workspace.init(bare.repo, packs="orchestrator") as lead:
+        lead.join("Ada", role="team-lead")
+        lead.task_add("Build it", id="task-001")
+        lead.task_claim("task-001")
+        sent = lead.send(type="task_assignment", data={**ASSIGNMENT, "instructions": f"Use {SECRET}."})
+    files = [bare.repo / TO_DEVELOPER, bare.linked / TO_DEVELOPER]
+    assert all(SECRET in path.read_text() for path in files)
+    ran = bare("redact", sent.id, "--erase", "--json")
+    assert "data.instructions" in ran.result["fields"]
+    for path in files:
+        (shown,) = json.loads(path.read_text())["messages"]
+        assert shown["instructions"] == "[redacted]"
+        assert (shown["taskId"], shown["platform"], shown["filesToCreate"]) == ("task-001", "web", ["a.py"])
+    assert holding(bare.repo) == []
+    assert holding(bare.linked) == []
+    with Workspace(bare.repo) as ws:
+        assert ws.verify().sound
+        assert len(ws.mailbox("@developer").messages) == 1, "what was rendered is not taken for something new"
+
+
+def test_a_held_entry_and_a_quarantined_file_are_redacted(bare: Command) -> None:
+    with Workspace.init(bare.repo, packs="orchestrator") as ws:
+        path = bare.repo / TO_DEVELOPER
+        path.write_text(json.dumps({"messages": [{"type": SECRET}], "lastRead": None}))
+        (entry,) = ws.held()
+        (note,) = ws.redact(entry.id, erase=True).also
+        ws.redact(str(note), erase=True)
+        (entry,) = ws.held()
+        assert entry.raw == '"[redacted]"'
+        path.write_text(f"{{ torn {SECRET}")
+        os.utime(path, (0, 0))
+        ws.mirror()
+        (whole,) = [e for e in ws.held() if e.kind == "file"]
+        assert whole.sha256 in holding(state(bare))
+        ws.redact(whole.id, erase=True)
+        ws.held_drop(entry.id, reason="done")
+        assert ws.verify().sound
+    assert holding(state(bare)) == []
