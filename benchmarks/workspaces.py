@@ -82,7 +82,7 @@ def _exchange(session: Session, count: int) -> None:
     ids: list[str] = []
 
     def send(work: Work) -> None:
-        ids[:] = [work.new_message(session.clock.token) for _ in range(count)]
+        ids[:] = [work.new_message() for _ in range(count)]
         for number, identity in enumerate(ids):
             work.do_message(identity, _note(session, f"Note {number}: the parser is on main, the tests pass."), None)
 

@@ -188,7 +188,7 @@ class Packs:
             submission = Submission(
                 spec=spec,
                 data={"type": kind, **data},
-                id=work.new_message(session.clock.token),
+                id=work.new_message(),
                 sender=session.actor(work),
                 limit=self.limit(spec.pack, session.settings.message_limit),
                 roots=roots,

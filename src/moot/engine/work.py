@@ -83,11 +83,11 @@ class Work(World):
             self._states[stream] = message.evolve(blank, payload, position=-1, at=self._at, thread=thread)
         return self._once(stream, lambda: load.message(self.store, name))
 
-    def new_message(self, token: Callable[[int], str]) -> str:
+    def new_message(self) -> str:
         """An id that no message has."""
-        name = f"m-{token(7)}"
-        while look.has_message(self.store, name):
-            name = f"m-{token(7)}"
+        name = f"m-{self._token(7)}"
+        while look.has_message(self.store, name) or message.stream(name) in self.conditions:
+            name = f"m-{self._token(7)}"
         stream = message.stream(name)
         self.conditions[stream] = 0
         self._states[stream] = message.Message(id=name)
@@ -270,7 +270,7 @@ class Work(World):
             case "claims":
                 self.do_claims(command)
             case "message":
-                self.do_message(f"m-{self._token(7)}", command, thread=key)
+                self.do_message(self.new_message(), command, thread=key)
             case "dependency":
                 self.do_late(kind, key, command)
             case _:

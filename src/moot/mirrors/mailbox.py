@@ -154,7 +154,7 @@ class _Taking:
 
         def act(work: Work) -> None:
             nonlocal identity
-            identity = work.new_message(session.clock.token)
+            identity = work.new_message()
             submission = Submission(
                 spec=spec,
                 data=entry,
@@ -212,7 +212,7 @@ class _Taking:
                 text=text,
                 task=None,
             )
-            work.do_message(work.new_message(self._session.clock.token), note, None)
+            work.do_message(work.new_message(), note, None)
 
         self._commit(act)
         self._warnings.append(Notice("entry_held", f"{identity}: an entry of {self._path} is held: {said}"))

@@ -165,7 +165,7 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
         text=text,
         task=event.stream.partition("/")[2] if event.stream.startswith("task/") else None,
     )
-    work.do_message(work.new_message(session.clock.token), command, None)
+    work.do_message(work.new_message(), command, None)
 
 
 def consent_of(session: Session) -> Consent:

@@ -85,7 +85,7 @@ def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
 
     def act(work: Work) -> None:
         _check_role(session.actor(work), spec)
-        identity = work.new_message(session.clock.token)
+        identity = work.new_message()
         work.do_entry(id, Resubmit(message=identity))
         submission = Submission(
             spec=spec,

@@ -77,7 +77,7 @@ def send(
             within=within,
             expires=expires,
         )
-        work.do_message(work.new_message(session.clock.token), command, root)
+        work.do_message(work.new_message(), command, root)
 
     if dry_run:
         return session.try_out(act)
@@ -126,7 +126,7 @@ def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A
             reply_to=id,
             task=original.task,
         )
-        identity = work.new_message(session.clock.token)
+        identity = work.new_message()
         work.do_message(identity, command, original.thread)
         for box in mine if original.wants != "nothing" else ():
             work.do_mailbox(box, Settle(id=id, reply=identity, who=me.principal))
