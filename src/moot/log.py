@@ -95,10 +95,12 @@ class Log(ABC):
         """The position of the last event, 0 for an empty log."""
 
     @abstractmethod
-    def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:
+    def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
         """Whole commits past `after`, as they come, in lists of at least one event.
 
         Ends when `timeout` seconds passed since the start; never ends without one. Never shows half a commit.
+        It also ends, at once, when the file descriptor `stop` can be read or its other end was closed: so one thread
+        ends what another one waits for.
         """
 
     @abstractmethod

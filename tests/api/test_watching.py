@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
-    for module in ("events", "care"):
-        monkeypatch.setattr(f"moot.api.verbs.{module}.PAUSE", 0.0)
-    monkeypatch.setattr("moot.api.verbs.events._ROUND", 0.01)
+    for module in ("following", "verbs.care"):
+        monkeypatch.setattr(f"moot.api.{module}.PAUSE", 0.0)
+    monkeypatch.setattr("moot.api.following.ROUND", 0.01)
     env = {"USER": "anna"}
     Workshop(str(tmp_path), env).create(("orchestrator",))
     session = open_session(str(tmp_path), env)

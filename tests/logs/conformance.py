@@ -5,6 +5,8 @@ A test module of an engine subclasses `LogConformance` and gives it the fixture 
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -310,6 +312,17 @@ class Following:
             other.append(commit(f"c{number}"), {}, [draft("a"), draft("b")])
             assert [event.commit for event in next(following)] == [f"c{number}"] * 2
         following.close()
+
+    def test_following_ends_at_once_when_it_is_told_to(self, log):
+        stop, hold = os.pipe()
+        log.append(commit("one"), {}, [draft("a")])
+        following = log.follow(0, stop=stop)
+        assert [event.commit for event in next(following)] == ["one"]
+        later = threading.Timer(0.05, os.close, [hold])
+        later.start()
+        assert list(following) == []
+        later.join()
+        os.close(stop)
 
     def test_one_may_append_to_the_log_that_one_follows(self, log):
         log.append(commit("c0"), {}, [draft("a")])

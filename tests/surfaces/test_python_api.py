@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
 APART = {"init", "doctor", "restore"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "watch"}
-OWN = {"close", "follow", "watch", "init", "doctor", "restore"}
+OWN = {"close", "follow", "follow_async", "watch", "init", "doctor", "restore"}
 
 
 def method_of(verb: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.letters import pile
@@ -264,22 +262,15 @@ def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...
 
 def _following(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
     """Without end: what cannot be read or written now is told once, and tried again."""
+    from moot.api.following import follow
+
     trouble = None
-    while True:
-        try:
-            for events in session.engine.log.follow(after, timeout=_ROUND):
-                after = events[-1].position
-                for event in events:
-                    if matches(event, types, streams):
-                        yield Answer(result=event, say=(line(event),))
-            session.sync()
-            session.stamp()
-            trouble = None
-        except Unavailable as error:
-            if trouble != error.code:
-                yield Answer(result=None, warnings=(in_trouble(error),))
-            trouble = error.code
-            time.sleep(PAUSE)
+    for heard in follow(session, after, types, streams):
+        for event in heard.events:
+            yield Answer(result=event, say=(line(event),))
+        if heard.trouble is not None and heard.trouble != trouble:
+            yield Answer(result=None, warnings=heard.warnings)
+        trouble = heard.trouble if not heard.events else trouble
 
 
 def in_trouble(error: Unavailable) -> Notice:

@@ -75,8 +75,12 @@ class Listener:
         self._pid = os.getpid()
         self._socket = self._bind() or self._bind()  # again: another one may have removed the empty directory
 
-    def wait(self, timeout: float) -> bool:
-        """True if the bell was rung, False if `timeout` seconds passed in silence."""
+    def wait(self, timeout: float, stop: int | None = None) -> bool:
+        """True if the bell was rung, False if `timeout` seconds passed in silence, or `stop` can be read."""
+        if stop is not None:
+            heard = readable(timeout, stop, *(() if self._socket is None else (self._socket.fileno(),)))
+            if self._socket is None or self._socket.fileno() not in heard:
+                return False
         if self._socket is None:
             time.sleep(timeout)
             return False
@@ -122,6 +126,16 @@ class Listener:
                 ear.recv(1)
         except OSError:
             pass
+
+
+def readable(timeout: float, *files: int) -> list[int]:
+    """Those of the files that have something to read, or whose other end was closed, as soon as one does."""
+    import select
+
+    poll = select.poll()  # `select.select` would know only the first thousand files of a process
+    for file in files:
+        poll.register(file, select.POLLIN)
+    return [file for file, _ in poll.poll(max(0.0, timeout) * 1000)]
 
 
 def _make_private(directory: str) -> bool:

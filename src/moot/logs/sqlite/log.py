@@ -134,7 +134,7 @@ class SqliteLog(Log):
                 connection.execute("BEGIN IMMEDIATE")  # which the append that follows will go on with
             return int(connection.execute(queries.HEAD).get)
 
-    def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:
+    def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
         """See `Log.follow`. What is in the log when the time is over still comes."""
         end = None if timeout is None else time.monotonic() + timeout
         until: int | None = None
@@ -152,7 +152,9 @@ class SqliteLog(Log):
                 if left <= 0 and until is None:
                     until = self.head()
                 elif not events and listener is not None:
-                    listener.wait(min(left, _POLL))
+                    listener.wait(min(left, _POLL), stop)
+                if stop is not None and bell.readable(0.0, stop):
+                    return
         finally:
             if listener is not None:
                 listener.close()

@@ -6,6 +6,8 @@
         for event in ws.follow(types="task:*", timeout=60):
             ...
 
+and in a program that runs on asyncio: `async for event in ws.follow_async(types="task:*"): ...`
+
 The verbs themselves are in `moot.surfaces.python.verbs`.
 """
 
@@ -23,7 +25,7 @@ from moot.wiring.workshop import Workshop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import AsyncGenerator, Iterator, Sequence
     from types import TracebackType
     from typing import Any, Self
 
@@ -31,11 +33,10 @@ if TYPE_CHECKING:
     from moot.api.session import Session
     from moot.api.verbs.care import Finding, Restored
     from moot.core.event import Event
+    from moot.surfaces.python.following import Follower
     from moot.surfaces.python.verbs import Some
 
     Path = str | os.PathLike[str]
-
-_ROUND = 2.0  # seconds between signs of life of a follower, and looks at files that others write
 
 
 class Workspace(Verbs):
@@ -57,6 +58,7 @@ class Workspace(Verbs):
         at: str | int | None = None,
     ) -> None:
         self.warnings: tuple[Notice, ...] = ()
+        self._followers: set[Follower] = set()
         named, number = caller_of(os.environ)
         if agent is not None and agent != named:
             named, number = agent, None
@@ -96,6 +98,8 @@ class Workspace(Verbs):
     def close(self) -> None:
         """Give back what is open. It does not leave: the agent may go on in another process."""
         session, self._session = self._session, None
+        for follower in tuple(self._followers):
+            follower.stop()
         if session is not None:
             session.engine.log.close()
             session.engine.store.close()
@@ -127,14 +131,42 @@ class Workspace(Verbs):
 
         `task:*` fits all events of tasks, `mailbox/*` all streams of mailboxes. Who follows counts as present.
         """
+        session, after, end, fitting = self._followed(types, streams, after, timeout)
+        return self._following(session, after, end, *fitting)
+
+    def follow_async(
+        self,
+        *,
+        types: Some = (),
+        streams: Some = (),
+        after: int | None = None,
+        timeout: float | str | None = None,
+    ) -> AsyncGenerator[Event, None]:
+        """What `follow` does, for `async for`: the loop goes on meanwhile, and several may follow in it.
+
+        A thread and a session of its own wait for events, as the agent that calls now. They end with the follower:
+        when its time is over, its task is cancelled, it is closed, or the workspace is.
+        """
+        from moot.surfaces.python.following import Follower
+
+        session, after, end, fitting = self._followed(types, streams, after, timeout)
+        return self._following_async(Follower(session, after, end, *fitting))
+
+    def _followed(
+        self, types: Some, streams: Some, after: int | None, timeout: float | str | None
+    ) -> tuple[Session, int, float | None, tuple[tuple[str, ...], tuple[str, ...]]]:
+        """The arguments of a follower, checked at the call and not at the first event."""
+        from moot.api.verbs.events import check_types
+
         session = self._opened()
         if session.past is not None:
             raise Usage("past_is_read_only", "Nothing more comes in the past.", "Open the workspace without `at`.")
         asked = {"type": types, "stream": streams, "after": after, "timeout": timeout}
         given = catalogue.checked(catalogue.find("wait"), asked)
+        check_types(given["type"])
         end = None if timeout is None else session.clock.monotonic() + given["timeout"]
         start = session.engine.log.head() if after is None else given["after"]
-        return self._following(start, end, given["type"], given["stream"])
+        return session, start, end, (given["type"], given["stream"])
 
     def watch(self) -> Iterator[Notice]:
         """Keep the packs' files and the log in step, without end. What comes is what could not be done."""
@@ -142,20 +174,36 @@ class Workspace(Verbs):
         return chain(answer.warnings, (later.result for later in answer.more or ()))
 
     def _following(
-        self, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
+        self, session: Session, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
     ) -> Iterator[Event]:
-        from moot.api.verbs.events import matches
+        from moot.api.following import follow
 
-        left = _ROUND
-        while left > 0:
-            session = self._opened()
-            left = _ROUND if end is None else end - session.clock.monotonic()
-            for events in session.engine.log.follow(after, timeout=max(0.0, min(left, _ROUND))):
-                after = events[-1].position
-                yield from (event for event in events if matches(event, types, streams))
-            session = self._opened()
-            session.stamp()
-            self.warnings = session.mirrors.sync() if session.mirrors is not None else ()
+        for heard in follow(session, after, types, streams, end=end):
+            if not heard.events:
+                self._opened()
+                self.warnings = heard.warnings
+            for event in heard.events:
+                yield event
+                self._opened()
+
+    async def _following_async(self, follower: Follower) -> AsyncGenerator[Event, None]:
+        self._opened()
+        follower.start()
+        self._followers.add(follower)
+        try:
+            while (heard := await follower.next()) is not None:
+                self._opened()
+                self.warnings = heard.warnings or self.warnings
+                for event in heard.events:
+                    yield event
+                    self._opened()
+            self._opened()
+            if follower.failure is not None:
+                raise follower.failure
+        finally:
+            self._followers.discard(follower)
+            follower.stop()
+            await follower.ended()
 
     def _opened(self) -> Session:
         if self._session is None:

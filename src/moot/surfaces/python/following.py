@@ -1,0 +1,144 @@
+"""Following on asyncio: a thread waits for events, and hands them to the loop.
+
+The thread has a session of its own, since a handle on the log is for one thread at a time, and gives back what it
+opened however it ends. It is ended through a pipe: once its writing end is closed, the thread goes home.
+Loaded by those who follow in this way, and by nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio  # noqa: TID253 (no command loads this module)
+import os
+import threading  # noqa: TID253
+from collections import deque
+
+from moot.api.following import ROUND, Heard, follow
+from moot.core.errors import Unavailable, Usage
+from moot.wiring import open_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.api.session import Session
+
+_AHEAD = 4  # rounds that the thread may be ahead of one who is slow to take them: what waits is bounded
+
+
+class Follower:
+    """One thread that follows, and what it has heard. All but `_run` and what that calls belongs to the loop."""
+
+    def __init__(
+        self, session: Session, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
+    ) -> None:
+        self.heard: deque[Heard] = deque()
+        self.failure: BaseException | None = None
+        self._session = session  # it says where and as whom; the thread never uses it
+        self._wanted = after, end, types, streams
+        self._room = threading.Semaphore(_AHEAD)
+        self._stopping = False
+        self._task: asyncio.Task[Any] | None = None
+
+    def start(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._news = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._closing = threading.Lock()
+        self._stop, self._hold = os.pipe()
+        self._held = True
+        threading.Thread(target=self._run, name="moot-follower", daemon=True).start()
+
+    async def next(self) -> Heard | None:
+        """What came next; None when nothing comes any more."""
+        self._belong_to(asyncio.current_task())
+        while not self.heard:
+            if self._ended.is_set():
+                return None
+            await self._news.wait()
+            self._news.clear()
+        self._room.release()
+        return self.heard.popleft()
+
+    def stop(self) -> None:
+        """Let the thread end. May be said again, and by any thread."""
+        self._stopping = True
+        with self._closing:
+            if self._held:
+                self._held = False
+                os.close(self._hold)
+        self._room.release()
+
+    async def ended(self) -> None:
+        if not self._loop.is_closed():
+            await self._ended.wait()
+
+    def _belong_to(self, task: asyncio.Task[Any] | None) -> None:
+        """A task that is cancelled while it handles an event never comes back to say that it is done.
+
+        One that returns may have been made for a single event, so that is no sign.
+        """
+        if task is not None and task is not self._task:
+            self._task = task
+            task.add_done_callback(self._task_ended)
+
+    def _task_ended(self, task: asyncio.Task[Any]) -> None:
+        if task is self._task and task.cancelled() and not self._ended.is_set():
+            self.failure = Usage(
+                "follower_abandoned",
+                "The task that followed was cancelled.",
+                "Follow anew, from the last position that was seen: follow_async(after=…).",
+            )
+            self.stop()
+
+    # --- in the thread --------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        failure: BaseException | None = None
+        try:
+            self._follow()
+        except BaseException as error:  # the outermost edge of a thread: it is raised where one follows
+            failure = error
+        finally:
+            self.stop()
+            os.close(self._stop)
+        self._tell(None, failure)
+
+    def _follow(self) -> None:
+        here, caller = self._session.cwd, self._session.caller
+        session = open_session(here, os.environ, agent=caller.agent, incarnation=caller.incarnation)
+        after, end, types, streams = self._wanted
+        try:
+            for heard in follow(session, after, types, streams, end=end, stop=self._stop):
+                if (heard.events or heard.warnings) and not self._has_room(session):
+                    return
+                if self._stopping or not self._tell(heard):
+                    return
+        finally:
+            session.engine.log.close()
+            session.engine.store.close()
+
+    def _has_room(self, session: Session) -> bool:
+        """Wait until there is. One who is slow to take what came is here all the same."""
+        while not self._room.acquire(timeout=ROUND):
+            if self._loop.is_closed():
+                return False
+            try:
+                session.stamp()
+            except Unavailable:
+                pass  # the next round says so
+        return True
+
+    def _tell(self, heard: Heard | None, failure: BaseException | None = None) -> bool:
+        try:
+            self._loop.call_soon_threadsafe(self._told, heard, failure)
+        except RuntimeError:  # the loop was closed: nobody is there any more
+            return False
+        return True
+
+    def _told(self, heard: Heard | None, failure: BaseException | None) -> None:
+        if heard is None:
+            self.failure = self.failure or failure
+            self._ended.set()
+        elif heard.events or heard.warnings:
+            self.heard.append(heard)
+        self._news.set()

@@ -1,0 +1,222 @@
+"""A workspace in a temporary directory, and agents that play their scripts in it.
+
+Each agent is a thread with a workspace of its own. It uses what every program has: the Python API, and for steps that
+are written as a command line, the real command in a process of its own. Every wait is bounded.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil  # noqa: TID253 (only tests load this module)
+import subprocess  # noqa: TID253
+import sys
+import threading  # noqa: TID253
+import time
+
+from moot.core.errors import TimedOut
+from moot.surfaces.python import Workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any, TypeVar
+
+    Step = str | Callable[[Workspace], Any]
+    Script = Step | Sequence[Step]
+    Found = TypeVar("Found")
+
+_FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_CEILING_DIRECTORIES", "TRACEPARENT")
+_SHOWN = 10  # events that a wait in vain shows
+
+
+class ScriptedAgent:
+    """An agent at work. `result` waits for its end and gives what its script returned, or raises what went wrong."""
+
+    def __init__(self, name: str, root: str, script: Script, roles: Sequence[str], patience: float) -> None:
+        self.name = name
+        self.failure: BaseException | None = None
+        self.reported = False
+        self._root = root
+        self._steps = (script,) if isinstance(script, str) or callable(script) else tuple(script)
+        self._roles = roles
+        self._patience = patience
+        self._returned: Any = None
+        self._thread = threading.Thread(target=self._run, name=f"moot-agent-{name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def working(self) -> bool:
+        return self._thread.is_alive()
+
+    def result(self, timeout: float | None = None) -> Any:
+        """What the (last step of the) script returned. Raises its failure, or `TimedOut` if it is still at work."""
+        self.wait(self._patience if timeout is None else timeout)
+        self.raise_failure()
+        if self.working:
+            self.reported = True
+            raise self.too_slow()
+        return self._returned
+
+    def wait(self, timeout: float) -> None:
+        self._thread.join(timeout)
+
+    def raise_failure(self) -> None:
+        if self.failure is not None:
+            self.reported = True
+            raise self.failure
+
+    def too_slow(self) -> TimedOut:
+        return TimedOut(
+            "agent_still_working",
+            f"{self.name} is still at work.",
+            "Give its waits a shorter timeout, or the test more patience: @pytest.mark.moot(patience=…).",
+            agent=self.name,
+        )
+
+    def _run(self) -> None:
+        try:
+            with Workspace(self._root) as ws:
+                ws.join(self.name, role=self._roles, client="moot.testing")
+                try:
+                    for step in self._steps:
+                        self._returned = self._command(ws, step) if isinstance(step, str) else step(ws)
+                except BaseException as error:
+                    self.failure = error  # before it leaves: who waits is woken by that, and finds it here
+                    raise
+                finally:
+                    self._leave(ws)
+        except BaseException as error:  # the outermost edge of a thread: the test raises it
+            self.failure = self.failure or error
+
+    def _leave(self, ws: Workspace) -> None:
+        """As far as it is still itself: a script may leave, or lose its name to another."""
+        if ws.agent == self.name and any(m.name == self.name and m.incarnation == ws.incarnation for m in ws.agents()):
+            ws.leave()
+
+    def _command(self, ws: Workspace, line: str) -> str:
+        """Run `moot` with these words as the agent, in a real process. What it printed comes back."""
+        env = {**os.environ, "MOOT_AGENT": self.name, "MOOT_INCARNATION": str(ws.incarnation)}
+        words = [sys.executable, "-m", "moot", *shlex.split(line)]
+        done = subprocess.run(
+            words, cwd=self._root, env=env, capture_output=True, text=True, timeout=self._patience, check=False
+        )
+        if done.returncode:
+            raise AssertionError(f"{self.name}: `moot {line}` ended with {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+
+class Rehearsal:
+    """What `moot_workspace` is: a person in the workspace, and agents that follow scripts."""
+
+    def __init__(self, path: str, packs: str | Sequence[str], patience: float) -> None:
+        self.path = path
+        self.patience = patience
+        self.agents: list[ScriptedAgent] = []
+        self.person = Workspace.init(path, packs)
+
+    def open(self, agent: str | None = None) -> Workspace:
+        """Another handle on the workspace, for the one who calls to close."""
+        return Workspace(self.path, agent=agent)
+
+    def agent(self, name: str, script: Script, *, role: str | Sequence[str] = ()) -> ScriptedAgent:
+        """Let an agent join, follow its script and leave, beside the test.
+
+        A script is a function that gets the agent's `Workspace`, or the words of a `moot` command, or a list of both.
+        """
+        agent = ScriptedAgent(name, self.path, script, (role,) if isinstance(role, str) else role, self.patience)
+        self.agents.append(agent)
+        return agent
+
+    def until(self, found: Callable[[Workspace], Found], timeout: float | None = None) -> Found:
+        """Look again after each event until `found(person's workspace)` is true, and give that back.
+
+        Raises what an agent failed with meanwhile, or `TimedOut` with the last events.
+        """
+        end = time.monotonic() + (self.patience if timeout is None else timeout)
+        position = 0
+        while True:
+            last = self.person.log(limit=1)
+            position = last[0].position if last else 0
+            for agent in self.agents:
+                agent.raise_failure()
+            if value := found(self.person):
+                return value
+            left = end - time.monotonic()
+            if left <= 0:
+                raise self._in_vain()
+            next(self.person.follow(after=position, timeout=left), None)
+
+    def join(self, timeout: float | None = None) -> None:
+        """Wait until every agent has ended, and raise what went wrong."""
+        end = time.monotonic() + (self.patience if timeout is None else timeout)
+        for agent in self.agents:
+            agent.result(max(0.0, end - time.monotonic()))
+
+    def close(self) -> None:
+        """The end of the test: all agents end, failures that nobody has seen are raised, the log is verified."""
+        try:
+            failures = self._failures()
+            report = None if any(agent.working for agent in self.agents) else self.person.verify()
+        finally:
+            self.person.close()
+        if report is not None and not report.sound:
+            failures.append(AssertionError(f"moot verify: {'; '.join(report.problems)}"))
+        if len(failures) == 1:
+            raise failures[0]
+        if failures:
+            raise BaseExceptionGroup("scripted agents failed", failures)
+
+    def _failures(self) -> list[BaseException]:
+        failures: list[BaseException] = []
+        end = time.monotonic() + self.patience
+        for agent in self.agents:
+            agent.wait(max(0.0, end - time.monotonic()))
+            if not agent.reported and agent.failure is not None:
+                failures.append(agent.failure)
+            elif not agent.reported and agent.working:
+                failures.append(agent.too_slow())
+        return failures
+
+    def _in_vain(self) -> TimedOut:
+        last = [
+            f"{event.position} {event.type} {event.stream} by {event.by}" for event in self.person.log(limit=_SHOWN)
+        ]
+        return TimedOut(
+            "timeout",
+            "Waited in vain. The last events: " + ("; ".join(last) or "none"),
+            "See which one did not come, or wait for longer: until(…, timeout=…).",
+        )
+
+
+def rehearse(
+    path: os.PathLike[str],
+    without: Callable[..., None],
+    packs: str | Sequence[str] = (),
+    *,
+    git: bool = True,
+    patience: float = 30.0,
+) -> Iterator[Rehearsal]:
+    """A rehearsal in `path`. Whoever runs the tests may be an agent elsewhere: its environment stays outside."""
+    for name in (*_FOREIGN, *(name for name in os.environ if name.startswith("MOOT_"))):
+        without(name, raising=False)
+    if git:
+        _make_repository(os.fspath(path))
+    rehearsal = Rehearsal(os.fspath(path), packs, patience)
+    try:
+        yield rehearsal
+    finally:
+        rehearsal.close()
+
+
+def _make_repository(path: str) -> None:
+    if shutil.which("git") is None:
+        return  # then it is a plain directory, which is a workspace as well
+    subprocess.run(["git", "init", "--quiet", path], check=True, timeout=60, stdin=subprocess.DEVNULL)
+    author = ("-c", "user.name=moot", "-c", "user.email=moot@localhost", "-c", "commit.gpgsign=false")
+    subprocess.run(
+        ["git", "-C", path, *author, "commit", "--quiet", "--allow-empty", "--no-verify", "-m", "start"],
+        check=True,
+        timeout=60,
+        stdin=subprocess.DEVNULL,
+    )
