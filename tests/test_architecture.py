@@ -29,6 +29,7 @@ LINES_PER_FUNCTION = 60
 BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
     "moot/engine/running.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
+    "moot/engine/tracing.py::_safely": "telemetry of another's making must never decide whether a thing is done",
     "moot/surfaces/python/following.py::_run": "the edge of a thread: what it could not do is raised where one follows",
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",
 }

@@ -70,6 +70,7 @@ class Letter(Record):
     taker: str | None = None
     hidden: str | None = None
     stages: tuple[tuple[str, str], ...] = ()
+    trace: str | None = None
 
 
 def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Letter:
@@ -89,6 +90,7 @@ def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Le
         attempt=message.attempt,
         flags=message.flags,
         stages=stages,
+        trace=message.trace,
     )
 
 

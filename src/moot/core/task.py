@@ -52,6 +52,7 @@ class Added(Payload):
     needs: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     extra: dict[str, Any] = {}  # noqa: RUF012 (a record's default is never changed)
+    trace: str | None = None  # W3C traceparent of what added it
 
 
 class Moved(Payload):
@@ -155,6 +156,7 @@ class Task(Record):
     last_by: str = ""
     setbacks: tuple[Step, ...] = ()  # every step that carried a reason, oldest first
     extra: dict[str, Any] = {}  # noqa: RUF012
+    trace: str | None = None
 
     @property
     def exists(self) -> bool:

@@ -59,6 +59,7 @@ class Engine:
         self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._bound = False
+        self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
 
     def read(self) -> Store:
         """The views, caught up with the log."""
@@ -113,6 +114,8 @@ class Engine:
         cursor = self._catch_up()
         self._check_known()
         work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions, self.clock.token)
+        if self.trace is not None:
+            work.trace = self.trace()
         principal = by if isinstance(by, str) else by(work)
         request = key(principal) if key else None
         if request is not None:

@@ -48,6 +48,7 @@ class Work(World):
         self.store = store
         self.conditions: dict[str, int] = {}
         self.drafts: list[Draft] = []
+        self.trace: str | None = None
         self._at = at
         self.lifecycles = lifecycles
         self._reactions = reactions
@@ -285,6 +286,8 @@ class Work(World):
         thread: str | None = None,
         pack: str | None = None,
     ) -> None:
+        if self.trace is not None:
+            payloads = [p.replace(trace=self.trace) if "trace" in p.__dict__ else p for p in payloads]
         for payload in payloads:
             draft = Draft(stream=stream, type=payload.type, v=payload.v, data=payload.plain(), thread=thread, pack=pack)
             self.drafts.append(draft)

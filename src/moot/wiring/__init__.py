@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from moot.api.pack import Packs
 from moot.api.session import Caller, Session
@@ -22,6 +23,7 @@ from moot.views.store import Store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from moot.engine.settings import Settings
     from moot.log import Log
@@ -69,13 +71,27 @@ def open_session(
         engine.requests = Requests(handlers_of(settings.handlers), clock.token)
     engine.progress = progress
     caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
-    session = Session(place, settings, engine, presence, packs, caller, cwd)
+    parts = (place, settings, engine, presence, packs, caller, cwd)
+    session = _traced(parts, env) if _is_traced(env) else Session(*parts)
     session.env, session.identity = env, lambda: real.workspace
     session.progress, session.past = progress or session.progress, then
     if packs.mirrors and then is None:
         from moot.mirrors.sync import FileMirrors
 
         session.mirrors = FileMirrors(session)
+    return session
+
+
+def _is_traced(env: Mapping[str, str]) -> bool:
+    """Whether there is a trace to carry on, or somebody who wants spans: see `moot.engine.tracing`."""
+    return "TRACEPARENT" in env or "opentelemetry" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in env
+
+
+def _traced(parts: tuple[Any, ...], env: Mapping[str, str]) -> Session:
+    from moot.api.traced import TracedSession
+
+    session = TracedSession(*parts)
+    session.trace_with(env)
     return session
 
 

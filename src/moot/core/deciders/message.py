@@ -43,6 +43,7 @@ class Sent(Payload):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
+    trace: str | None = None  # W3C traceparent of what sent it
 
 
 EVENTS: dict[str, type[Payload]] = {Sent.type: Sent}
@@ -68,6 +69,7 @@ class Message(Record):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
+    trace: str | None = None
     at: str = ""
 
     @property

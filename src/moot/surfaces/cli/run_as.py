@@ -13,6 +13,7 @@ from shutil import which  # noqa: TID253
 
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.text import visible
+from moot.engine.tracing import Tracing
 from moot.surfaces.cli.parse import directory
 from moot.wiring import caller_of, open_session
 
@@ -38,7 +39,10 @@ def run_as(call: Call) -> int:
     joined = session.run("join", {"name": name, "role": roles, "take_over": take_over}).result
     env = {**os.environ, "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
     try:
-        return _run(session, command, env, cwd)
+        with Tracing(os.environ).span("moot.as", agent=joined.name, incarnation=joined.incarnation) as span:
+            code = _run(session, command, {**env, **span.environment()}, cwd)
+            span.note(exit_code=code)
+            return code
     finally:
         _leave(session)
 

@@ -1,0 +1,138 @@
+"""OpenTelemetry, as far as somebody has set it up: spans, and the trace that messages, tasks and commands carry on.
+
+Only the API is used, and only where it can do something: in a program that has loaded it already (its own code, or
+`opentelemetry-instrument`), or where OTEL_PYTHON_TRACER_PROVIDER names a provider for it to load. Other OTEL_
+variables are not enough: without a provider the API does nothing, and loading it would cost every command more than
+its whole work. A trace from TRACEPARENT is carried on without it.
+
+`moot.wiring` decides whether this module is loaded. Nothing that goes wrong in here, or in the provider, reaches the
+caller: telemetry never decides whether a thing is done.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+VARIABLE = "TRACEPARENT"
+_PROVIDER = "OTEL_PYTHON_TRACER_PROVIDER"
+_LENGTH = 55  # 00-<32 digits>-<16 digits>-<2 digits>
+_LONGEST = 256
+_DIGITS = frozenset("0123456789abcdef")
+
+
+def checked(text: str | None) -> str | None:
+    """A `traceparent` by the grammar of W3C Trace Context, as one of version 00; None for anything else."""
+    if text is None or not _LENGTH <= len(text) <= _LONGEST:
+        return None
+    version, trace, span, flags = text[:2], text[3:35], text[36:52], text[53:55]
+    marks = (text[2], text[35], text[52])
+    digits = _DIGITS.issuperset(version + trace + span + flags)
+    if marks != ("-", "-", "-") or not digits or version == "ff" or not trace.strip("0") or not span.strip("0"):
+        return None
+    if version == "00":
+        return text if len(text) == _LENGTH else None
+    if len(text) > _LENGTH and text[_LENGTH] != "-":
+        return None
+    return f"00-{trace}-{span}-{int(flags, 16) & 1:02x}"  # of a later version only this much is known
+
+
+class Span:
+    """A span, or in its place nothing. `trace` is what whoever is started now gives on; None if there is no trace."""
+
+    def __init__(self, trace: str | None, real: Any = None) -> None:
+        self.trace = trace
+        self._real = real
+
+    def note(self, **facts: Any) -> None:
+        """Set attributes, each `moot.` and its name; those that are None are left out."""
+        if self._real is not None:
+            _safely(self._real.set_attributes, {f"moot.{n}": value for n, value in facts.items() if value is not None})
+
+    def broken(self, why: str) -> None:
+        """It did not work, and that is nobody's answer."""
+        if self._real is not None:
+            from opentelemetry.trace import Status, StatusCode
+
+            _safely(self._real.set_status, Status(StatusCode.ERROR, why))
+
+    def environment(self) -> dict[str, str]:
+        """What a command that is run now gets beside its environment."""
+        return {} if self.trace is None else {VARIABLE: self.trace}
+
+
+class Tracing:
+    """Spans of one process, and the trace that it was started in."""
+
+    def __init__(self, env: Mapping[str, str]) -> None:
+        self._started_in = checked(env.get(VARIABLE))
+        self._api: Any = None
+        self._tracer: Any = None
+        if "opentelemetry" in sys.modules or _PROVIDER in env:
+            _safely(self._load)
+
+    def _load(self) -> None:
+        from opentelemetry import trace
+
+        self._tracer = trace.get_tracer("moot")
+        self._api = trace
+
+    def current(self) -> str | None:
+        """The span that is open here, or what the process was started in."""
+        return self._open() or self._started_in
+
+    def _open(self) -> str | None:
+        return None if self._api is None else _written(self._api.get_current_span())
+
+    @contextmanager
+    def span(self, name: str, parent: str | None = None, **facts: Any) -> Iterator[Span]:
+        """Around what is done here, below `parent`, or else below what is current."""
+        above = checked(parent)
+        context = None if self._tracer is None else self._context(above or ("" if self._open() else self._started_in))
+        real = None if self._tracer is None else _safely(self._tracer.start_span, name, context)
+        if real is None:
+            yield Span(above or self.current())
+            return
+        span = Span(_written(real) or above or self._started_in, real)
+        span.note(**facts)
+        try:
+            with self._api.use_span(real, end_on_exit=False, record_exception=False, set_status_on_exception=False):
+                yield span
+        finally:
+            _safely(real.end)
+
+    def effect(self, kind: str, trace: str | None = None, **facts: Any) -> AbstractContextManager[Span]:
+        """A span `moot.effect` around an effect, below the trace that its request carries: `with … as span`.
+
+        A command gets `span.environment()` beside its own; what came of it is said with `span.note(outcome=…)`.
+        """
+        return self.span("moot.effect", trace, kind=kind, **facts)
+
+    def _context(self, parent: str | None) -> Any:
+        if not parent:
+            return None
+        api = self._api
+        flags = api.TraceFlags(int(parent[53:55], 16))
+        above = api.SpanContext(int(parent[3:35], 16), int(parent[36:52], 16), is_remote=True, trace_flags=flags)
+        return api.set_span_in_context(api.NonRecordingSpan(above))
+
+
+def _written(span: Any) -> str | None:
+    context = span.get_span_context()
+    if not context.is_valid:
+        return None
+    return f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"
+
+
+def _safely(call: Callable[..., Any], *arguments: Any) -> Any:
+    """Another's provider and its exporters: where they fail, there is no span."""
+    try:
+        return call(*arguments)
+    except Exception:
+        return None
