@@ -6,6 +6,7 @@ It changes no answer: it only looks at what goes by.
 from __future__ import annotations
 
 from moot.api import catalogue
+from moot.api.answer import Notice
 from moot.api.session import Session
 from moot.core.errors import MootError, Unavailable
 from moot.engine.tracing import Tracing
@@ -45,7 +46,15 @@ class TracedSession(Session):
                 span.broken(type(error).__name__)
                 raise
             self._note(span, "ok")
+            return self._warned(answer)
+
+    def _warned(self, answer: Answer) -> Answer:
+        """Whoever asked for a provider that is not there is told with the first answer."""
+        missing, self._tracing.missing = self._tracing.missing, None
+        if missing is None:
             return answer
+        said = f"Nothing is traced: the provider {missing!r} (OTEL_PYTHON_TRACER_PROVIDER) cannot be loaded."
+        return answer.replace(warnings=(*answer.warnings, Notice("not_traced", said)))
 
     def commit(self, act: Callable[[Work], None]) -> Outcome:
         self._outcome = super().commit(act)

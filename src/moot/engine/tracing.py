@@ -74,14 +74,23 @@ class Tracing:
         self._started_in = checked(env.get(VARIABLE))
         self._api: Any = None
         self._tracer: Any = None
+        self.missing: str | None = None  # the provider that was asked for by name and cannot be loaded
         if "opentelemetry" in sys.modules or _PROVIDER in env:
-            _safely(self._load)
+            self.missing = None if _safely(self._load) else env.get(_PROVIDER)
 
-    def _load(self) -> None:
+    def _load(self) -> bool:
+        from logging import getLogger
+
         from opentelemetry import trace
 
-        self._tracer = trace.get_tracer("moot")
+        log = getLogger("opentelemetry.util._providers")
+        before, log.disabled = log.disabled, True  # it would print a traceback; the answer has a warning instead
+        try:
+            self._tracer = trace.get_tracer("moot")
+        finally:
+            log.disabled = before
         self._api = trace
+        return True
 
     def current(self) -> str | None:
         """The span that is open here, or what the process was started in."""

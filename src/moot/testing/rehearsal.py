@@ -14,7 +14,7 @@ import sys
 import threading  # noqa: TID253
 import time
 
-from moot.core.errors import TimedOut
+from moot.core.errors import MootError, TimedOut
 from moot.surfaces.python import Workspace
 
 TYPE_CHECKING = False
@@ -155,13 +155,14 @@ class Rehearsal:
 
     def close(self) -> None:
         """The end of the test: all agents end, failures that nobody has seen are raised, the log is verified."""
+        failures = self._failures()
         try:
-            failures = self._failures()
-            report = None if any(agent.working for agent in self.agents) else self.person.verify()
+            if not any(agent.working for agent in self.agents):
+                self.person.verify()
+        except MootError as error:
+            failures.append(error)
         finally:
             self.person.close()
-        if report is not None and not report.sound:
-            failures.append(AssertionError(f"moot verify: {'; '.join(report.problems)}"))
         if len(failures) == 1:
             raise failures[0]
         if failures:
