@@ -194,6 +194,60 @@ def test_a_command_gets_the_trace_also_where_nobody_makes_spans(run: Command) ->
     assert run("as", "Carl", "--", sys.executable, "-c", script, TRACEPARENT=TRACE).out == f"{TRACE}\n"
 
 
+HANDLERS = """
+[[handlers]]
+name = "tell"
+on = ["task:added"]
+message = { to = "Bob", text = "new" }
+
+[[handlers]]
+name = "print"
+on = ["task:added"]
+run = ["sh", "-c", "echo $TRACEPARENT > got"]
+"""
+
+
+@pytest.fixture
+def handling(run: Command) -> Command:
+    (run.repo / "moot.toml").write_text(HANDLERS)
+    assert run("handle", "--allow", "print").code == 0
+    return run
+
+
+def test_effects_carry_on_the_trace_that_caused_them(handling: Command) -> None:
+    handling("task", "add", "One", agent="Ada", TRACEPARENT=TRACE)
+    assert handling("handle", "--drain").out == "2 done.\n"
+    assert (handling.repo / "got").read_text() == f"{TRACE}\n"
+    assert handling("inbox", "--json", agent="Bob").result["new"][0]["trace"] == TRACE
+    requests = handling("log", "--type", "effect:requested", "--json").result
+    assert [event["data"]["trace"] for event in requests] == [TRACE, TRACE]
+    assert handling("verify").code == 0
+
+
+def test_effects_without_a_trace_carry_none(handling: Command) -> None:
+    handling("task", "add", "One", agent="Ada")
+    assert handling("handle", "--drain").out == "2 done.\n"
+    assert (handling.repo / "got").read_text() == "\n"
+    assert all("trace" not in event["data"] for event in handling("log", "--json").result)
+
+
+def test_each_effect_that_is_performed_is_a_span_below_its_cause(
+    handling: Command, instrumented: dict[str, str]
+) -> None:
+    handling("task", "add", "One", agent="Ada", TRACEPARENT=TRACE)
+    assert handling("handle", "--drain", **instrumented).out == "2 done.\n"
+    effects = [span for span in spans_of(instrumented) if span["name"] == "moot.effect"]
+    assert {span["parent_id"] for span in effects} == {f"0x{TRACE[36:52]}"}
+    by_kind = {span["attributes"]["moot.kind"]: span for span in effects}
+    assert by_kind.keys() == {"message", "run"}
+    for span in effects:
+        facts = span["attributes"]
+        assert (facts["moot.outcome"], facts["moot.attempt"], facts["moot.on"]) == ("done", 1, "task:added")
+    ids = {kind: span["context"]["span_id"].removeprefix("0x") for kind, span in by_kind.items()}
+    assert (handling.repo / "got").read_text()[:52] == f"00-{ID}-{ids['run']}"
+    assert handling("inbox", "--json", agent="Bob").result["new"][0]["trace"][:52] == f"00-{ID}-{ids['message']}"
+
+
 @pytest.mark.parametrize(
     "environment",
     [

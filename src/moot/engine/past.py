@@ -77,7 +77,7 @@ class PastLog(Log):
         """See `Log.head`."""
         return self._end
 
-    def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:  # noqa: ARG002
+    def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:  # noqa: ARG002
         """See `Log.follow`. It ends where the past does: nothing more will come."""
         while events := self.read(after, _PAGE):
             after = events[-1].position

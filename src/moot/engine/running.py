@@ -20,11 +20,13 @@ from moot.engine import runners
 from moot.engine.attempts import Attempt, Hint, Performed
 from moot.engine.performers import Job, Result, perform
 from moot.engine.taking import Taking
+from moot.engine.tracing import Tracing
 from moot.views import project_effects as view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from moot.core.deciders.effect import Effect
     from moot.core.event import Event
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from moot.engine.attempts import Roster
     from moot.engine.loop import Engine
     from moot.engine.presence import Presence
+    from moot.engine.tracing import Span
     from moot.engine.work import Work
 
 _PLACES = 32  # effects at the same time, of all handlers
@@ -61,6 +64,7 @@ class Runner:
         self._clock = engine.clock
         self._setup = setup
         self._taking = Taking(engine, presence, setup.state)
+        self._tracing = Tracing(setup.env)
         self.name = self._taking.name
         self._attempts: dict[str, Attempt] = {}
         self._ended: SimpleQueue[Attempt] = SimpleQueue()
@@ -172,13 +176,20 @@ class Runner:
 
         def work() -> None:
             try:
-                attempt.result = perform(job)
+                with self._span(attempt) as span:
+                    attempt.result = perform(job.replace(env={**job.env, **span.environment()}))
+                    span.note(outcome="done" if attempt.result.ok else "failed")
             except Exception as error:  # a thread has no caller: what it raises becomes the outcome
                 attempt.result = Result(ok=False, detail=f"moot itself failed: {type(error).__name__}: {error}")
             self._ended.put(attempt)
 
         self._attempts[effect.id] = attempt
         threading.Thread(target=work, daemon=True).start()
+
+    def _span(self, attempt: Attempt) -> AbstractContextManager[Span]:
+        effect, handler = attempt.effect, attempt.handler
+        about = {"effect": effect.id, "handler": handler.name, "attempt": effect.attempt, "on": effect.on}
+        return self._tracing.effect(handler.kind, effect.trace, **about)
 
     def _event(self, effect: Effect) -> Mapping[str, object]:
         event = self._cause(effect)
@@ -195,7 +206,9 @@ class Runner:
         try:
             for attempt in attempts:
                 try:
-                    found.append(self._tell(attempt))
+                    with self._span(attempt) as span:
+                        found.append(self._tell(attempt, span.trace))
+                        span.note(outcome=found[-1].outcome, attempt=found[-1].attempt)
                 except (Held, Refused) as error:
                     if error.details.get("effect") != attempt.effect.id:
                         raise
@@ -205,7 +218,7 @@ class Runner:
                 attempt.release()
         return found
 
-    def _tell(self, attempt: Attempt) -> Performed:
+    def _tell(self, attempt: Attempt, trace: str | None) -> Performed:
         name, event = attempt.effect.id, self._cause(attempt.effect)
         why: MootError | None = None
 
@@ -215,6 +228,7 @@ class Runner:
             if attempt.effect.status != "taken":
                 return
             if why is None:
+                work.trace = trace
                 self._setup.deliver(work, attempt.handler, event)
                 work.do_effect(name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
             else:

@@ -39,6 +39,7 @@ class Requested(Payload):
     n: int  # the number of the causing event in this commit
     on: str  # its type
     stream: str
+    trace: str | None = None  # W3C traceparent of what caused it
 
 
 class Taken(Payload):
@@ -94,6 +95,7 @@ class Effect(Record):
     reason: str = ""  # why it failed last, or is parked
     detail: str = ""  # what came of it
     at: str = ""
+    trace: str | None = None
 
     @property
     def key(self) -> str:
@@ -242,6 +244,7 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
                 cause=f"{commit}.{event.n}",
                 due=parse(at) or 0.0,
                 at=at,
+                trace=event.trace,
             )
         case Taken():
             tries = state.tries + 1
