@@ -370,6 +370,31 @@ def test_a_workspace_that_is_gone_is_said_where_one_follows(run: Command, tmp_pa
     assert "moot" in caught.value.remedy
 
 
+def test_more_followers_than_the_machine_can_bear_are_refused_and_the_others_go_on(run: Command) -> None:
+    script = """
+import asyncio, os, resource
+from moot import MootError, Workspace
+async def main():
+    with Workspace() as ws:
+        ws.task_add("One")
+        room = len(os.listdir("/dev/fd")) + 40
+        resource.setrlimit(resource.RLIMIT_NOFILE, (room, room))
+        async def one():
+            async for event in ws.follow_async(after=0):
+                return event.type
+        found = await asyncio.gather(*(one() for _ in range(60)), return_exceptions=True)
+        assert all(isinstance(each, MootError) for each in found if not isinstance(each, str)), found
+        print(len([each for each in found if isinstance(each, str)]) > 0, any(isinstance(e, MootError) for e in found))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (room, room))
+        print(await one())
+asyncio.run(asyncio.wait_for(main(), 60))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=run.repo, capture_output=True, text=True, check=False, timeout=90
+    )
+    assert done.stdout.splitlines() == ["True True", "agent:joined"], done.stderr
+
+
 def test_others_do_not_pay_for_asyncio(run: Command) -> None:
     script = (
         "import json, sys\nfrom moot import Workspace\nws = Workspace()\nws.agents()\nlist(ws.follow(timeout=0))\n"

@@ -44,9 +44,17 @@ class Follower:
         self._news = asyncio.Event()
         self._ended = asyncio.Event()
         self._closing = threading.Lock()
-        self._stop, self._hold = os.pipe()
+        try:
+            self._stop, self._hold = os.pipe()
+        except OSError as error:
+            raise _too_many(str(error.strerror)) from error
         self._held = True
-        threading.Thread(target=self._run, name="moot-follower", daemon=True).start()
+        try:
+            threading.Thread(target=self._run, name="moot-follower", daemon=True).start()
+        except RuntimeError as error:
+            self.stop()
+            os.close(self._stop)
+            raise _too_many(str(error)) from error
 
     async def next(self) -> Heard | None:
         """What came next; None when nothing comes any more."""
@@ -142,3 +150,11 @@ class Follower:
         elif heard.events or heard.warnings:
             self.heard.append(heard)
         self._news.set()
+
+
+def _too_many(why: str) -> Unavailable:
+    return Unavailable(
+        "too_many_followers",
+        f"Another follower cannot be started: {why}.",
+        "Let some end, or follow once and give the events on to all who want them.",
+    )
