@@ -182,8 +182,8 @@ class Shown(Log):
     def head(self) -> int:
         return self.raw.head()
 
-    def follow(self, after: int, timeout: float | None = None) -> Iterator[list[Event]]:
-        for events in self.raw.follow(after, timeout):
+    def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
+        for events in self.raw.follow(after, timeout, stop):
             yield self._without_text(events)
 
     def exclusive(self) -> AbstractContextManager[None]:
