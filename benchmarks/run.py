@@ -26,6 +26,7 @@ import mailboxes
 import million
 import sending
 import starting
+import watching
 from workspaces import Stage
 
 import moot
@@ -34,6 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = {
     "sending": sending.measure,
     "starting": starting.measure,
+    "watching": watching.measure,
     "following": following.measure,
     "growing": growing.measure,
     "looking": looking.measure,

@@ -67,7 +67,7 @@ def measure(stage: Stage) -> list[Row]:
     compileall.compile_dir(os.path.join(_PACKAGES, "moot"), quiet=2)
     plain, typed = (stage.populated(f"starting/{name}", size.events) for name in ("plain", "typed"))
     Workspace.init(typed, packs=("orchestrator",)).close()
-    script = _script(directory)
+    moot_command = script(directory)
     home = f"{directory}/home"
     os.makedirs(home)
     env = {"PATH": os.defpath, "HOME": home, "USER": "anna", "LANG": "C.UTF-8"}
@@ -75,13 +75,13 @@ def measure(stage: Stage) -> list[Row]:
     with Workspace(plain, agent=workspaces.SENDER) as ws, Workspace(typed) as lead:
         commands = {
             "python": Command([sys.executable, "-I", "-c", "pass"], env, plain),
-            "inbox": Command([script, "inbox"], reader, plain),
+            "inbox": Command([moot_command, "inbox"], reader, plain),
             "inbox_new": Command(
-                [script, "inbox"], reader, plain, lambda: ws.send(workspaces.READER, "The build is up.")
+                [moot_command, "inbox"], reader, plain, lambda: ws.send(workspaces.READER, "The build is up.")
             ),
-            "note": Command([script, "send", workspaces.OTHER, "The parser is on main."], sender, plain),
+            "note": Command([moot_command, "send", workspaces.OTHER, "The parser is on main."], sender, plain),
             "typed": Command(
-                [script, "send", "--type", "task_assignment", "--data", json.dumps(_ASSIGNMENT)],
+                [moot_command, "send", "--type", "task_assignment", "--data", json.dumps(_ASSIGNMENT)],
                 env,
                 typed,
                 lambda: lead.mailbox_clear("@developer", force=True),
@@ -99,7 +99,7 @@ def _as(env: dict[str, str], agent: str) -> dict[str, str]:
     return {**env, "MOOT_AGENT": agent, "MOOT_INCARNATION": "1"}
 
 
-def _script(directory: str) -> str:
+def script(directory: str) -> str:
     """The installed command, or one like it where moot is not installed."""
     beside = os.path.join(os.path.dirname(sys.executable), "moot")
     if os.access(beside, os.X_OK):

@@ -215,6 +215,12 @@ CASES = {
     ),
     "wait": Case("Bob", "wait --mail --timeout 30", "1 new: moot inbox", lambda r: r["new"] == 1),
     "log": Case(None, "log --limit 1", "file:claimed", lambda r: [e["type"] for e in r] == ["file:claimed"]),
+    "watch": Case(
+        None,
+        "watch --once",
+        "Agents: 2 here",
+        lambda r: (r["tasks"]["done"], [a["name"] for a in r["agents"]]) == (1, ["Ada", "Bob"]),
+    ),
     "explain": Case(None, "explain task-007", "Impossible.", lambda r: r[-1]["type"] == "task:failed"),
     "emit": Case(
         "Ada",

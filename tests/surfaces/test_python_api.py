@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
 APART = {"init", "doctor", "restore"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "watch"}
+NAMED = {"watch": "overview"}  # where a method of the verb's name is something else
+VOICES = {("watch", "once"), ("watch", "follow")}  # say how a terminal hears it
 OWN = {"close", "follow", "follow_async", "watch", "init", "doctor", "restore"}
 
 
 def method_of(verb: str) -> str:
-    name = verb.replace(" ", "_").replace("-", "_")
+    name = NAMED.get(verb) or verb.replace(" ", "_").replace("-", "_")
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
@@ -45,7 +47,7 @@ def default_of(param: Param) -> Any:
 def test_a_method_takes_what_its_verb_takes(name: str) -> None:
     verb: Verb = catalogue.find(name)
     found = inspect.signature(getattr(Workspace, method_of(name))).parameters
-    wanted = {p.name: default_of(p) for p in verb.params if (name, p.name) not in STREAMS}
+    wanted = {p.name: default_of(p) for p in verb.params if (name, p.name) not in {*STREAMS, *VOICES}}
     assert {n: p.default for n, p in found.items() if n != "self"} == wanted
     by_position = [n for n, p in found.items() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
     assert by_position == ["self", *(p.name for p in verb.params if p.positional)]

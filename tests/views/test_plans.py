@@ -23,7 +23,7 @@ WHOLE = {
     "effects",
     "effect_counts",
 }
-BOUNDED = {"ready"}  # walks an index of exactly what it wants, as far as its limit
+BOUNDED = {"ready", "open_per_mailbox", "overdue"}  # walk an index of exactly what they want, as far as a limit
 
 
 @pytest.mark.promise(15)

@@ -54,6 +54,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "topics": ("emit",),
     "effects": ("handle", "effects", "effects retry"),
     "search": ("search",),
+    "watch": ("watch",),
     "care": ("init", "verify", "doctor", "mirror"),
     "carry": ("export", "import", "backup", "restore", "redact"),
 }
@@ -89,6 +90,7 @@ class Verb(Record):
     writes: bool = True
     opens: bool = True  # needs an existing workspace
     past: bool | None = None  # whether it can be asked of the past; None: if it writes nothing
+    quiet: bool = False  # leaves no trace: no sign of life of the caller, no turn of the files that others write
 
 
 _LIMIT = 10_000

@@ -100,13 +100,14 @@ class Session:
             from moot.api.past import asked_of
 
             given = asked_of(verb, given)
-        self.sync()
-        if name != "join":  # that one judges how long the name was silent, and is no sign of life of the one before
-            self.stamp()
+        if not verb.quiet:
+            self.sync()
+            if name != "join":  # that one judges how long the name was silent, and is no sign of life of the one before
+                self.stamp()
         self._request = (name, given.pop("key", None), given)
         try:
             answer: Answer = verb.does(self, **given)
-            if self.mirrors is not None and not name.startswith("held"):
+            if self.mirrors is not None and not verb.quiet and not name.startswith("held"):
                 self._remind_of_held()
         except Unavailable as error:
             if not self._stored:

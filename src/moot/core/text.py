@@ -34,7 +34,8 @@ def visible(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     text = text.replace("\r\n", "\n")
-    shown = text.translate({ord(char): ascii(char)[1:-1] for char in set(text) if _acts_or_hides(ord(char))})
+    odd = {char for char in set(text) if not " " <= char <= "~" and _acts_or_hides(ord(char))}
+    shown = text.translate({ord(char): ascii(char)[1:-1] for char in odd}) if odd else text
     return _without_idle_joiners(shown) if any(joiner in shown for joiner in _JOINERS) else shown
 
 
@@ -44,15 +45,22 @@ def one_line(text: str, width: int) -> str:
         return ""
     enough = 8 * width + 64
     line = " ".join(visible(text[:enough]).split())
-    if len(text) <= enough and _cells(line) <= width:
+    if len(text) <= enough and cells(line) <= width:
         return line
-    kept, room = 0, width - 1
+    return cut(line, width - 1).rstrip() + ELLIPSIS
+
+
+def cut(line: str, width: int) -> str:
+    """As much of the line as fits into `width` terminal cells."""
+    if line.isascii():
+        return line[: max(width, 0)]
+    kept, room = 0, width
     for char in line:
-        room -= _cells(char)
+        room -= cells(char)
         if room < 0:
             break
         kept += 1
-    return line[:kept].rstrip() + ELLIPSIS
+    return line[:kept]
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
@@ -88,7 +96,7 @@ def _joinable(char: str) -> bool:
     return not char.isascii() and char not in _JOINERS
 
 
-def _cells(text: str) -> int:
+def cells(text: str) -> int:
     """How many terminal cells the text takes."""
     if text.isascii():
         return len(text)

@@ -43,6 +43,8 @@ class Outcome(Record):
 class Engine:
     """See the module."""
 
+    behind: int | None = 0  # events that the shared views lack, None: there are none; told by one who only looks
+
     def __init__(
         self,
         log: Log,
@@ -62,7 +64,9 @@ class Engine:
         self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
 
     def read(self) -> Store:
-        """The views, caught up with the log."""
+        """The views, caught up with the log; pinned ones as they are."""
+        if self.store.pinned:
+            return self.store
         self._bind()
         self._notice_new_views()
         if self.store.cursor() < self.log.head():

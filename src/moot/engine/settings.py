@@ -48,8 +48,11 @@ class Settings(Record):
     pack_settings: Mapping[str, Mapping[str, Any]] = {}  # by pack, as written in [pack.NAME]; the pack checks them
 
 
-def load(place: Place) -> Settings:
-    """The settings that hold for a place. Raises `Usage` with all that is wrong in the file."""
+def load(place: Place, *, keep: bool = True) -> Settings:
+    """The settings that hold for a place. Raises `Usage` with all that is wrong in the file.
+
+    What was read is kept in a cache, unless the caller leaves no traces.
+    """
     path = source(place)
     if path is None:
         return Settings()
@@ -68,7 +71,7 @@ def load(place: Place) -> Settings:
     from moot.engine.settings_parse import parse
 
     settings = parse(path, raw)
-    if settled and time.time() - signature[3] / 1e9 > _YOUNG:
+    if keep and settled and time.time() - signature[3] / 1e9 > _YOUNG:
         _remember(place, signature, settings)
     return settings
 

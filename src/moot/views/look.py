@@ -67,6 +67,16 @@ def waiting(store: Store) -> list[Delivery]:
     return _deliveries(store.rows("open_everywhere"))
 
 
+def overdue(store: Store, now: float, of: int, limit: int) -> list[Delivery]:
+    """Among the oldest `of` that still want an ack or an answer, those that wanted it before now; up to `limit`."""
+    return _deliveries(store.rows("overdue", now, of, limit))
+
+
+def open_per_mailbox(store: Store) -> list[tuple[str, int, str]]:
+    """Per mailbox with mail that is not settled: its name in lower case, how much, and since when the oldest waits."""
+    return [(box, count, since) for box, count, since in store.rows("open_per_mailbox")]
+
+
 def mailbox(store: Store, name: str, task: str | None = None, limit: int = 1000) -> list[Delivery]:
     """What was ever put into a mailbox, oldest first, cleared or not."""
     if task is not None:
@@ -148,6 +158,11 @@ def stopped(store: Store, state: str, limit: int) -> list[Task]:
 
 def tasks(store: Store, state: str | None = None, *, ended: bool = True) -> list[Task]:
     return [Task.of(loads(body)) for _, body in store.rows("tasks", state, ended)]
+
+
+def tasks_in(store: Store, phase: str, state: str, limit: int, *, blocked: bool = False) -> list[Task]:
+    """The oldest tasks in a state, those that wait for others or those that do not."""
+    return [Task.of(loads(body)) for (body,) in store.rows("tasks_in", phase, state, blocked, limit)]
 
 
 def ready(store: Store, limit: int = 100) -> list[Task]:

@@ -54,7 +54,11 @@ SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.i
 WHERE t.phase = 'open' AND t.blocked = 0 ORDER BY t.rank, t.created LIMIT ?
 
 -- name: task_counts
-SELECT state, phase, count(*), sum(blocked) FROM task GROUP BY state, phase ORDER BY min(created)
+SELECT state, phase, count(*), sum(blocked) FROM task GROUP BY phase, state ORDER BY min(created)
+
+-- name: tasks_in
+SELECT e.state FROM task t INDEXED BY task_phase CROSS JOIN entity e ON e.stream = 'task/' || t.id
+WHERE t.phase = ?1 AND t.state = ?2 AND t.blocked = ?3 ORDER BY t.created LIMIT ?4
 
 -- name: task_ids
 SELECT id FROM task
@@ -142,6 +146,20 @@ SELECT count(*) FROM delivery INDEXED BY delivery_open WHERE mailbox = ? AND ope
 -- name: open_everywhere
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
 FROM delivery d JOIN message m ON m.position = d.position WHERE d.open = 1 AND d.wants <> 'nothing' ORDER BY d.position
+
+-- name: open_per_mailbox
+SELECT o.mailbox, o.count, json_extract(m.body, '$.at')
+FROM (SELECT mailbox, count(*) AS count, min(position) AS first
+      FROM delivery INDEXED BY delivery_open WHERE open = 1 GROUP BY mailbox) o
+CROSS JOIN message m ON m.position = o.first ORDER BY o.mailbox
+
+-- name: overdue
+WITH wanted AS (SELECT mailbox, position FROM delivery INDEXED BY delivery_wanted
+                WHERE open = 1 AND wants <> 'nothing' ORDER BY position LIMIT ?2)
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM wanted w CROSS JOIN message m ON m.position = w.position
+CROSS JOIN delivery d ON d.mailbox = w.mailbox AND d.position = w.position
+WHERE unixepoch(m.body ->> 'at', 'subsec') + (m.body ->> 'within') < ?1 ORDER BY d.position LIMIT ?3
 
 -- name: mailbox_history
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body

@@ -23,6 +23,7 @@ CREATE TABLE task (
 CREATE INDEX task_number ON task (number);
 CREATE INDEX task_ready ON task (rank, created) WHERE phase = 'open' AND blocked = 0;
 CREATE INDEX task_stopped ON task (state, created) WHERE phase = 'stopped';
+CREATE INDEX task_phase ON task (phase, state, blocked, created);
 CREATE INDEX task_holder ON task (holder) WHERE holder IS NOT NULL;
 
 -- Artifacts, dependencies, decisions and checkpoints again, by what is listed: what is still open, what belongs to a task.
@@ -77,6 +78,7 @@ CREATE TABLE delivery (
   PRIMARY KEY (mailbox, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX delivery_open ON delivery (mailbox, position) WHERE open = 1;
+CREATE INDEX delivery_wanted ON delivery (position) WHERE open = 1 AND wants <> 'nothing';
 CREATE INDEX delivery_shown ON delivery (mailbox, position) WHERE typed = 1 AND hidden IS NULL;
 
 CREATE TABLE mailbox (

@@ -6,6 +6,7 @@ The views hold nothing that the log does not, so their durability is relaxed and
 from __future__ import annotations
 
 import os
+from array import array
 
 import apsw
 
@@ -41,6 +42,8 @@ _TROUBLE = (
 _WAIT_MS = 30_000
 _REMEMBERED = 1000  # states
 _DAY = 86_400
+_LARGEST_IDLE_WAL = 16 << 20
+_YES = array("i", [1])  # SQLite wants the address of a number
 
 
 def named_queries(name: str) -> dict[str, str]:
@@ -66,6 +69,7 @@ class Store:
         self._pointer_path = os.path.join(directory, self.kind)
         self._pointed: tuple[int, int] | None = None  # the pointer that led to the open file
         self._standing: tuple[int, str, str | None] | None = None  # known while a transaction is open
+        self.pinned = False
         self.decoded: dict[str, tuple[int, Any]] = {}  # states by stream, with the version that they are of
         watch(self)
 
@@ -254,6 +258,20 @@ class Store:
         self._standing = None
         self.run("set_meta", "cursor", f"{position} {commit}")
 
+    def pin(self) -> None:
+        """From here to `unpin`, everything that is read is of one moment."""
+        self._standing = None
+        try:
+            self.db.execute("BEGIN")
+        except apsw.Error as error:
+            raise self._given_up(error) from error
+        self.standing()  # SQLite begins with the first look
+        self.pinned = True
+
+    def unpin(self) -> None:
+        self.pinned = False
+        self.rollback()
+
     def begin(self) -> None:
         self._standing = None
         try:
@@ -293,9 +311,12 @@ def dumps(value: object) -> str:
 def _connect(path: str) -> apsw.Connection:
     db = apsw.Connection(path)
     db.set_busy_timeout(_WAIT_MS)
+    # Whoever closes last empties the -wal file and lets it stay: who may only read, or only looks, can make none.
+    db.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans most queries anew for every value bound to them
     # Rarely written back: whoever's commit it falls into waits for the disk, and lets its followers wait (16 MB).
-    for setting in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000"):
+    settings = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000")
+    for setting in (*settings, f"journal_size_limit = {_LARGEST_IDLE_WAL}"):
         db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
     return db
 

@@ -42,29 +42,39 @@ def open_session(
     clock: Clock | None = None,
     at: str | int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    reading: bool = False,
 ) -> Session:
-    """A session in the workspace of `paths`, or of `cwd`; with `at`, in its past."""
+    """A session in the workspace of `paths`, or of `cwd`; with `at`, in its past.
+
+    With `reading` it only looks, and leaves no trace in any file.
+    """
     place = places.for_paths(paths, cwd, env) if paths else places.find(cwd, env)
-    settings = setting.load(place)
-    packs = _packs(settings, place.state)
+    settings = setting.load(place, keep=not reading)
+    packs = _packs(settings, place.state, keep=not reading)
     clock = clock or Clock()
     core = CORE.replace(attempts=settings.task_attempts)
     if settings.task_receipt:
         core = with_receipts(core)
     reactions = (dependencies, departures, later, *packs.reactions())
-    real = SqliteLog(place.state)
+    real = SqliteLog(place.state, reading=reading and at is None)
     log: Log = real
     presence, then = Presence(place.state, clock), None
-    if at is None:
-        store = Store(place.state)
-    else:
+    engines: type[Engine] = Engine
+    if at is not None:
         from moot.wiring.past import go_back
 
         # The incarnation is the caller's of today; then, it may have been another one.
         incarnation = None
         log, store, clock, presence, then = go_back(log, place.state, at, clock, progress)
+    elif reading:
+        from moot.engine.onlooker import Onlooker
+        from moot.views.aside import Aside
+
+        engines, store = Onlooker, Aside(place.state)
+    else:
+        store = Store(place.state)
     lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
-    engine = Engine(log, store, clock, {"core": core, **lifecycles}, reactions)
+    engine = engines(log, store, clock, {"core": core, **lifecycles}, reactions)
     if settings.handlers:
         from moot.engine.requests import Requests, handlers_of
 
@@ -75,7 +85,7 @@ def open_session(
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
     session.env, session.identity = env, lambda: real.workspace
     session.progress, session.past = progress or session.progress, then
-    if packs.mirrors and then is None:
+    if packs.mirrors and then is None and not reading:
         from moot.mirrors.sync import FileMirrors
 
         session.mirrors = FileMirrors(session)
@@ -95,7 +105,7 @@ def _traced(parts: tuple[Any, ...], env: Mapping[str, str]) -> Session:
     return session
 
 
-def _packs(settings: Settings, state: str) -> Packs:
+def _packs(settings: Settings, state: str, *, keep: bool) -> Packs:
     for name, table in settings.pack_settings.items():
         if table:
             raise Usage(
@@ -107,7 +117,7 @@ def _packs(settings: Settings, state: str) -> Packs:
         return Packs()
     from moot.wiring.packs import pack, protocol
 
-    return Packs([pack(name, state) for name in settings.packs], protocol)
+    return Packs([pack(name, state, keep=keep) for name in settings.packs], protocol)
 
 
 def caller_of(env: Mapping[str, str]) -> tuple[str | None, int | None]:

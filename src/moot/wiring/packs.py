@@ -25,7 +25,7 @@ def protocol(name: str) -> Protocol:
     return {"orchestrator": Orchestrator}[name]()
 
 
-def pack(name: str, state: str) -> Pack:
+def pack(name: str, state: str, *, keep: bool = True) -> Pack:
     """A pack, from its parsed form in the cache if its files are still the same."""
     import json
 
@@ -40,7 +40,8 @@ def pack(name: str, state: str) -> Pack:
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # no cache, or of another version: parse
     data, schemas = _parsed(name)
-    _keep(cache, {"signature": _signature(name, schemas), "pack": data, "schemas": schemas})
+    if keep:
+        _keep(cache, {"signature": _signature(name, schemas), "pack": data, "schemas": schemas})
     return _made(data, schemas)
 
 

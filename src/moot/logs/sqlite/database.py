@@ -33,9 +33,10 @@ class Database:
     A transaction that is open when an exception leaves the block is rolled back.
     """
 
-    def __init__(self, directory: str, timeout: float) -> None:
+    def __init__(self, directory: str, timeout: float, *, reading: bool = False) -> None:
         self.path = os.path.join(directory, file.NAME)
         self._directory = directory
+        self._reading = reading
         self._timeout = timeout
         self._connection: apsw.Connection | None = None
         self._wal: int | None = None
@@ -136,12 +137,16 @@ class Database:
         guard.check_sqlite()
         guard.check_place(self._directory)
         file.recognise(self.path)
-        connection = file.connect(self.path, apsw.SQLITE_OPEN_READWRITE, self._timeout)
+        wanted = apsw.SQLITE_OPEN_READONLY if self._reading else apsw.SQLITE_OPEN_READWRITE
+        connection = file.connect(self.path, wanted, self._timeout)
         version = file.version_of(connection)
         if version > file.VERSION:
             connection.close()
             connection = file.connect(self.path, apsw.SQLITE_OPEN_READONLY, self._timeout)
             self._refusal = faults.newer(self.path, version, file.VERSION)
+        elif self._reading and version < file.VERSION:
+            connection.close()
+            raise faults.older(self.path, version, file.VERSION)
         elif connection.readonly("main"):
             self._refusal = faults.read_only(self.path)
         elif version < file.VERSION:

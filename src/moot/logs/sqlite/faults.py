@@ -72,6 +72,12 @@ def newer(path: str, version: int, known: int) -> Unavailable:
     return Unavailable("newer_log", sentence, "Upgrade moot here.", path=path, version=version, known=known)
 
 
+def older(path: str, version: int, known: int) -> Unavailable:
+    sentence = f"The log {path} has version {version} and must be brought to version {known} before it is read."
+    remedy = "Any other command does it: `moot agents`."
+    return Unavailable("older_log", sentence, remedy, path=path, version=version, known=known)
+
+
 def read_only(path: str) -> Unavailable:
     sentence = f"{path} cannot be written: the file, its folder or the file system is read-only for this user."
     return Unavailable("read_only", sentence, "Give this user write permission, or run where there is one.", path=path)

@@ -31,10 +31,17 @@ class SqliteLog(Log):
     """A handle on the log in `directory`, for one thread at a time. A forked child may go on using it."""
 
     def __init__(
-        self, directory: str, *, bell_directory: str | None = None, exclusive: bool = True, lock_timeout: float = 30.0
+        self,
+        directory: str,
+        *,
+        bell_directory: str | None = None,
+        exclusive: bool = True,
+        lock_timeout: float = 30.0,
+        reading: bool = False,
     ) -> None:
+        """With `reading`, the file is opened so that nothing can be written: not even what is due is moved into it."""
         self.directory = os.path.abspath(directory)
-        self._database = Database(self.directory, lock_timeout)
+        self._database = Database(self.directory, lock_timeout, reading=reading)
         with self._database:
             pass  # whatever is wrong with it is said now
         self._bell = bell_directory or bell.directory_for(self.directory)

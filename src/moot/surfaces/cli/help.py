@@ -35,6 +35,7 @@ HEADINGS = {
     "topics": "Free events",
     "effects": "What is done because of events",
     "search": "Finding what was said",
+    "watch": "Everything at a glance",
     "care": "The workspace",
     "carry": "The log as a whole",
 }

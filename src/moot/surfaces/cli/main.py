@@ -99,6 +99,11 @@ def _run(call: Call) -> int:
         raise incomplete(call.verb)
     verb = catalogue.find(call.verb)
     arguments = parse.arguments(verb, call.words)
+    if call.verb == "watch" and call.at is None and not call.json and not arguments and sys.stdout.isatty():
+        from moot.surfaces.cli.watching import can_draw, watch_live
+
+        if can_draw(os.environ):
+            return watch_live(parse.directory(call), os.environ)
     answer = _answer(call, verb, arguments)
     voices.tell(answer, as_json=call.json)
     return answer.code
@@ -126,7 +131,14 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
     session = open_session(
-        cwd, os.environ, agent=agent, incarnation=incarnation, paths=named, at=call.at, progress=_draw
+        cwd,
+        os.environ,
+        agent=agent,
+        incarnation=incarnation,
+        paths=named,
+        at=call.at,
+        progress=_draw,
+        reading=verb.quiet,
     )
     session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
     return session.run(verb.name, arguments)

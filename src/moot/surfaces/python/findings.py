@@ -1,4 +1,4 @@
-"""The verbs about artifacts, decisions, checkpoints and what needs a person, as typed methods.
+"""The verbs about artifacts, decisions, checkpoints, what needs a person, and everything at a glance, as typed methods.
 
 See `moot.surfaces.python.verbs`, which has the others.
 """
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.needs import Waiting
+    from moot.api.overview import Overview
     from moot.api.verbs.artifacts import Made, Shown
     from moot.api.verbs.checks import Checked
     from moot.api.verbs.decisions import Made as Decided
@@ -172,3 +173,9 @@ class Findings(ABC):
     def needs_me(self, text: str | None = None, *, answer: str | None = None, key: str | None = None) -> Any:
         """What waits for a person. With `answer` (an id) and a text: answer it."""
         return self._ask("needs-me", locals())
+
+    # Everything at a glance
+
+    def overview(self) -> Overview:
+        """What `moot watch` shows, of this moment. Looking is no sign of life."""
+        return self._ask("watch", locals())

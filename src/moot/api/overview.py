@@ -1,0 +1,344 @@
+"""The whole workspace at a glance: what is wrong, what needs a person, who is here, what is done and what is not.
+
+One question with one answer, of one moment, and every list in it is bounded. Asking changes nothing. How it is shown
+is not known here.
+"""
+
+from __future__ import annotations
+
+from moot.api import needs
+from moot.api.letters import expired
+from moot.api.stories import sentence
+from moot.core import timestamps
+from moot.core.errors import Unavailable
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.log import REDACTIONS
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from moot.api.needs import Waiting
+    from moot.api.session import Session
+    from moot.core.claims import Claim
+    from moot.core.deciders.agent import Agent
+    from moot.core.event import Event
+    from moot.core.task import Task
+    from moot.views.store import Store
+
+_LIMIT = 50  # of each kind of thing
+_WANTED = 10_000  # requests that are looked at for late ones
+_EVENTS = 30
+_TITLE = 500
+
+
+class Problem(Record):
+    """Something that is not as it should be, and what to do about it."""
+
+    code: str
+    about: str  # with the code it names the problem, however its message changes
+    message: str
+    remedy: str
+
+
+class Seen(Record):
+    """An agent that is here. `silent_for` is None where its sign of life cannot be read."""
+
+    name: str
+    incarnation: int
+    roles: tuple[str, ...]
+    client: str | None
+    worktree: str | None
+    since: str
+    silent_for: float | None
+    quiet: bool  # silent for longer than what it holds allows, or than tasks.ttl
+    tasks: tuple[str, ...]
+    claims: int
+    mail: int
+
+
+class Count(Record):
+    state: str
+    phase: str
+    count: int
+    blocked: int
+
+
+class Job(Record):
+    """A task, as far as an overview tells of it. `who` is its holder, or in review its author."""
+
+    id: str
+    title: str
+    state: str
+    phase: str
+    priority: str
+    attempt: int
+    since: str
+    who: str = ""
+    waits: tuple[str, ...] = ()
+    flagged: str | None = None
+
+
+class Work(Record):
+    """The board: how many tasks in each state, and some of those that are not done."""
+
+    total: int
+    done: int
+    counts: tuple[Count, ...]
+    working: tuple[Job, ...]
+    review: tuple[Job, ...]
+    ready: tuple[Job, ...]
+    ready_count: int
+    blocked: tuple[Job, ...]
+    blocked_count: int
+
+
+class Box(Record):
+    """A mailbox with mail that is not settled."""
+
+    name: str
+    waiting: int
+    oldest: str
+
+
+class Happened(Record):
+    position: int
+    at: str
+    by: str
+    type: str
+    stream: str
+    text: str
+
+
+class Overview(Record):
+    at: str
+    position: int
+    root: str
+    problems: tuple[Problem, ...]
+    needs: tuple[Waiting, ...]  # checkpoints and requests; the rest of what needs a person is among the problems
+    agents: tuple[Seen, ...]
+    left: int  # agents that are not here any more
+    tasks: Work
+    claims: tuple[Claim, ...]
+    claim_count: int
+    mail: tuple[Box, ...]
+    events: tuple[Happened, ...]  # the last ones, oldest first
+
+
+def overview(session: Session, recent: Recent | None = None) -> Overview:
+    """See the module."""
+    store = session.engine.read()
+    store.pin()
+    try:
+        return _overview(session, store, recent or Recent())
+    finally:
+        store.unpin()
+
+
+def _overview(session: Session, store: Store, recent: Recent) -> Overview:
+    position = store.cursor()
+    live = load.claims(store)[0].live
+    known = look.agents(store)
+    mail = tuple(Box(name=box, waiting=count, oldest=since) for box, count, since in look.open_per_mailbox(store))
+    waiting = needs.waiting(session)
+    silent: list[Problem] = []
+    agents = tuple(_seen(session, store, agent, live, mail, silent) for agent in known if agent.here)
+    return Overview(
+        at=session.clock.wall(),
+        position=position,
+        root=session.place.root,
+        problems=(
+            *_troubles(session, store, agents),
+            *silent,
+            *_wrong(waiting),
+            *_overdue(store, session.clock.wall_seconds()),
+        ),
+        needs=tuple(item for item in waiting if item.kind not in _WRONG)[:_LIMIT],
+        agents=agents,
+        left=len(known) - len(agents),
+        tasks=_work(store),
+        claims=tuple(live.values())[:_LIMIT],
+        claim_count=len(live),
+        mail=mail,
+        events=recent.up_to(session, position),
+    )
+
+
+# --- what is wrong ---------------------------------------------------------------------------------------------------
+
+# Kinds of what waits for a person that are problems by themselves.
+_WRONG = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
+
+
+def _troubles(session: Session, store: Store, agents: Iterable[Seen]) -> Iterator[Problem]:
+    """What is wrong with the workspace itself."""
+    newer = look.newer(store)
+    if newer is not None:
+        said = f"the log has events that this version does not know ({newer}): it can be read, and not changed"
+        yield Problem("newer_events", newer, said, "update moot")
+    behind = session.engine.behind
+    if behind is None:
+        yield Problem(
+            "views_missing", "", "the shared views cannot be read: all of it was folded from the log", "moot verify"
+        )
+    elif behind:
+        yield Problem("views_behind", "", f"the shared views lack the last {behind} events", "moot verify")
+    hidden = [agent.name for agent in agents if agent.silent_for is None and session.past is None]
+    if hidden:
+        said = f"when these were seen cannot be read: {_named(hidden)}"
+        yield Problem("presence_unreadable", "", said, "look as the user whose workspace it is")
+
+
+def _wrong(waiting: Iterable[Waiting]) -> Iterator[Problem]:
+    found = [item for item in waiting if item.kind in _WRONG]
+    for item in found[:_LIMIT]:
+        said = f"{item.id} held back from {item.who}: {item.text}" if item.kind == "held" else f"{item.id} {item.text}"
+        yield Problem(_WRONG[item.kind], item.id, said, item.command)
+    if len(found) > _LIMIT:
+        yield Problem("more", "needs-me", f"{len(found) - _LIMIT} more of these", "moot needs-me")
+
+
+def _overdue(store: Store, now: float) -> Iterator[Problem]:
+    late = [item for item in look.overdue(store, now, _WANTED, _LIMIT + 1) if not expired(item, now)]
+    for delivery in late[:_LIMIT]:
+        waited = now - (timestamps.parse(delivery.message.at) or now)
+        box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)
+        who = name_of(delivery.entry.taker or box)
+        said = f"{delivery.entry.id} {who} has not answered {name_of(delivery.message.sender)} for {ago(waited)}"
+        yield Problem(
+            "overdue",
+            delivery.entry.id,
+            f"{said}: {delivery.message.text[:_TITLE]}",
+            f"moot thread {delivery.entry.id}",
+        )
+    if len(late) > _LIMIT:
+        yield Problem("more", "overdue", "more answers are late", "moot overdue")
+
+
+# --- who is here ------------------------------------------------------------------------------------------------------
+
+
+def _seen(
+    session: Session,
+    store: Store,
+    agent: Agent,
+    live: Mapping[str, Claim],
+    mail: Iterable[Box],
+    problems: list[Problem],
+) -> Seen:
+    tasks = [load.task(store, name)[0] for name in look.tasks_held_by(store, agent.principal)]
+    claims = [claim for claim in live.values() if claim.holder == agent.principal]
+    silent = _silence(session, agent)
+    limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
+    lost = bool(limits) and silent is not None and silent > min(limits)
+    if lost:
+        problems.append(_silent(agent, silent or 0.0, min(limits), tasks, claims))
+    return Seen(
+        name=agent.name,
+        incarnation=agent.incarnation,
+        roles=agent.roles,
+        client=agent.client,
+        worktree=agent.worktree,
+        since=agent.since,
+        silent_for=silent,
+        quiet=lost or (silent is not None and silent > session.settings.task_ttl),
+        tasks=tuple(task.id for task in tasks),
+        claims=len(claims),
+        mail=sum(box.waiting for box in mail if box.name == agent.name.lower()),
+    )
+
+
+def _silence(session: Session, agent: Agent) -> float | None:
+    try:
+        return session.silent_for(agent.principal)
+    except Unavailable:
+        return None
+
+
+def _silent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> Problem:
+    holds = [task.id for task in tasks] + [path for claim in claims for path in claim.paths]
+    said = f"{agent.principal} has been silent for {ago(silent)} (limit {ago(limit)}) and holds {_named(holds)}"
+    return Problem("agent_silent", agent.principal, said, f"moot leave {agent.name}")
+
+
+def _named(names: list[str], most: int = 3) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def ago(seconds: float) -> str:
+    """A span of time in one word, as coarse as one reads it."""
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size:.0f}{unit}"
+    return f"{max(seconds, 0):.0f}s"
+
+
+# --- what is done and what is not -------------------------------------------------------------------------------------
+
+
+def _work(store: Store) -> Work:
+    counts = [Count(state=s, phase=p, count=n, blocked=b) for s, p, n, b in look.counts(store)]
+    ready = sum(count.count - count.blocked for count in counts if count.phase == "open")
+    return Work(
+        total=sum(count.count for count in counts),
+        done=sum(count.count for count in counts if count.phase == "done"),
+        counts=tuple(counts),
+        working=_jobs(store, counts, "working"),
+        review=_jobs(store, counts, "review"),
+        ready=tuple(map(_job, look.ready(store, _LIMIT))),
+        ready_count=ready,
+        blocked=_jobs(store, counts, "open", blocked=True),
+        blocked_count=sum(count.blocked for count in counts),
+    )
+
+
+def _jobs(store: Store, counts: Iterable[Count], phase: str, *, blocked: bool = False) -> tuple[Job, ...]:
+    states = [count.state for count in counts if count.phase == phase]
+    found = [task for state in states for task in look.tasks_in(store, phase, state, _LIMIT, blocked=blocked)]
+    return tuple(map(_job, found[:_LIMIT]))
+
+
+def _job(task: Task) -> Job:
+    return Job(
+        id=task.id,
+        title=task.title[:_TITLE],
+        state=task.state,
+        phase=task.phase,
+        priority=task.priority,
+        attempt=task.attempt,
+        since=task.since,
+        who=name_of(task.holder or task.author or ""),
+        waits=task.waits[:_LIMIT],
+        flagged=task.flagged,
+    )
+
+
+class Recent:
+    """The last events in words. Whoever looks again and again keeps it: an event is read and told once."""
+
+    def __init__(self) -> None:
+        self._told: tuple[Happened, ...] = ()
+
+    def up_to(self, session: Session, position: int) -> tuple[Happened, ...]:
+        if self._told and self._told[-1].position > position:
+            self._told = ()  # another log than before
+        last = max(self._told[-1].position if self._told else 0, position - _EVENTS)
+        news = session.engine.log.read(last, position - last) if last < position else []
+        if self._told and any(event.stream == REDACTIONS for event in news):  # what was told may have lost its text
+            self._told = ()
+            return self.up_to(session, position)
+        self._told = (*self._told, *map(_happened, news))[-_EVENTS:]
+        return self._told
+
+
+def _happened(event: Event) -> Happened:
+    return Happened(
+        position=event.position,
+        at=event.at,
+        by=name_of(event.by),
+        type=event.type,
+        stream=event.stream,
+        text=sentence(event),
+    )

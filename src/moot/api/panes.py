@@ -1,0 +1,235 @@
+"""An overview in words: sections of lines, each line of pieces with a tone. What a tone looks like a surface knows.
+
+Whatever others wrote is made safe and short here; what matters comes first in a line, for lines are cut at the right.
+"""
+
+from __future__ import annotations
+
+from moot.api.overview import ago
+from moot.core import timestamps
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.text import cells, one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from moot.api.overview import Job, Overview, Seen, Work
+    from moot.core.claims import Claim
+
+    Line = tuple[tuple[str, str], ...]  # pieces: text and tone
+
+_BAR = 20
+_LONG = 200
+_SHORT = 40
+
+# Tones: empty (nothing special), dim, bold, good, busy, warn, bad.
+_PHASES = {"open": "", "working": "busy", "review": "warn", "done": "good", "stopped": "bad"}
+
+
+class Pane(Record):
+    """One section. `urgent` ones are shown first and never left out for want of room."""
+
+    name: str
+    title: str
+    lines: tuple[Line, ...]
+    tone: str = "bold"
+    urgent: bool = False
+    weight: int = 1  # how much of the room it gets where there is not enough
+
+
+def headline(found: Overview) -> Line:
+    """The whole of it in one line."""
+    problems, needed = len(found.problems), len(found.needs)
+    done = f", {found.tasks.done} of {found.tasks.total} tasks done" if found.tasks.total else ""
+    return (
+        ("moot ", "bold"),
+        (f"{_count(problems, 'problem')}" if problems else "no problems", "bad" if problems else "good"),
+        (f", {needed} for you" if needed else "", "warn"),
+        (f", {_count(len(found.agents), 'agent')} here{done}, #{found.position} ", ""),
+        (one_line(found.root, _LONG), "dim"),
+    )
+
+
+def panes(found: Overview) -> tuple[Pane, ...]:
+    """All sections, in the order of what one should look at first."""
+    now = timestamps.parse(found.at) or 0.0
+    problems = tuple(_problem(p.message, p.remedy, "! ", "bad") for p in found.problems)
+    needed = tuple(
+        _problem(
+            f"{item.id} {item.who} asks{_since(item.since, now)}: {item.text}"
+            + (f" [{' | '.join(item.options)}]" if item.options else ""),
+            item.command,
+            "? ",
+            "warn",
+        )
+        for item in found.needs
+    )
+    return (
+        Pane("problems", f"Problems: {len(problems) or 'none'}", problems, "bad" if problems else "good", urgent=True),
+        Pane(
+            "needs", f"Needs you: {len(needed) or 'nothing'}", needed, "warn" if needed else "dim", urgent=bool(needed)
+        ),
+        Pane("agents", f"Agents: {len(found.agents)} here, {found.left} left", _agents(found.agents), weight=2),
+        Pane("board", _board_title(found.tasks), tuple(_board(found.tasks, now)), weight=3),
+        Pane("claims", f"Claims: {found.claim_count}", _claims(found)),
+        Pane("mail", f"Mail: {sum(box.waiting for box in found.mail)} waiting", _mail(found, now)),
+        Pane("events", f"Events: {found.position}", _events(found), weight=2),
+    )
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _since(at: str, now: float) -> str:
+    then = timestamps.parse(at)
+    return "" if then is None else f" {_coarse(now - then)}"
+
+
+def _coarse(seconds: float) -> str:
+    """An age that seldom changes: what is redrawn every second is read by nobody and costs a slow line."""
+    if seconds < 10:
+        return "now"
+    return ago(seconds // 10 * 10)
+
+
+def _problem(message: str, remedy: str, mark: str, tone: str) -> Line:
+    return ((mark, tone), (one_line(message, _LONG), tone), (f"  → {one_line(remedy, _LONG)}", "dim"))
+
+
+# --- who is here ------------------------------------------------------------------------------------------------------
+
+
+def _agents(agents: Iterable[Seen]) -> tuple[Line, ...]:
+    rows = []
+    for agent in sorted(agents, key=lambda one: (not one.quiet, one.name.lower())):
+        seen = _seen(agent)
+        tone = "bad" if agent.quiet else "good" if seen == "now" else ""
+        holds = [*agent.tasks, *([_count(agent.claims, "claim")] if agent.claims else [])]
+        rows.append(
+            (
+                (agent.name, "bold"),
+                (seen, tone),
+                (", ".join(agent.roles), ""),
+                (", ".join(holds), "busy"),
+                (f"mail {agent.mail}" if agent.mail else "", "warn"),
+                (" ".join(filter(None, (agent.client, _tree(agent.worktree)))), "dim"),
+            )
+        )
+    return _columns(rows)
+
+
+def _seen(agent: Seen) -> str:
+    if agent.silent_for is None:
+        return "not seen"
+    if agent.quiet:
+        return f"silent {ago(agent.silent_for)}"
+    age = _coarse(agent.silent_for)
+    return age if age == "now" else f"{age} ago"
+
+
+def _tree(path: str | None) -> str:
+    """The name of a worktree; the main one needs none."""
+    return (path or "").strip("/.").rpartition("/")[2]
+
+
+def _columns(rows: Sequence[Line]) -> tuple[Line, ...]:
+    """The rows as lines whose pieces stand below each other; an empty column takes no room."""
+    cleaned = [[(one_line(text, _SHORT), tone) for text, tone in row] for row in rows]
+    widths = [max(cells(text) for text, _ in column) for column in zip(*cleaned, strict=True)]
+    return tuple(
+        tuple(
+            (text + " " * (width - cells(text) + 2), tone)
+            for (text, tone), width in zip(row, widths, strict=True)
+            if width
+        )
+        for row in cleaned
+    )
+
+
+# --- the board --------------------------------------------------------------------------------------------------------
+
+
+def _board_title(work: Work) -> str:
+    return f"Board: {work.done} of {work.total} done" if work.total else "Board: no tasks yet"
+
+
+def _board(work: Work, now: float) -> Iterable[Line]:
+    if not work.total:
+        return
+    full = _BAR * work.done // work.total
+    pieces: list[tuple[str, str]] = [("█" * full, "good"), ("░" * (_BAR - full), "dim"), ("  ", "")]
+    for count in work.counts:
+        blocked = f" ({count.blocked} blocked)" if count.blocked else ""
+        pieces.append((f"{count.count} {one_line(count.state, _SHORT)}{blocked}  ", _PHASES.get(count.phase, "")))
+    yield tuple(pieces)
+    rows = [_job(job, job.state, _since(job.since, now)) for job in (*work.working, *work.review)]
+    rows += [_job(job, "ready", "") for job in work.ready]
+    rows += [_job(job, "blocked", "") for job in work.blocked]
+    yield from _columns(rows)
+    shown = len(work.ready) + len(work.blocked)
+    hidden = work.ready_count + work.blocked_count - shown
+    if hidden > 0:
+        yield ((f"and {hidden} more: moot board", "dim"),)
+
+
+def _job(job: Job, state: str, since: str) -> tuple[tuple[str, str], ...]:
+    tone = {"ready": "", "blocked": "dim"}.get(state) if job.phase == "open" else _PHASES.get(job.phase)
+    about = f"needs {', '.join(job.waits)}" if state == "blocked" else " ".join(filter(None, (job.who, since.strip())))
+    marks = f"{'!' if job.flagged else ''}{job.priority if job.priority != 'medium' else ''}"
+    tries = f" try {job.attempt}" if job.attempt > 1 else ""
+    return (
+        (job.id, "bold" if job.phase != "open" else ""),
+        (state, tone or ""),
+        (about, "" if state != "blocked" else "dim"),
+        (f"{marks}{tries}".strip(), "warn"),
+        (job.title, "" if state != "blocked" else "dim"),
+    )
+
+
+# --- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def _claims(found: Overview) -> tuple[Line, ...]:
+    rows = [_claim(claim) for claim in found.claims]
+    more = found.claim_count - len(rows)
+    return (*_columns(rows), *(((f"and {more} more: moot claims", "dim"),),) * (more > 0))
+
+
+def _claim(claim: Claim) -> tuple[tuple[str, str], ...]:
+    more = f" and {len(claim.paths) - 2} more" if len(claim.paths) > 2 else ""
+    return (
+        (name_of(claim.holder), "bold"),
+        (", ".join(claim.paths[:2]) + more, ""),
+        ("shared" if claim.mode == "shared" else "", "busy"),
+        (" ".join(filter(None, (claim.task, claim.reason))), "dim"),
+    )
+
+
+def _mail(found: Overview, now: float) -> tuple[Line, ...]:
+    names = {agent.name.lower(): agent.name for agent in found.agents}
+    rows = [
+        (
+            (names.get(box.name, box.name), "bold"),
+            (str(box.waiting), "warn"),
+            (f"oldest {_since(box.oldest, now).strip()}", "dim"),
+        )
+        for box in found.mail
+    ]
+    return _columns(rows)
+
+
+def _events(found: Overview) -> tuple[Line, ...]:
+    """The newest first: where there is little room, that is what one wants to see."""
+    return tuple(
+        (
+            (f"{event.at[11:19]} ", "dim"),
+            (f"{one_line(event.by, _SHORT)} ", "bold"),
+            (f"{one_line(event.type, _SHORT)} ", "busy"),
+            (f"{one_line(event.stream.partition('/')[2], _SHORT)} ", "dim"),
+            (one_line(event.text, _LONG), ""),
+        )
+        for event in reversed(found.events)
+    )

@@ -1,0 +1,172 @@
+"""What a screen of a given size shows of an overview: which sections, how many lines of each, cut to fit.
+
+Pure: sections and a size in, as many lines as the screen has out. Terminals are known to `watching` alone.
+"""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+from moot.core.text import ELLIPSIS, cells, cut, visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from moot.api.panes import Line, Pane
+
+_WIDE = 120  # columns: from here on, two sections stand beside each other
+_GAP = 2
+_HELP_FROM = 8  # lines
+_HELP = "1-7 one section   0 all   ↑↓ scroll   q leave"
+_RIGHT = ("agents", "claims", "mail")
+_DEEP = 1000  # lines that one can scroll through
+
+_COLOURS = {"dim": "2", "bold": "1", "good": "32", "busy": "36", "warn": "33", "bad": "1;31"}
+_PLAIN = {"bold": "1", "bad": "1"}
+
+
+class Choice(Record):
+    """What the person wants to see: all (0), or the section of this number, from this line on."""
+
+    section: int = 0
+    scroll: int = 0
+
+
+def compose(head: Line, panes: Sequence[Pane], width: int, height: int, choice: Choice) -> list[Line]:
+    """As many lines as the screen has, or fewer; each fits into its width."""
+    if width < 1 or height < 1:
+        return []
+    foot = [fit(((_HELP, "dim"),), width)] if height >= _HELP_FROM else []
+    room = height - 1 - len(foot)
+    if 0 < choice.section <= len(panes):
+        body = _alone(panes[choice.section - 1], choice, width, room)
+    elif width >= _WIDE:
+        body = _beside(panes, width, room)
+    else:
+        body = _stack(panes, range(1, len(panes) + 1), width, room)
+    body += [()] * (room - len(body))
+    return [fit(head, width), *body, *foot]
+
+
+def paint(line: Line, *, colours: bool) -> str:
+    """A line with the marks that make a terminal show its tones."""
+    codes = _COLOURS if colours else _PLAIN
+    return "".join(f"\x1b[{codes[tone]}m{text}\x1b[0m" if tone in codes else text for text, tone in line if text)
+
+
+def fit(line: Line, width: int) -> Line:
+    """The line in at most `width` cells; what is cut is marked. Nothing in it acts on a terminal."""
+    safe = [(visible(text).replace("\n", " ").replace("\t", " "), tone) for text, tone in line]
+    while safe and safe[-1][0] != (text := safe[-1][0].rstrip()):
+        safe[-1:] = [(text, safe[-1][1])] if text else []
+    if sum(cells(text) for text, _ in safe) <= width:
+        return tuple(safe)
+    fitted, room = [], width - 1
+    for text, tone in safe:
+        kept = cut(text, room)
+        fitted.append((kept, tone))
+        room -= cells(kept)
+        if kept != text:
+            break
+    return (*fitted, (ELLIPSIS, fitted[-1][1]))
+
+
+def wrap(line: Line, width: int, indent: int = 2) -> Iterator[Line]:
+    """The line on as many rows as it needs, from the second on indented. Words stay whole where they can."""
+    indent = max(0, min(indent, width - 2))  # a character may need two cells
+    row: list[tuple[str, str]] = []
+    room, begun = width, False
+    for text, tone in line:
+        for word in _words(visible(text)):
+            rest = word
+            while cells(rest) > room:
+                part = cut(rest, room)
+                if begun and (not part or cells(rest.strip()) <= width - indent):
+                    yield tuple(row)
+                    row, room, rest, begun = [(" " * indent, "")], width - indent, rest.lstrip(), False
+                else:
+                    part = part or rest[:1]
+                    row.append((part, tone))
+                    rest, room, begun = rest[len(part) :], 0, True
+            row.append((rest, tone))
+            room, begun = room - cells(rest), True
+    yield tuple(row)
+
+
+def _words(text: str) -> Iterator[str]:
+    """The words of a text, each with the blanks before it."""
+    start = 0
+    for at in range(1, len(text)):
+        if text[at] == " " and text[at - 1] != " ":
+            yield text[start:at]
+            start = at
+    yield text[start:]
+
+
+def _title(pane: Pane, number: int, width: int, hidden: int = 0) -> Line:
+    name, more = f"{number} {pane.title} ", f" {hidden} more" if hidden else ""
+    return fit(((name, pane.tone), ("─" * max(0, width - cells(name) - len(more)), "dim"), (more, "dim")), width)
+
+
+def _alone(pane: Pane, choice: Choice, width: int, room: int) -> list[Line]:
+    rows = [fit(row, width) for line in pane.lines for row in wrap(line, width)][:_DEEP]
+    start = max(0, min(choice.scroll, len(rows) - room + 1))
+    hidden = max(0, len(rows) - start - room + 1)
+    return [_title(pane, choice.section, width, hidden), *rows[start : start + room - 1]][: max(room, 0)]
+
+
+def _beside(panes: Sequence[Pane], width: int, room: int) -> list[Line]:
+    """What is urgent over the whole width, the rest in two columns."""
+    numbers = range(1, len(panes) + 1)
+    top = [(pane, n) for pane, n in zip(panes, numbers, strict=True) if pane.urgent]
+    rest = [(pane, n) for pane, n in zip(panes, numbers, strict=True) if not pane.urgent]
+    above = _stack([p for p, _ in top], [n for _, n in top], width, max(room // 2, 1))
+    half = (width - _GAP) // 2
+    columns = []
+    for right in (False, True):
+        mine = [(pane, n) for pane, n in rest if (pane.name in _RIGHT) is right]
+        columns.append(_stack([p for p, _ in mine], [n for _, n in mine], half, room - len(above)))
+    joined = []
+    for row in range(max(map(len, columns))):
+        left, right_line = (column[row] if row < len(column) else () for column in columns)
+        padding = half + _GAP - sum(cells(text) for text, _ in left)
+        joined.append((*left, (" " * padding, ""), *right_line))
+    return above + joined
+
+
+def _stack(panes: Sequence[Pane], numbers: Sequence[int], width: int, room: int) -> list[Line]:
+    """Sections below each other, each with as much of it as there is room for."""
+    bodies = [
+        [fit(row, width) for line in pane.lines for row in (wrap(line, width) if pane.urgent else (line,))]
+        for pane in panes
+    ]
+    shares = _shares(panes, [len(body) for body in bodies], room)
+    lines: list[Line] = []
+    for pane, number, body, share in zip(panes, numbers, bodies, shares, strict=True):
+        if share < 1:
+            continue
+        lines += [_title(pane, number, width, len(body) - share + 1), *body[: share - 1]]
+    return lines
+
+
+def _shares(panes: Sequence[Pane], lengths: list[int], room: int) -> list[int]:
+    """How many lines each section gets, its title among them. What is urgent may take half of all, then all share."""
+    shares = [0] * len(lengths)
+    left = room
+
+    def give(index: int, lines: int) -> None:
+        nonlocal left
+        lines = max(0, min(lines, left, lengths[index] + 1 - shares[index]))
+        shares[index] += lines
+        left -= lines
+
+    order = sorted(range(len(lengths)), key=lambda i: (not panes[i].urgent, lengths[i] == 0, i))
+    for index in order:
+        give(index, 2)
+    for index in order:
+        if panes[index].urgent:
+            give(index, max(0, room // 2 - (room - left)))
+    while left > 0 and any(shares[i] < lengths[i] + 1 for i in order):
+        for index in order:
+            give(index, panes[index].weight)
+    return shares

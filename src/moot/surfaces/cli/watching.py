@@ -1,0 +1,179 @@
+"""`moot watch` at a terminal: looks when the log's bell rings, and draws what has changed.
+
+Only lines that differ from what is on the screen are written, so that a slow line is enough. The terminal is given
+back as it was, however this ends. Nothing in the workspace is ever written.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading  # noqa: TID253 (this module is loaded only at a person's terminal)
+import time
+
+from moot.api.overview import Recent, overview
+from moot.api.panes import Pane, headline, panes
+from moot.core.errors import MootError, Unavailable
+from moot.core.text import one_line
+from moot.surfaces.cli.screen import Choice, compose, paint
+from moot.surfaces.cli.terminal import Ended, Terminal, drain
+from moot.wiring import open_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from moot.api.panes import Line
+    from moot.api.session import Session
+    from moot.log import Log
+
+_TICK = 2.0  # seconds between looks at what no event announces: who was seen when, what is late
+_LEAST = 0.2  # seconds between two looks, however fast events come
+_PAGE = 10  # lines
+
+_KEYS = {
+    b"\x1b[A": "up",
+    b"\x1bOA": "up",
+    b"k": "up",
+    b"\x1b[B": "down",
+    b"\x1bOB": "down",
+    b"j": "down",
+    b"\x1b[5~": "page up",
+    b"b": "page up",
+    b"\x1b[6~": "page down",
+    b" ": "page down",
+    b"\x1b[H": "home",
+    b"g": "home",
+    b"\x1b[F": "end",
+    b"G": "end",
+    b"\x1b": "0",
+    b"q": "leave",
+    b"Q": "leave",
+    b"\x03": "leave",
+    b"\x04": "leave",
+    b"\x0c": "anew",
+    **{str(n).encode(): str(n) for n in range(10)},
+}
+_STEPS = {"up": -1, "down": 1, "page up": -_PAGE, "page down": _PAGE, "home": -(1 << 20), "end": 1 << 20}
+
+
+def can_draw(env: Mapping[str, str]) -> bool:
+    """Whether the terminal can do more than write one line after another."""
+    return env.get("TERM", "") not in ("", "dumb", "unknown")
+
+
+def watch_live(cwd: str, env: Mapping[str, str]) -> int:
+    session = open_session(cwd, env, reading=True)  # what is wrong is said before the terminal is changed
+    ear = Ear(open_session(cwd, env, reading=True).engine.log)
+    try:
+        with Terminal(sys.stdout, sys.stdin, colours=not env.get("NO_COLOR")) as terminal:
+            Watch(session, terminal, ear).run()
+    except KeyboardInterrupt:
+        return 0
+    except Ended as ended:
+        return 128 + ended.number
+    return 0
+
+
+class Ear:
+    """Hears of new events, in a thread of its own: whoever waits for the log's bell can wait for nothing else."""
+
+    def __init__(self, log: Log) -> None:
+        self.pipe, self._end = os.pipe()
+        for end in (self.pipe, self._end):
+            os.set_blocking(end, False)
+        self._log = log
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        after = None
+        while True:
+            try:
+                after = self._log.head() if after is None else after
+                for events in self._log.follow(after):
+                    after = events[-1].position
+                    self._say()
+            except MootError:
+                self._say()  # whoever looks will see what is wrong
+                time.sleep(_TICK)
+
+    def _say(self) -> None:
+        try:
+            os.write(self._end, b"!")
+        except BlockingIOError:
+            pass  # it was said often enough
+
+
+class Watch:
+    """One person who watches."""
+
+    def __init__(self, session: Session, terminal: Terminal, ear: Ear) -> None:
+        self._session = session
+        self._terminal = terminal
+        self._ear = ear
+        self._recent = Recent()
+        self._choice = Choice()
+        self._head: Line = (("Looking …", "dim"),)
+        self._panes: tuple[Pane, ...] = ()
+
+    def run(self) -> None:
+        """Until the person leaves."""
+        self._draw()
+        self._look()
+        self._draw()
+        looked, stale = time.monotonic(), False
+        while True:
+            pause = _LEAST if stale else _TICK
+            pressed, ready = self._terminal.wait([self._ear.pipe], looked + pause - time.monotonic())
+            if ready:
+                drain(self._ear.pipe)
+                stale = True
+            for key in _keys(pressed):
+                if key == "leave":
+                    return
+                self._press(key)
+            if time.monotonic() - looked >= (_LEAST if stale else _TICK):
+                self._look()
+                looked, stale = time.monotonic(), False
+            self._draw()
+
+    def _look(self) -> None:
+        try:
+            found = overview(self._session, self._recent)
+        except Unavailable as error:
+            said = one_line(f"{error.message} {error.remedy}", 1000)
+            self._head = (("moot ", "bold"), ("cannot look now, trying again", "bad"))
+            trouble = Pane("problems", f"Problems {error.code}", (((said, "bad"),),), "bad", urgent=True)
+            self._panes = (trouble, *self._panes[1:])
+            return
+        self._head, self._panes = headline(found), panes(found)
+
+    def _press(self, key: str) -> None:
+        if key in _STEPS:
+            scroll = max(0, self._choice.scroll + _STEPS[key])
+            self._choice = self._choice.replace(scroll=min(scroll, self._deepest()))
+        elif key == "anew":
+            self._terminal.show([], anew=True)
+        elif key.isdigit() and int(key) <= len(self._panes):
+            self._choice = Choice(section=int(key))
+
+    def _deepest(self) -> int:
+        """How far one can scroll."""
+        section = self._choice.section
+        return len(self._panes[section - 1].lines) if 0 < section <= len(self._panes) else 0
+
+    def _draw(self) -> None:
+        columns, lines = self._terminal.size
+        shown = compose(self._head, self._panes, columns, lines, self._choice)
+        self._terminal.show([paint(line, colours=self._terminal.colours) for line in shown])
+
+
+def _keys(pressed: bytes) -> Iterator[str]:
+    """What was pressed; keys that mean nothing here are passed over."""
+    while pressed:
+        known = next((pressed[:n] for n in (4, 3, 1) if pressed[:n] in _KEYS), b"")
+        if known == b"\x1b" and len(pressed) > 1 and pressed[1:2] in b"[O":  # a key that we do not know
+            known, pressed = b"", b""
+        if known:
+            yield _KEYS[known]
+        pressed = pressed[len(known) or 1 :]

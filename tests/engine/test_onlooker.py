@@ -1,0 +1,81 @@
+"""The engine of one who only looks: it waits for no writer, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot import Workspace
+from moot.api.overview import Recent, overview
+from moot.core.errors import Refused
+from moot.wiring import open_session
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from moot.api.session import Session
+
+
+@pytest.fixture
+def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
+    for name in ("MOOT_AGENT", "MOOT_INCARNATION", "XDG_RUNTIME_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    with Workspace.init(tmp_path) as workspace:
+        yield workspace
+
+
+@pytest.fixture
+def onlooker(ws: Workspace) -> Iterator[Session]:
+    session = open_session(ws.root, os.environ, reading=True)
+    yield session
+    session.engine.log.close()
+    session.engine.store.close()
+
+
+def test_it_waits_for_nobody_who_keeps_the_log_locked(ws: Workspace, onlooker: Session) -> None:
+    ws.task_add("One")
+    writer = open_session(ws.root, os.environ)
+    with writer.engine.log.exclusive():
+        writer.engine.store.begin()
+        assert overview(onlooker).tasks.total == 1
+        writer.engine.store.rollback()
+
+
+def test_it_decides_nothing(onlooker: Session) -> None:
+    with pytest.raises(Refused) as caught:
+        onlooker.engine.commit("person:anna", lambda _work: None)
+    assert caught.value.code == "only_looking"
+
+
+def test_views_that_were_made_anew_are_found_again(ws: Workspace, onlooker: Session) -> None:
+    ws.task_add("One")
+    assert overview(onlooker).tasks.total == 1
+    ws.verify(rebuild=True)
+    ws.task_add("Two")
+    found = overview(onlooker)
+    assert (found.tasks.total, found.position) == (2, 2)
+
+
+def test_what_is_looked_at_is_of_one_moment(ws: Workspace, onlooker: Session) -> None:
+    ws.task_add("One")
+    store = onlooker.engine.read()
+    store.pin()
+    ws.task_add("Two")
+    assert onlooker.engine.read().cursor() == 1
+    store.unpin()
+    assert onlooker.engine.read().cursor() == 2
+
+
+def test_an_event_is_told_once_however_often_one_looks(ws: Workspace, onlooker: Session) -> None:
+    recent = Recent()
+    for number in range(40):
+        ws.task_add(f"Task {number}")
+        if number % 7 == 0:
+            kept = overview(onlooker, recent).events
+            assert [event.position for event in kept] == list(range(max(1, number - 28), number + 2))
+    last = overview(onlooker, recent).events
+    assert last[-1] is overview(onlooker, recent).events[-1]
+    assert [event.position for event in last] == list(range(11, 41))
