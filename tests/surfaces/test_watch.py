@@ -154,6 +154,16 @@ def test_python_gets_the_same(bare: Command) -> None:
         assert ws.overview().position == found.position + 1
 
 
+def test_it_can_be_asked_of_the_past(run: Command) -> None:
+    run("task", "add", "One", agent="Ada")
+    then = run.head()
+    run("task", "add", "Two", agent="Ada")
+    found = run("--at", str(then), "watch", "--json").result
+    assert (found["position"], found["tasks"]["total"]) == (then, 1)
+    assert [agent["silent_for"] for agent in found["agents"]] == [None, None]
+    assert found["problems"] == []
+
+
 # Following
 
 

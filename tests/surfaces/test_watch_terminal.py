@@ -156,6 +156,14 @@ def test_nothing_that_others_wrote_acts_on_the_terminal(lively: Command) -> None
         assert not re.search(rb"[\x00-\x1f\x7f]", rest), rest
 
 
+def test_a_text_that_was_taken_out_of_sight_leaves_the_screen(lively: Command) -> None:
+    sent = lively("send", "Bob", "The word is swordfish.", "--json", agent="Ada").result["id"]
+    with Glass(lively, "watch", size=(100, 40)) as glass:
+        glass.until("swordfish")
+        lively("redact", sent, "--reason", "a password")
+        glass.until("event:redacted", gone="swordfish")
+
+
 def test_a_session_in_which_one_only_looks_changes_no_file(lively: Command) -> None:
     with Workspace(lively.repo) as still_open:
         still_open.board()

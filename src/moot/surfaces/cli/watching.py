@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _TICK = 2.0  # seconds between looks at what no event announces: who was seen when, what is late
 _LEAST = 0.2  # seconds between two looks, however fast events come
+_HEARD = 30.0  # seconds of listening to one log
 _PAGE = 10  # lines
 
 _KEYS = {
@@ -86,11 +87,12 @@ class Ear:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        after = None
+        after = 0
         while True:
             try:
-                after = self._log.head() if after is None else after
-                for events in self._log.follow(after):
+                self._log.refresh()  # another one may have been put into its place
+                after = min(after, self._log.head()) or self._log.head()
+                for events in self._log.follow(after, timeout=_HEARD):
                     after = events[-1].position
                     self._say()
             except MootError:
