@@ -1,7 +1,7 @@
 """The whole workspace at a glance: what is wrong, what needs a person, who is here, what is done and what is not.
 
-One question with one answer, of one moment, and every list in it is bounded. Asking changes nothing. How it is shown
-is not known here.
+One question with one answer, of one moment. What grows with the log (tasks, claims, problems, events) is told in part,
+with how much there is in all. Asking changes nothing. How it is shown is not known here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from moot.api.needs import Waiting
     from moot.api.session import Session
@@ -143,8 +143,16 @@ def _overview(session: Session, store: Store, recent: Recent) -> Overview:
     known = look.agents(store)
     mail = tuple(Box(name=box, waiting=count, oldest=since) for box, count, since in look.open_per_mailbox(store))
     waiting = needs.waiting(session)
+    held: dict[str, list[Claim]] = {}
+    for claim in live.values():
+        held.setdefault(claim.holder, []).append(claim)
+    counts = {box.name: box.waiting for box in mail}
     silent: list[Problem] = []
-    agents = tuple(_seen(session, store, agent, live, mail, silent) for agent in known if agent.here)
+    agents = tuple(
+        _seen(session, store, agent, held.get(agent.principal, []), counts.get(agent.name.lower(), 0), silent)
+        for agent in known
+        if agent.here
+    )
     return Overview(
         at=session.clock.wall(),
         position=position,
@@ -224,12 +232,11 @@ def _seen(
     session: Session,
     store: Store,
     agent: Agent,
-    live: Mapping[str, Claim],
-    mail: Iterable[Box],
+    claims: list[Claim],
+    mail: int,
     problems: list[Problem],
 ) -> Seen:
     tasks = [load.task(store, name)[0] for name in look.tasks_held_by(store, agent.principal)]
-    claims = [claim for claim in live.values() if claim.holder == agent.principal]
     silent = _silence(session, agent)
     limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
     lost = bool(limits) and silent is not None and silent > min(limits)
@@ -246,7 +253,7 @@ def _seen(
         quiet=lost or (silent is not None and silent > session.settings.task_ttl),
         tasks=tuple(task.id for task in tasks),
         claims=len(claims),
-        mail=sum(box.waiting for box in mail if box.name == agent.name.lower()),
+        mail=mail,
     )
 
 
