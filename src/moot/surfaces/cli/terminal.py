@@ -49,7 +49,13 @@ class Terminal:
         for end in (self._wake, self._woken):
             os.set_blocking(end, False)
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
-        wanted = {signal.SIGTERM: _end, signal.SIGHUP: _end, signal.SIGWINCH: _nothing, signal.SIGTSTP: self._stop}
+        wanted = {
+            signal.SIGINT: signal.default_int_handler,  # Ctrl-C leaves, also where whoever started us ignores it
+            signal.SIGTERM: _end,
+            signal.SIGHUP: _end,
+            signal.SIGWINCH: _nothing,
+            signal.SIGTSTP: self._stop,
+        }
         self._handlers = {number: signal.signal(number, handler) for number, handler in wanted.items()}
         self._take()
         return self
