@@ -7,6 +7,7 @@ back as it was, however this ends. Nothing in the workspace is ever written.
 from __future__ import annotations
 
 import os
+import select
 import sys
 import threading  # noqa: TID253 (this module is loaded only at a person's terminal)
 import time
@@ -73,6 +74,8 @@ def watch_live(cwd: str, env: Mapping[str, str]) -> int:
         return 0
     except Ended as ended:
         return 128 + ended.number
+    finally:
+        ear.close()
     return 0
 
 
@@ -84,7 +87,14 @@ class Ear:
         for end in (self.pipe, self._end):
             os.set_blocking(end, False)
         self._log = log
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._stop, self._stopping = os.pipe()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Listen no more."""
+        os.write(self._stopping, b"!")
+        self._thread.join(_LEAST)  # whoever leaves need not wait for it
 
     def _listen(self) -> None:
         after = 0
@@ -92,9 +102,11 @@ class Ear:
             try:
                 self._log.refresh()  # another one may have been put into its place
                 after = min(after, self._log.head()) or self._log.head()
-                for events in self._log.follow(after, timeout=_HEARD):
+                for events in self._log.follow(after, timeout=_HEARD, stop=self._stop):
                     after = events[-1].position
                     self._say()
+                if select.select([self._stop], [], [], 0)[0]:
+                    return
             except MootError:
                 self._say()  # whoever looks will see what is wrong
                 time.sleep(_TICK)
