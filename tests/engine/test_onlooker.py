@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot import Workspace
-from moot.api.overview import Recent, overview
+from moot.api.overview import overview
+from moot.api.recent import Recent
 from moot.core.errors import Refused
 from moot.wiring import open_session
 

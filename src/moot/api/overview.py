@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from moot.api import needs
 from moot.api.letters import expired
-from moot.api.stories import sentence
+from moot.api.recent import Recent
 from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.log import REDACTIONS
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -21,16 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from moot.api.needs import Waiting
+    from moot.api.recent import Happened
     from moot.api.session import Session
     from moot.core.claims import Claim
     from moot.core.deciders.agent import Agent
-    from moot.core.event import Event
     from moot.core.task import Task
     from moot.views.store import Store
 
 _LIMIT = 50  # of each kind of thing
 _WANTED = 10_000  # requests that are looked at for late ones
-_EVENTS = 30
 _TITLE = 500
 
 
@@ -101,15 +99,6 @@ class Box(Record):
     name: str
     waiting: int
     oldest: str
-
-
-class Happened(Record):
-    position: int
-    at: str
-    by: str
-    type: str
-    stream: str
-    text: str
 
 
 class Overview(Record):
@@ -319,33 +308,4 @@ def _job(task: Task) -> Job:
         who=name_of(task.holder or task.author or ""),
         waits=task.waits[:_LIMIT],
         flagged=task.flagged,
-    )
-
-
-class Recent:
-    """The last events in words. Whoever looks again and again keeps it: an event is read and told once."""
-
-    def __init__(self) -> None:
-        self._told: tuple[Happened, ...] = ()
-
-    def up_to(self, session: Session, position: int) -> tuple[Happened, ...]:
-        if self._told and self._told[-1].position > position:
-            self._told = ()  # another log than before
-        last = max(self._told[-1].position if self._told else 0, position - _EVENTS)
-        news = session.engine.log.read(last, position - last) if last < position else []
-        if self._told and any(event.stream == REDACTIONS for event in news):  # what was told may have lost its text
-            self._told = ()
-            return self.up_to(session, position)
-        self._told = (*self._told, *map(_happened, news))[-_EVENTS:]
-        return self._told
-
-
-def _happened(event: Event) -> Happened:
-    return Happened(
-        position=event.position,
-        at=event.at,
-        by=name_of(event.by),
-        type=event.type,
-        stream=event.stream,
-        text=sentence(event),
     )

@@ -6,8 +6,9 @@ import time
 
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
-from moot.api.overview import Recent, overview
+from moot.api.overview import overview
 from moot.api.panes import headline, panes
+from moot.api.recent import Recent
 from moot.api.stories import line
 from moot.api.verbs.events import PAUSE, in_trouble
 from moot.core.errors import Unavailable

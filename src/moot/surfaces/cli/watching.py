@@ -12,8 +12,9 @@ import sys
 import threading  # noqa: TID253 (this module is loaded only at a person's terminal)
 import time
 
-from moot.api.overview import Recent, overview
+from moot.api.overview import overview
 from moot.api.panes import Pane, headline, panes
+from moot.api.recent import Recent
 from moot.core.errors import MootError, Unavailable
 from moot.core.text import one_line
 from moot.surfaces.cli.screen import Choice, compose, paint
