@@ -104,7 +104,12 @@ class Store:
         db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
         db.close()
         db = _connect(path)
-        db.execute(self.script())
+        try:
+            db.execute(self.script())
+        except apsw.Error as error:
+            reason = db.system_errno
+            db.close()
+            raise _unavailable(self.directory, error, reason) from error
         return db
 
     def script(self) -> str:
@@ -148,11 +153,18 @@ class Store:
         name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
         self.path = os.path.join(self.directory, name)
         self.decoded.clear()
-        self._db = self._create(self.path)
-        draft = f"{self.path}.pointer"
-        with open(draft, "w", encoding="ascii") as pointer:
-            pointer.write(name)
-        os.rename(draft, self._pointer_path)
+        try:
+            self._db = self._create(self.path)
+            draft = f"{self.path}.pointer"
+            with open(draft, "w", encoding="ascii") as pointer:
+                pointer.write(name)
+            os.rename(draft, self._pointer_path)
+        except self.failures as error:
+            from moot.views.trouble import leave_nothing
+
+            self.close()
+            leave_nothing(self.path)
+            raise error if isinstance(error, Unavailable) else _unavailable(self.directory, error) from error
         self._pointed = self._pointer()
         self._sweep(keep=name, age=0 if alone else _DAY)
         return self._db
@@ -164,8 +176,9 @@ class Store:
             try:
                 if old and (not age or os.stat(self.directory).st_mtime - item.stat().st_mtime > age):
                     os.unlink(item.path)
-            except FileNotFoundError:
-                pass  # another was faster
+            except OSError:  # another was faster, or it stays, which must not pass for gone
+                if not age and os.path.exists(item.path):
+                    raise
 
     def rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
         return self._steps(self.sql[query], bindings)
@@ -220,7 +233,7 @@ class Store:
     def _given_up(self, error: apsw.Error) -> Unavailable:
         """The error to raise. A file that turns out to be damaged is left behind: the next use starts a new one."""
         if not isinstance(error, DAMAGE):
-            return _unavailable(self.directory, error)
+            return _unavailable(self.directory, error, self._db.system_errno if self._db else None)
         self.close()
         try:
             if self._current() == self.path:
@@ -292,17 +305,26 @@ def dumps(value: object) -> str:
 
 def _connect(path: str) -> apsw.Connection:
     db = apsw.Connection(path)
+    try:
+        _set_up(db)
+    except apsw.Error as error:
+        reason = db.system_errno
+        db.close()
+        if isinstance(error, DAMAGE):
+            raise
+        raise _unavailable(os.path.dirname(path), error, reason) from error
+    return db
+
+
+def _set_up(db: apsw.Connection) -> None:
     db.set_busy_timeout(_WAIT_MS)
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans most queries anew for every value bound to them
     # Rarely written back: whoever's commit it falls into waits for the disk, and lets its followers wait (16 MB).
     for setting in ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000"):
         db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
-    return db
 
 
-def _unavailable(path: str, error: Exception) -> Unavailable:
-    return Unavailable(
-        "views_unusable",
-        f"The views cannot be used: {error}.",
-        f"Look at the disk and the rights of {path}. What was acknowledged is safe in the log.",
-    )
+def _unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:
+    from moot.views.trouble import unavailable
+
+    return unavailable(path, error, reason)
