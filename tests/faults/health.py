@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from typing import Any
+
+import apsw
 
 from moot.core.errors import MootError
 from moot.wiring.workshop import Workshop
@@ -17,9 +20,24 @@ def wrong(root: str, script: str, acknowledged: list[Any]) -> str | None:
         if script == "start":
             Workshop(root, ENV).create(())  # who was not told that it is there does it again
         with scripts.newer() if script == "migrate" else nullcontext():
-            return _of_the_log(root, acknowledged) or _of_the_work(root)
+            found = _of_the_log(root, acknowledged) or _of_the_work(root)
+            found = found or _of_the_file(os.path.join(scripts.state(root), "log.db"))
+            # A backup is whole, be it the old one or the new one.
+            return found or (_of_the_file(scripts.copy(root)) if script in ("backup", "restore") else None)
     except MootError as error:
         return f"{error.code}: {error.message}"
+
+
+def _of_the_file(path: str) -> str | None:
+    """SQLite finds nothing wrong with it, and there are events in it."""
+    if not os.path.exists(path):
+        return f"{path} is gone"
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        said = connection.pragma("integrity_check")
+        return None if said == "ok" and connection.execute("SELECT count(*) FROM event").get else f"{path}: {said}"
+    finally:
+        connection.close()
 
 
 def _of_the_log(root: str, acknowledged: list[Any]) -> str | None:
@@ -29,9 +47,7 @@ def _of_the_log(root: str, acknowledged: list[Any]) -> str | None:
         lost = [said for said in acknowledged if tuple(said) not in found]
         if lost:
             return f"acknowledged and lost: {lost} (the log ends at {len(events)})"
-        with here.engine.log._database as connection:
-            whole = connection.pragma("integrity_check")
-        return "; ".join(replay.broken_order(events)) or (None if whole == "ok" else str(whole))
+        return "; ".join(replay.broken_order(events)) or None
 
 
 def _of_the_work(root: str) -> str | None:

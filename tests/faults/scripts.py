@@ -65,6 +65,8 @@ def prepare(root: str, script: str) -> None:
         for number in range(3):
             here.run("task add", {"title": f"Task {number}", "no_review": True})
             here.run("send", {"to": ["Bob"], "text": f"Message {number}"})
+    with session(root) as here:
+        here.run("backup", {"file": copy(root)})
 
 
 def start(root: str, say: Say) -> None:
@@ -107,6 +109,25 @@ def migrate(root: str, say: Say) -> None:
         does(here, say, "send", to=["Bob"], text="After the migration.")
 
 
+def backup(root: str, say: Say) -> None:
+    """A copy of the log, over one that is there, and work goes on."""
+    with session(root) as here:
+        does(here, say, "backup", file=copy(root), force=True)
+    with session(root, "Ada") as here:
+        does(here, say, "send", to=["Bob"], text="After the backup.")
+
+
+def restore(root: str, say: Say) -> None:
+    """The copy takes the place of the log. It has everything, so nothing acknowledged may be missing."""
+    Workshop(root, ENV).restore(copy(root), force=True)
+    with session(root, "Ada") as here:
+        does(here, say, "send", to=["Bob"], text="After the backup was put back.")
+
+
+def copy(root: str) -> str:
+    return os.path.join(state(root), "copy.db")
+
+
 @contextmanager
 def newer() -> Iterator[None]:
     """As if this program had one migration more."""
@@ -126,6 +147,8 @@ SCRIPTS: dict[str, Callable[[str, Say], None]] = {
     "work": work,
     "rebuild": rebuild,
     "migrate": migrate,
+    "backup": backup,
+    "restore": restore,
 }
 
 

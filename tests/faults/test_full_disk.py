@@ -39,6 +39,7 @@ DAYS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("send", {"to": ["Ada"], "text": "x" * 5000}),
     ],
     "rebuild": [("verify", {"rebuild": True}), ("board", {})],
+    "backup": [("backup", {"file": ".moot/copy.db", "force": True}), ("board", {})],
     "migrate": [("send", {"to": ["Bob"], "text": "After the migration."}), ("board", {})],
 }
 
@@ -51,7 +52,7 @@ def spend(root: str, day: str, said: list[Any]) -> list[tuple[int, str]]:
             if verb == "init":
                 Workshop(root, ENV).create(())
                 continue
-            with scripts.session(root, "Ada" if day != "start" else None) as here:
+            with scripts.session(root, "Ada" if day not in ("start", "backup") else None) as here:
                 scripts.does(here, said.append, verb, **arguments)
         except MootError as error:
             ends.append((error.exit_code, error.code))
