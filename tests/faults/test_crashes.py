@@ -15,7 +15,7 @@ from tests.faults import health, scripts
 if TYPE_CHECKING:
     from tests.faults.crew import Worker
 
-STEP = 9  # every so many operations; `make soak` takes all of them, and test_power_loss.py what each of them leaves
+STEP = 13  # every so many operations; `make soak` takes all of them, and test_power_loss.py what each of them leaves
 
 
 def played(keeper: Worker, place: str, script: str, **how: Any) -> tuple[int, list[Any]]:
