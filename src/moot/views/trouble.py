@@ -15,7 +15,10 @@ _NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared me
 
 def unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:
     """The error to raise; `reason` is the system's number for it, where SQLite knows it."""
-    reason = error.errno if isinstance(error, OSError) else reason
+    if isinstance(error, OSError):
+        reason = error.errno
+    elif not isinstance(error, (apsw.IOError, apsw.CantOpenError)):
+        reason = None  # it is of an error before
     if isinstance(error, apsw.FullError) or reason in _NO_ROOM or getattr(error, "extendedresult", 0) in _NOT_GROWN:
         return Unavailable(
             "disk_full",
