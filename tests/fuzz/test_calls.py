@@ -100,6 +100,7 @@ def answered(command: Command, who: str | None, call: tuple[str, dict[str, Any]]
 CALLERS = st.sampled_from(["Ada", "Bob", "Zoe", None])
 
 
+@pytest.mark.promise(15)
 @settings(max_examples=250)
 @given(CALLERS, calls())
 def test_no_call_of_any_verb_breaks_it(town, who, call):
@@ -144,6 +145,7 @@ def ran(command: Command, words: list[str]) -> None:
         json.loads(out.getvalue())
 
 
+@pytest.mark.promise(15)
 @settings(max_examples=250)
 @given(command_lines())
 def test_no_command_line_breaks_it(town, words):
@@ -168,6 +170,7 @@ def messages(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     return "send", {"type": kind, "data": whole}
 
 
+@pytest.mark.promise(15)
 @settings(max_examples=150)
 @given(CALLERS, messages())
 def test_no_message_of_a_protocol_breaks_it(town, who, call):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import pytest
 
@@ -16,7 +15,7 @@ from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
 @pytest.mark.promise(14)
 def test_mirrors_follow_a_log_that_was_put_back(tmp_path):
     repo = new_command(tmp_path).repo
-    state, kept = repo / ".git" / "moot", tmp_path / "kept.db"
+    kept = tmp_path / "kept.db"
 
     def send(title: str) -> None:
         with Workspace(repo, agent="Ada") as ada:
@@ -30,13 +29,12 @@ def test_mirrors_follow_a_log_that_was_put_back(tmp_path):
         ada.task_add("Build it", id="task-001")
         ada.task_claim("task-001")
     send("First")
-    shutil.copy(state / "log.db", kept)
+    with Workspace(repo) as anyone:
+        anyone.backup(str(kept))
     for title in ("Second", "Third", "Fourth"):
         send(title)
     assert shown() == ["First", "Second", "Third", "Fourth"]
-    shutil.copy(kept, state / "log.db")
-    for beside in ("log.db-wal", "log.db-shm"):
-        (state / beside).unlink()
+    Workspace.restore(str(kept), repo, force=True)
     send("Another")
     assert shown() == ["First", "Another"]
     with Workspace(repo) as anyone:
