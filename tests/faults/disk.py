@@ -158,9 +158,10 @@ class Tape:
         """Write down what the disk has if the power fails at this moment; without `chance`, nothing is lost."""
         os.makedirs(folder)
         images: dict[int, bytes] = {}
-        for name, inode in self._names(moment, chance).items():
-            if name in moment.contents:
-                data = moment.contents[name]
+        names = self._names(moment, chance)
+        for name, inode in names.names.items():
+            if name in names.contents:
+                data = names.contents[name]
             elif inode in self._at_first:
                 data = images[inode] = images.get(inode) or self._image(inode, moment.done, chance)
             else:
@@ -168,11 +169,11 @@ class Tape:
             with open(os.path.join(folder, name), "wb") as file:
                 file.write(data)
 
-    def _names(self, moment: Moment, chance: random.Random | None) -> dict[str, int]:
+    def _names(self, moment: Moment, chance: random.Random | None) -> Moment:
         """Files that were made, renamed or removed since the folder was flushed may be as they were before."""
         if chance is None or chance.random() < 0.5:
-            return moment.names
-        return self.moments[chance.randint(moment.folder, moment.number)].names
+            return moment
+        return self.moments[chance.randint(moment.folder, moment.number)]
 
     def _image(self, inode: int, done: int, chance: random.Random | None) -> bytes:
         """The file as it was at its last sync, and of what came after it what chance lets through."""
