@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.faults.crew import RACERS, Crew, Repo, Worker
+
+MEMORY = "/dev/shm"  # what is proven there does not depend on how fast a disk is
+
+
+@pytest.fixture
+def place() -> Iterator[str]:
+    """A folder in memory: what happens to its files is made up by the test."""
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.path.isdir(MEMORY) else None) as found:
+        yield found
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from moot.wiring.workshop import Workshop
+from tests.faults import scripts
 from tests.faults.file_agents import TASKS
 from tests.faults.lines import at_line
 from tests.faults.worker import ENV, entered, outcome
@@ -179,7 +180,7 @@ def reports(session: Session, journal: Journal, number: int) -> tuple[str, dict[
     return "send", {"type": "completion_report", "data": data}
 
 
-WORK: dict[str, Callable[..., None]] = {"work_on": work_on, "once": once, "make": make}
+WORK: dict[str, Callable[..., None]] = {"work_on": work_on, "once": once, "make": make, "play": scripts.play}
 PLANS: dict[str, Callable[[Session, Journal, int], tuple[str, dict[str, Any]]]] = {
     "everything": everything,
     "assignments": assignments,

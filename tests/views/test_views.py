@@ -333,7 +333,7 @@ def test_a_full_disk_is_said_and_the_views_catch_up_when_there_is_room(tmp_path)
     for attempt in (machine.engine.read, lambda: machine.run(send("m-1", "Yeats"))):
         with pytest.raises(Unavailable) as caught:
             attempt()
-        assert caught.value.code == "views_unusable"
+        assert caught.value.code == "disk_full"
     machine.store.db.pragma("max_page_count", 10_000)
     assert look.count_open(machine.engine.read(), "Yeats") == 1
     assert machine.verify().sound

@@ -133,13 +133,18 @@ class Session:
 
             raise read_only("Changing something")
         outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
-        self._stored = outcome.last
-        if outcome.behind:
-            self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
+        self._kept(outcome)
         if outcome.events:
             self.sync()
             if self.settings.handlers and not outcome.repeated:
                 self._remind_of_effects(outcome)
+        return outcome
+
+    def _kept(self, outcome: Outcome) -> Outcome:
+        """Remember that something is stored: from here on the answer is yes."""
+        self._stored = outcome.last
+        if outcome.behind:
+            self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
         return outcome
 
     def commit_aside(self, act: Callable[[Work], None]) -> None:
@@ -177,7 +182,7 @@ class Session:
         try:
             # A key cannot be scoped by a name that is another one each time.
             key = self._key(None if name else principals.person(before.login))
-            return self.engine.commit(principal, lambda work: act(work, wanted), key)
+            return self._kept(self.engine.commit(principal, lambda work: act(work, wanted), key))
         except BaseException:
             self.caller = before
             raise

@@ -37,24 +37,38 @@ class Memory:
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, "state.json")
         self.rendered = 0
+        self.views = ""
         self.files: dict[str, Known] = {}
 
     def read(self) -> Memory:
         try:
             with open(self._path, "rb") as file:
                 data = json.loads(file.read())
-            self.rendered = int(data["rendered"])
+            self.rendered, self.views = int(data["rendered"]), str(data.get("views", ""))
             self.files = {path: Known.of(known) for path, known in data["files"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            self.rendered, self.files = 0, {}
+            self.rendered, self.views, self.files = 0, "", {}
         return self
 
     def known(self, path: str) -> Known:
         return self.files.get(path, Known())
 
     def write(self) -> None:
-        data = {"rendered": self.rendered, "files": {path: known.plain() for path, known in self.files.items()}}
+        files = {path: known.plain() for path, known in self.files.items()}
+        data = {"rendered": self.rendered, "views": self.views, "files": files}
         draft = f"{self._path}.{os.getpid()}"
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump(data, file)
-        os.replace(draft, self._path)
+        try:
+            with open(draft, "w", encoding="utf-8") as file:
+                json.dump(data, file)
+            os.replace(draft, self._path)
+        except OSError:
+            remove(draft)
+            raise
+
+
+def remove(draft: str) -> None:
+    """Leave nothing of what could not be written."""
+    try:
+        os.unlink(draft)
+    except OSError:
+        pass  # it was not even begun

@@ -16,7 +16,7 @@ from moot.engine.place import worktrees
 from moot.mirrors import mailbox
 from moot.mirrors.files import Changed, MirrorFile, Missing, Unchanged, Unreadable, Unwritable
 from moot.mirrors.lock import turn
-from moot.mirrors.memory import Memory
+from moot.mirrors.memory import Memory, remove
 from moot.mirrors.strict_json import Torn
 
 TYPE_CHECKING = False
@@ -40,8 +40,15 @@ class FileMirrors(Mirrors):
         self._memory = Memory(self._directory)
 
     def sync(self) -> tuple[Notice, ...]:
+        try:
+            return self._sync()
+        except OSError as error:  # a command is not refused, and no append taken back, because of a file beside the log
+            why = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+            return (Notice("mirror_pending", f"The mirrors cannot be kept now ({why}); they follow later."),)
+
+    def _sync(self) -> tuple[Notice, ...]:
         os.makedirs(self._directory, exist_ok=True)
-        wanted = self._session.engine.log.head()
+        wanted = self._session.engine.read().cursor()
         warnings: tuple[Notice, ...] = ()
         if not self._in_step(wanted):
             # Whoever has the turn may render our events too; then only the files are left to look at.
@@ -59,13 +66,18 @@ class FileMirrors(Mirrors):
 
     def _in_step(self, wanted: int) -> bool:
         memory = self._memory.read()
-        if memory.rendered < wanted:
+        if memory.rendered < wanted or memory.views != _generation(self._session):
             return False
         for _, file in _files(self._session, self._directory):
             known = memory.known(file.path)
             if not isinstance(file.look(known.signature), Unchanged) or known.torn or file.graves():
                 return False
         return True
+
+
+def _generation(session: Session) -> str:
+    """Which views were rendered. A log that lost its end, or was put back, has others: positions mean other events."""
+    return os.path.basename(session.engine.store.path)
 
 
 def _files(session: Session, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
@@ -89,11 +101,14 @@ class _Round:
             blocked = self._absorb()
             head = self._session.engine.log.head()
             if self._render(blocked) and self._session.engine.log.head() == head:
-                self._memory.rendered = head
+                self._memory.rendered, self._memory.views = head, _generation(self._session)
                 break
         else:
             self._warn("mirror_pending", "Others keep writing into the mirrors; they follow later.")
-        self._memory.write()
+        try:
+            self._memory.write()
+        except OSError as error:
+            self._warn("mirror_pending", f"What was seen of the mirrors cannot be kept ({error.strerror}).")
         return list(dict.fromkeys(self._warnings))
 
     def _absorb(self) -> set[str]:
@@ -124,7 +139,7 @@ class _Round:
         return blocked
 
     def _take(self, spec: MirrorSpec, file: MirrorFile, data: bytes, age: float, had: tuple[str, ...] = ()) -> bool:
-        """Absorb one content, or put it into quarantine. False: it is torn and young, so leave it alone.
+        """Absorb one content, or put it into quarantine. False: leave it alone, it is torn and young, or has no room.
 
         `had` is what its writer had in front of it. Without that an emptied file clears nothing.
         """
@@ -135,9 +150,9 @@ class _Round:
             if age < self._session.settings.mirror_torn_after:
                 self._warn("mirror_pending", f"{file.path} is not valid JSON yet ({torn}); left alone for now.")
                 return False
-            self._quarantine(spec, file, data, str(torn))
+            return self._quarantine(spec, file, data, str(torn))
         except mailbox.Malformed as error:
-            self._quarantine(spec, file, data, str(error))
+            return self._quarantine(spec, file, data, str(error))
         return True
 
     def _age(self, file: MirrorFile, digest: str) -> float:
@@ -152,22 +167,30 @@ class _Round:
             written = 0.0
         return max(now - known.torn_since, written)
 
-    def _quarantine(self, spec: MirrorSpec, file: MirrorFile, data: bytes, reason: str) -> None:
+    def _quarantine(self, spec: MirrorSpec, file: MirrorFile, data: bytes, reason: str) -> bool:
+        """Keep the bytes, then say so in the log. False: they could not be kept, so the file must stay as it is."""
         import hashlib
 
         digest = hashlib.sha256(data).hexdigest()
         directory = os.path.join(self._session.place.state, "quarantine")
-        os.makedirs(directory, exist_ok=True)
         draft = os.path.join(directory, f".{digest}.{os.getpid()}")
-        with open(draft, "wb") as kept:
-            kept.write(data)
-            kept.flush()
-            os.fsync(kept.fileno())
-        os.replace(draft, os.path.join(directory, digest))
+        try:
+            os.makedirs(directory, exist_ok=True)
+            with open(draft, "wb") as kept:
+                kept.write(data)
+                kept.flush()
+                os.fsync(kept.fileno())
+            os.replace(draft, os.path.join(directory, digest))
+        except OSError as error:
+            remove(draft)
+            why = f"{reason}), and quarantine is not possible ({error.strerror}"
+            self._warn("mirror_pending", f"{file.path} could not be read ({why}); left alone for now.")
+            return False
         command = QuarantineFile(path=spec.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
         identity = f"h-{self._session.clock.token(7)}"
         self._session.engine.commit("moot", lambda work: work.do_entry(identity, command))
         self._warn("entry_held", f"{identity}: {file.path} could not be read ({reason}); its bytes are in quarantine.")
+        return True
 
     def _render(self, blocked: set[str]) -> bool:
         """Write what the log says into every file that may be written. False: something displaced is to be absorbed."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 7  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 8  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
@@ -108,7 +108,12 @@ class Store:
         db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
         db.close()
         db = _connect(path)
-        db.execute(self.script())
+        try:
+            db.execute(self.script())
+        except apsw.Error as error:
+            reason = db.system_errno
+            db.close()
+            raise _unavailable(self.directory, error, reason) from error
         return db
 
     def script(self) -> str:
@@ -152,11 +157,18 @@ class Store:
         name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
         self.path = os.path.join(self.directory, name)
         self.decoded.clear()
-        self._db = self._create(self.path)
-        draft = f"{self.path}.pointer"
-        with open(draft, "w", encoding="ascii") as pointer:
-            pointer.write(name)
-        os.rename(draft, self._pointer_path)
+        try:
+            self._db = self._create(self.path)
+            draft = f"{self.path}.pointer"
+            with open(draft, "w", encoding="ascii") as pointer:
+                pointer.write(name)
+            os.rename(draft, self._pointer_path)
+        except self.failures as error:
+            from moot.views.trouble import leave_nothing
+
+            self.close()
+            leave_nothing(self.path)
+            raise error if isinstance(error, Unavailable) else _unavailable(self.directory, error) from error
         self._pointed = self._pointer()
         self._sweep(keep=name, age=0 if alone else _DAY)
         return self._db
@@ -168,8 +180,9 @@ class Store:
             try:
                 if old and (not age or os.stat(self.directory).st_mtime - item.stat().st_mtime > age):
                     os.unlink(item.path)
-            except FileNotFoundError:
-                pass  # another was faster
+            except OSError:  # another was faster, or it stays, which must not pass for gone
+                if not age and os.path.exists(item.path):
+                    raise
 
     def rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
         return self._steps(self.sql[query], bindings)
@@ -224,7 +237,7 @@ class Store:
     def _given_up(self, error: apsw.Error) -> Unavailable:
         """The error to raise. A file that turns out to be damaged is left behind: the next use starts a new one."""
         if not isinstance(error, DAMAGE):
-            return _unavailable(self.directory, error)
+            return _unavailable(self.directory, error, self._db.system_errno if self._db else None)
         self.close()
         try:
             if self._current() == self.path:
@@ -310,6 +323,18 @@ def dumps(value: object) -> str:
 
 def _connect(path: str) -> apsw.Connection:
     db = apsw.Connection(path)
+    try:
+        _set_up(db)
+    except apsw.Error as error:
+        reason = db.system_errno
+        db.close()
+        if isinstance(error, DAMAGE):
+            raise
+        raise _unavailable(os.path.dirname(path), error, reason) from error
+    return db
+
+
+def _set_up(db: apsw.Connection) -> None:
     db.set_busy_timeout(_WAIT_MS)
     # Whoever closes last empties the -wal file and lets it stay: who may only read, or only looks, can make none.
     db.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
@@ -318,12 +343,9 @@ def _connect(path: str) -> apsw.Connection:
     settings = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000")
     for setting in (*settings, f"journal_size_limit = {_LARGEST_IDLE_WAL}"):
         db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
-    return db
 
 
-def _unavailable(path: str, error: Exception) -> Unavailable:
-    return Unavailable(
-        "views_unusable",
-        f"The views cannot be used: {error}.",
-        f"Look at the disk and the rights of {path}. What was acknowledged is safe in the log.",
-    )
+def _unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:
+    from moot.views.trouble import unavailable
+
+    return unavailable(path, error, reason)

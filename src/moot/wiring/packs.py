@@ -86,5 +86,8 @@ def _keep(path: str, content: dict[str, Any]) -> None:
         with open(draft, "w", encoding="utf-8") as file:
             json.dump(content, file)
         os.replace(draft, path)
-    except OSError:
-        return  # a cache that cannot be written is none
+    except OSError:  # a cache that cannot be written is none
+        try:
+            os.unlink(draft)
+        except OSError:
+            return

@@ -7,7 +7,7 @@ import os
 from moot.api.session import quietly
 from moot.api.verbs.care import Created, Finding, Opener, Restored, checkup
 from moot.api.verbs.carry import people_only
-from moot.core.errors import MootError, Usage
+from moot.core.errors import MootError, Unavailable, Usage
 from moot.engine import place as places
 from moot.engine import settings as setting
 from moot.logs.sqlite import SqliteLog
@@ -87,5 +87,15 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
             file=path,
             line=f"packs = [{listed}]",
         ) from None
+    except OSError as problem:
+        raise Unavailable(
+            "settings_unwritable",
+            f"The workspace is there, but {path} cannot be written: {problem.strerror}.",
+            "Make its directory writable, or free some space, and do it again.",
+            file=path,
+        ) from problem
     finally:
-        os.unlink(draft)
+        try:
+            os.unlink(draft)
+        except OSError:
+            pass  # it was not made

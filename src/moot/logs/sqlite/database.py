@@ -159,6 +159,8 @@ class Database:
         turn.acquire()
         try:
             file.migrate(connection)
+        except apsw.Error as error:
+            raise faults.of_sqlite(error, self.path, connection.system_errno) or error from error
         finally:
             turn.close()
 

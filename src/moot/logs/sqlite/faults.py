@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from moot.core.errors import MootError
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared memory; SQLite keeps no number of why
 _NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def of_sqlite(error: apsw.Error, path: str, system_errno: int = 0) -> MootError | None:
     """The error to raise for one that SQLite raised, None if it is a mistake of ours that should be seen as it is."""
-    if isinstance(error, apsw.FullError) or (isinstance(error, apsw.IOError) and system_errno in _NO_ROOM):
+    told = isinstance(error, (apsw.IOError, apsw.CantOpenError))  # after others the number is of one before
+    if isinstance(error, apsw.FullError) or (told and system_errno in _NO_ROOM):
+        return disk_full(path)
+    if getattr(error, "extendedresult", 0) in _NOT_GROWN:
         return disk_full(path)
     if isinstance(error, (apsw.ReadOnlyError, apsw.PermissionsError)):
         return read_only(path)

@@ -71,6 +71,7 @@ def _make(directory: str, path: str) -> bool:
 
 
 def _fill(path: str) -> None:
+    connection: apsw.Connection | None = None
     try:
         connection = apsw.Connection(path)
         connection.pragma("auto_vacuum", "none")  # nothing is ever removed; without it fewer pages change
@@ -80,7 +81,7 @@ def _fill(path: str) -> None:
         connection.pragma("journal_mode", "wal")  # kept in the file
         connection.close()
     except apsw.Error as error:
-        raise faults.of_sqlite(error, path) or error from error
+        raise faults.of_sqlite(error, path, connection.system_errno if connection else 0) or error from error
 
 
 def recognise(path: str) -> None:
