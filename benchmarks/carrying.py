@@ -19,6 +19,7 @@ from common import Row, interleaved
 from moot import Workspace
 from moot.api.carrying import Import
 from moot.logs.sqlite import queries
+from moot.views.trial import Trial
 from moot.wiring import open_session
 
 if TYPE_CHECKING:
@@ -49,19 +50,19 @@ def measure(stage: Stage) -> list[Row]:
     rounds = interleaved(variants, stage.size.seconds / 3, min(stage.size.least, _LEAST))
     out, back = rounds.ratio("dump", "export"), rounds.ratio("insert", "import")
     return [
-        _row("carry.export", count, rounds.median("export"), rounds.median("dump"), out, "dump", ">= 0.25"),
-        _row("carry.import", count, rounds.median("import"), rounds.median("insert"), back, "insert", ">= 0.2"),
+        _row("carry.export", count, rounds.median("export"), rounds.median("dump"), out, "dump"),
+        _row("carry.import", count, rounds.median("import"), rounds.median("insert"), back, "insert"),
     ]
 
 
-def _row(name: str, count: int, ours: float, theirs: float, ratio: Spread, raw: str, goal: str) -> Row:
+def _row(name: str, count: int, ours: float, theirs: float, ratio: Spread, raw: str) -> Row:
     note = (
         f"{count / ours:,.0f} events a second with moot, {count / theirs:,.0f} with a raw {raw} of the same "
         f"{count:,} rows; {ratio}."
     )
     if raw == "insert":
-        note += " Every line is checked; that the views follow afterwards is not in it."
-    return Row(name, ratio.median, f"of a raw {raw}", goal, note)
+        note += " Every line is checked and folded on trial first."
+    return Row(name, ratio.median, f"of a raw {raw}", None, note)
 
 
 def _single(source: str, target: str) -> None:
@@ -109,7 +110,9 @@ class _Field:
         session = open_session(place, os.environ)
         with open(f"{self._room}/events.jsonl", "rb") as lines:
             start = time.perf_counter()
-            Import(session.engine.log, dry_run=False, progress=lambda _done: None).take(lines)
+            trial = Trial(session.engine.read().directory)
+            Import(session.engine.log, trial, dry_run=False, progress=lambda _done: None).take(lines)
+            trial.close()
             took = time.perf_counter() - start
         session.engine.log.close()
         session.engine.store.close()

@@ -227,6 +227,31 @@ def test_a_bad_line_is_named_and_nothing_is_lost(run: Command, elsewhere: Path, 
         assert there.verify().sound
 
 
+SHAPELESS = [
+    ({"data": {}}, 0),
+    ({"data": {"name": ["Ada"], "incarnation": "one"}}, 0),
+    ({"type": "message:sent", "subject": "message/m-1", "data": {"kind": "note"}}, 0),
+    ({"type": "message:sent", "subject": "message/m-1", "data": {"kind": 1, "sender": 2, "to": 3, "wants": 4}}, 0),
+    ({"type": "task:started", "subject": "task/t", "data": {"verb": "claim"}}, 0),
+    ({"type": "mailbox:cleared", "subject": "mailbox/ada", "data": None}, 0),
+]
+
+
+@pytest.mark.parametrize(("change", "line"), SHAPELESS)
+def test_an_event_that_nobody_could_ever_fold_does_not_get_into_the_log(
+    run: Command, elsewhere: Path, tmp_path: Path, change: dict[str, Any], line: int
+) -> None:
+    lines = [json.loads(text) for text in run("export").out.splitlines()]
+    lines[line].update(change)
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(item) + "\n" for item in lines))
+    with Workspace(elsewhere) as there:
+        for dry_run in (True, False):
+            refused("bad_import", lambda dry=dry_run: there.import_(str(tmp_path / "x.jsonl"), dry_run=dry))
+        assert there.log() == []
+        there.join("Ada")
+        assert there.verify().sound
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from moot.api.envelopes import Item
     from moot.core.event import Event
     from moot.log import Log
+    from moot.views.trial import Trial
 
     Commits = list[tuple[Commit, list[Draft]]]
 
@@ -62,8 +63,8 @@ class Imported(Record):
 class Import:
     """One file on its way into the log."""
 
-    def __init__(self, log: Log, *, dry_run: bool, progress: Callable[[int], None]) -> None:
-        self._log, self._archive = log, log.archive
+    def __init__(self, log: Log, trial: Trial, *, dry_run: bool, progress: Callable[[int], None]) -> None:
+        self._log, self._archive, self._trial = log, log.archive, trial
         self._dry_run, self._progress = dry_run, progress
         self._head = log.head()
         self._last = 0  # the position of the event before, 0 at the start of the file
@@ -157,6 +158,9 @@ class Import:
             )
         if first == self._head + 1 and self._head:
             self._compare_last(events[0], number)
+        problem = self._trial.fold(events)
+        if problem is not None:
+            raise self._bad(number, f"the commit that ends there is not one of moot's ({problem})")
         self._ready.append((Commit(id=events[0].commit, at=events[0].at, by=events[0].by), [_draft(e) for e in events]))
         self._events += len(events)
         if self._events >= _BATCH or self._weight >= _HEAVY:

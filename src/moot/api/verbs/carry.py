@@ -101,17 +101,24 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]]) -> int:
 
 def import_(session: Session, file: str, dry_run: bool) -> Answer:
     from moot.api.carrying import Import
+    from moot.views.trial import Trial
 
     people_only(session.caller.agent, "import")
     path = file if file == "-" else _path(session, file)
+    trial = Trial(session.engine.read().directory)
     try:
         with open(0 if file == "-" else path, "rb", closefd=file != "-") as lines:
             size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
             taken = Import(
-                session.engine.log, dry_run=dry_run, progress=lambda done: session.progress("importing", done, size)
+                session.engine.log,
+                trial,
+                dry_run=dry_run,
+                progress=lambda done: session.progress("importing", done, size),
             ).take(_lines(lines))
     except OSError as error:
         raise _unusable(path, error) from error
+    finally:
+        trial.close()
     session.engine.read()
     session.sync()
     said = f"{'would import' if dry_run else 'imported'} {taken.events} events"
