@@ -159,7 +159,5 @@ def _draw(what: str, done: int, of: int) -> None:
 
 
 def _print_version() -> int:
-    from importlib.metadata import version
-
-    sys.stdout.write(f"moot {version('moot')}\n")
+    sys.stdout.write(f"moot {sys.modules['moot'].__version__}\n")  # loaded before all else; nothing inside imports it
     return 0
