@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from moot.api.answer import plain
 from moot.core.errors import MootError
 from moot.engine.loop import Engine
+from moot.log import Shown
 from moot.logs.sqlite import SqliteLog
 from moot.views.store import Store
 from moot.wiring import open_session
@@ -46,7 +47,7 @@ def entered(cwd: str, agent: str | None = None, incarnation: int | None = None, 
     if views is not None:
         os.makedirs(views, exist_ok=True)
         session.engine.log.close()
-        session.engine.log = SqliteLog(session.place.state, exclusive=False)
+        session.engine.log = Shown(SqliteLog(session.place.state, exclusive=False))
         session.engine.store = Store(views)
     return session
 
@@ -69,7 +70,7 @@ def enter(lock_timeout: float | None = None, **where: Any) -> str:
     session = entered(**where)
     if lock_timeout is not None:
         session.engine.log.close()
-        session.engine.log = SqliteLog(session.place.state, lock_timeout=lock_timeout)
+        session.engine.log = Shown(SqliteLog(session.place.state, lock_timeout=lock_timeout))
     _here.append(session)
     return "in"
 

@@ -63,3 +63,13 @@ else:
         if end != len(text):
             raise ValueError(f"more than one JSON value: {text[end : end + 20]!r}")
         return value
+
+
+def storable(value: Any) -> str:
+    """The same, for SQLite: half a surrogate pair, which JSON can say and UTF-8 cannot, comes escaped."""
+    text = dumps(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return dumps_ascii(value)
+    return text

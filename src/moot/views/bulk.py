@@ -7,8 +7,9 @@ transaction.
 
 from __future__ import annotations
 
+from moot.core.compact import storable
 from moot.views.project import project
-from moot.views.store import Store, dumps
+from moot.views.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Batch(Store):
 
     def flush(self) -> None:
         """Write what was kept."""
-        states = [(name, self._states[name][1], dumps(self._states[name][0].plain())) for name in self._changed]
+        states = [(name, self._states[name][1], storable(self._states[name][0].plain())) for name in self._changed]
         self._changed.clear()
         if states:
             self._store.run_many("put_entity", states)

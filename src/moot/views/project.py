@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from moot.core import claims as holdings
 from moot.core import task as tasks
+from moot.core.compact import storable
 from moot.core.deciders import LATE, agent, claims, entry, graph, late, mailbox, message, task
 from moot.core.errors import Unavailable
 from moot.views import load
-from moot.views.store import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _graph(store: Store, event: Event, _key: str, known: type[Payload]) -> None:
 def _message(store: Store, event: Event, key: str, _known: type[Payload]) -> None:
     # A message never changes, so there is nothing to fold: it is stored as it was said.
     said, position = event.data, event.position
-    body = dumps(message.plain(key, said, position=position, at=event.at, thread=event.thread))
+    body = storable(message.plain(key, said, position=position, at=event.at, thread=event.thread))
     about = (said.get("task"), said.get("attempt"))
     store.run("put_message", position, key, event.thread or key, said["kind"], said["sender"], *about, body)
     typed, wants = int(event.pack is not None), said["wants"]
@@ -138,7 +138,7 @@ def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None
     after = mailbox.evolve(box, payload)
     for name, position in positions.items():
         item = after.entries[name]
-        row = (int(not item.settled), dumps(item.seen), item.taker, item.reply, item.ended, item.hidden)
+        row = (int(not item.settled), storable(item.seen), item.taker, item.reply, item.ended, item.hidden)
         times = (bool(item.seen), event.at, bool(item.ended), event.at)  # each the first time that it was so
         store.run("put_entry", *row, *times, key, position)
     store.run("put_mailbox", key, event.position, after.last_read)

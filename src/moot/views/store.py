@@ -10,7 +10,7 @@ from array import array
 
 import apsw
 
-from moot.core import compact
+from moot.core.compact import loads, storable
 from moot.core.errors import Unavailable
 from moot.forks import watch
 
@@ -224,7 +224,7 @@ class Store:
         known = self.decoded.get(stream)
         if known is not None and known[0] == version:
             return known[1], version
-        state = kind.of(compact.loads(text))
+        state = kind.of(loads(text))
         if len(self.decoded) >= _REMEMBERED:
             self.decoded.clear()
         self.decoded[stream] = version, state
@@ -232,7 +232,7 @@ class Store:
 
     def put(self, stream: str, version: int, state: Record) -> None:
         """Replace the state of an entity, in the transaction that folds the events in."""
-        self.run("put_entity", stream, version, dumps(state.plain()))
+        self.run("put_entity", stream, version, storable(state.plain()))
 
     def _given_up(self, error: apsw.Error) -> Unavailable:
         """The error to raise. A file that turns out to be damaged is left behind: the next use starts a new one."""
@@ -310,15 +310,6 @@ class Store:
             self._db.close()
             self._db = None
             self.decoded.clear()
-
-
-def dumps(value: object) -> str:
-    text = compact.dumps(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair: JSON can say it and the log keeps it, SQLite takes it escaped
-        return compact.dumps_ascii(value)
-    return text
 
 
 def _connect(path: str) -> apsw.Connection:

@@ -10,10 +10,10 @@ import time
 
 import apsw
 
+from moot.core.compact import storable
 from moot.core.errors import Unavailable
 from moot.log import Archive
 from moot.logs.sqlite import faults, file, queries, transaction
-from moot.logs.sqlite.codec import data_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class SqliteArchive(Archive):
             try:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(queries.ERASE, [(data_text(data), at) for at, data in rows.items()])
+                connection.executemany(queries.ERASE, [(storable(data), at) for at, data in rows.items()])
                 connection.execute("COMMIT")
                 connection.execute(queries.REWRITE)
                 self._write_back(connection)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.core.compact import dumps, dumps_ascii, loads
+from moot.core.compact import loads, storable
 from moot.core.event import Event
 from moot.logs.sqlite import faults
 
@@ -13,20 +13,10 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 
-def data_text(data: dict[str, Any]) -> str:
-    """Data as JSON text that the file can hold."""
-    try:
-        text = dumps(data)
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can say and UTF-8 cannot
-        return dumps_ascii(data)
-    return text
-
-
 def data_of(draft: Draft) -> str:
     """The event's data as JSON text."""
     try:
-        return data_text(draft.data)
+        return storable(draft.data)
     except (TypeError, ValueError, RecursionError) as error:
         raise faults.not_json(draft.stream, str(error)) from error
 
