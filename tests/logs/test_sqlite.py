@@ -137,6 +137,20 @@ def test_what_was_acknowledged_is_on_the_disk(log, tmp_path, monkeypatch, inside
             assert after_power_loss.head() == log.head() == n + 1
 
 
+@pytest.mark.promise(1)
+@pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a turn"])
+@pytest.mark.parametrize("again", [True, False], ids=["with the events", "as a question"])
+def test_whoever_is_told_that_it_was_done_before_can_rely_on_it(log, monkeypatch, inside, again):
+    """The one who did it may have been killed between its commit and its flush."""
+    key = Key(scope="Ada", name="k", digest="d")
+    log.append(commit("one"), {}, [draft("s")], key)
+    flushed = []
+    monkeypatch.setattr(file, "flush", flushed.append)
+    with log.exclusive() if inside else nullcontext():
+        assert isinstance(log.append(commit("two"), {}, [draft("s")] if again else [], key), Duplicate)
+    assert len(flushed) == 1
+
+
 def test_others_go_on_while_one_waits_for_the_disk(log, monkeypatch):
     with closing(SqliteLog(log.directory, lock_timeout=5)) as other:
         monkeypatch.setattr(

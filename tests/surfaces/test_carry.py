@@ -499,3 +499,17 @@ def test_a_restore_that_is_killed_leaves_the_old_log_or_the_new_one(run: Command
         assert run.head() in (2, 22)
         with Workspace(run.repo) as ws:
             assert ws.verify().sound
+
+
+def test_followers_and_waiters_go_on_with_the_restored_log(run: Command, tmp_path: Path) -> None:
+    with Workspace(run.repo) as ws, Workspace(run.repo) as other:
+        ws.task_add("Kept")
+        ws.backup(str(tmp_path / "b.db"))
+        ws.task_add("Lost")
+        ws.task_add("Lost, too")
+        following = ws.follow(types="task:added", after=ws.log()[-2].position, timeout=PATIENCE)
+        assert next(following).stream == "task/task-003"
+        other.restore(str(tmp_path / "b.db"), force=True)
+        for title in ("New", "Newer", "Newest", "And one more"):
+            other.task_add(title)
+        assert [next(following).data["title"] for _ in range(4)] == ["New", "Newer", "Newest", "And one more"]

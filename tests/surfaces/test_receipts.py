@@ -91,6 +91,30 @@ def test_a_check_that_changes_the_files_itself_proves_nothing(run: Command, ada:
     refused(Refused, "receipt_stale", lambda: ada.task_complete("task-001", receipt=checked.receipt.id))
 
 
+@pytest.mark.promise(11)
+def test_a_receipt_is_for_its_task_and_for_the_files_of_whoever_gives_it(run: Command, ada: Workspace) -> None:
+    with Workspace(run.linked, agent="Ada") as there:
+        for _ in range(2):
+            ada.task_add("Write it", no_review=True)
+        for task in ("task-001", "task-002"):
+            there.task_claim(task)
+        other = ada.check(["true"], task="task-002").receipt
+        refused(Refused, "receipt_of_another", lambda: there.task_complete("task-001", receipt=other.id))
+        good = ada.check(["true"], task="task-001").receipt
+        (run.linked / "broken.py").write_text("broken\n")
+        refused(Refused, "receipt_stale", lambda: there.task_complete("task-001", receipt="last"))
+        (run.linked / "broken.py").unlink()
+        assert there.task_complete("task-001", receipt="last").receipt == good.id
+
+
+def test_a_receipt_whose_words_were_redacted_still_proves(run: Command, ada: Workspace) -> None:
+    receipt = ada.check(["echo", "secret words"]).receipt
+    with Workspace(run.repo) as person:
+        person.redact(str(ada.log()[-1].position))
+        found = person.receipt_show(receipt.id)
+        assert (found.doubt, "secret" in str(found)) == (None, False)
+
+
 def test_a_check_in_vain_is_refused_before_it_runs(run: Command, ada: Workspace) -> None:
     marker = run.repo / "ran"
     refused(Unknown, "unknown_task", lambda: ada.check(["touch", str(marker)], task="task-999"))

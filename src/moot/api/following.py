@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import time
 
+from moot.api.answer import Notice
+from moot.api.trail import Trail
 from moot.api.verbs.events import PAUSE, in_trouble, matches
 from moot.core.errors import Unavailable
 from moot.core.record import Record
@@ -16,7 +18,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.api.answer import Notice
     from moot.api.session import Session
     from moot.core.event import Event
 
@@ -45,12 +46,18 @@ def follow(
     What fails is told and tried again. Only when the time is over meanwhile, it is raised: there may be events that
     were not seen.
     """
+    trail = Trail(session.engine.log, after)
     while True:
         left = ROUND if end is None else max(0.0, min(end - session.clock.monotonic(), ROUND))
         trouble: Unavailable | None = None
         try:
-            for events in session.engine.log.follow(after, timeout=left, stop=stop):
-                after = events[-1].position
+            if trail.lost():
+                yield Heard(warnings=(replaced(trail.after),))
+            for events in session.engine.log.follow(trail.after, timeout=left, stop=stop):
+                if trail.lost():
+                    yield Heard(warnings=(replaced(trail.after),))
+                    break
+                trail.pass_by(events)
                 fitting = tuple(event for event in events if matches(event, types, streams))
                 if fitting:
                     yield Heard(events=fitting)
@@ -71,6 +78,10 @@ def follow(
                 time.sleep(pause)
             else:
                 stopped(stop, pause)
+
+
+def replaced(after: int) -> Notice:
+    return Notice("log_replaced", f"Another log was put into the place of this one; it goes on after position {after}.")
 
 
 def stopped(stop: int, within: float = 0.0) -> bool:

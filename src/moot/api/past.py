@@ -16,6 +16,6 @@ def asked_of(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
     looks = not verb.writes if verb.past is None else verb.past
     if not looks or not verb.opens:
         raise read_only(f"`{verb.name}`")
-    if given.get("follow"):
+    if given.get("follow") or given.get("wait"):
         raise read_only("What is still to come")
     return {**given, "peek": True} if "peek" in given else given

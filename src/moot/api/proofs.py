@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 from moot.core.deciders import receipt as receipts
 from moot.core.errors import Unknown
 from moot.core.principal import person, same_agent
 from moot.core.record import Record
 from moot.engine import tree
+from moot.engine.place import worktrees
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -22,41 +21,45 @@ _LOOKED_AT = 1000  # of the newest receipts, for one's own last one
 
 
 class Proof(Record):
-    """A receipt, and the content of the files that it is about, as looked at before anything is decided."""
+    """A receipt for a task, and the content that it must be about, looked at before anything is decided."""
 
     id: str
+    task: str
     tree: str | None
 
     def checked(self, work: Work) -> str:
         """Its id, if it proves something; raises the reason why it does not."""
-        receipts.check(work.state("receipt", self.id), self.tree)
+        receipts.check(work.state("receipt", self.id), self.task, self.tree)
         return self.id
 
 
 def proof(session: Session, task: str, verb: str, given: str | None) -> Proof | None:
+    """One that is given is for the files of whoever gives it; one that a task carries is for where it was made.
+
+    Equal content has one name, so a receipt from another worktree with the same files is as good.
+    """
     store = session.engine.read()
-    if given is None:
-        found, _ = load.task(store, task)
-        life = session.engine.lifecycles.get(found.lifecycle)
-        edge = life.edge(verb, found.state) if life else None
-        if edge is None or "receipt" not in edge.needs or found.receipt is None:
-            return None
-        given = found.receipt
-    elif given == "last":
-        given = _last(session)
-    state, _ = load.late(store, "receipt", given)
-    return Proof(id=given, tree=content(session, state).name)
+    if given is not None:
+        return Proof(_last(session, task) if given == "last" else given, task, content(session).name)
+    found, _ = load.task(store, task)
+    life = session.engine.lifecycles.get(found.lifecycle)
+    edge = life.edge(verb, found.state) if life else None
+    if edge is None or "receipt" not in edge.needs or found.receipt is None:
+        return None
+    state, _ = load.late(store, "receipt", found.receipt)
+    return Proof(found.receipt, task, content(session, state).name)
 
 
 def content(session: Session, receipt: Receipt | None = None) -> Tree:
     """What is in the worktree of a receipt, if that is still one of the workspace's; else in the caller's own."""
-    root = receipt.worktree if receipt is not None and os.path.isdir(receipt.worktree) else session.place.root
+    roots = {known.root for known in worktrees(session.place)} if receipt is not None else set()
+    root = receipt.worktree if receipt is not None and receipt.worktree in roots else session.place.root
     return tree.of(root, [spec.path for spec in session.packs.mirrors])
 
 
-def _last(session: Session) -> str:
+def _last(session: Session, task: str) -> str:
     me = session.caller.agent or person(session.caller.login)
     for receipt in look.things(session.engine.read(), "receipt", _LOOKED_AT, ended=True):
-        if same_agent(receipt.by, me):
+        if same_agent(receipt.by, me) and receipt.task in (None, task):
             return str(receipt.id)
-    raise Unknown("unknown_receipt", "You have no receipt yet.", "Run a check: `moot check -- COMMAND`.")
+    raise Unknown("unknown_receipt", "You have no receipt for this yet.", "Run a check: `moot check -- COMMAND`.")

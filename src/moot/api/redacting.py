@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from moot.api.verbs.entries import quarantine
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
@@ -131,7 +132,7 @@ def _erase(session: Session, events: list[Event]) -> None:
         said = tombstones[event.position]
         rows[event.position] = blanked(event.data, said["fields"], said["digest"])
         if event.type == "file:quarantined":
-            _remove(os.path.join(session.place.state, "quarantine", str(event.data["sha256"])))
+            _remove(quarantine(session.place.state, event.data["sha256"]))
     session.engine.log.archive.erase(rows)
     _outwait(session)
 

@@ -260,9 +260,13 @@ class Session:
         if caller.agent is not None and caller.incarnation is not None:
             self.presence.stamp(caller.agent, caller.incarnation)
             return
-        me = self.me()
-        if me is not None and me.here:
-            self.presence.stamp(me.name, me.incarnation)
+        if caller.agent is None:
+            return
+        # As the views know it: catching up would mean to wait behind all who write, for a sign of life.
+        me, version = load.agent(self.engine.peek(), principals.agent_stream(caller.agent))
+        found = me if version else self.me()
+        if found is not None and found.here:
+            self.presence.stamp(found.name, found.incarnation)
 
     def _key(self, scope: str | None = None) -> Callable[[str], Key] | None:
         verb, name, arguments = self._request

@@ -80,6 +80,11 @@ class Engine:
                 self.store.commit()
         return self.store
 
+    def peek(self) -> Store:
+        """The views as they are, perhaps a little behind the log."""
+        self._bind()
+        return self.store
+
     def commit(
         self,
         by: str | Callable[[Work], str],

@@ -29,6 +29,8 @@ def check(session: Session, command: tuple[str, ...], task: str | None, timeout:
     from moot.api.proofs import content
     from moot.engine.commands import run
 
+    if timeout is not None and not timeout:
+        raise Usage("bad_arguments", "A check needs some time.", "Leave --timeout out, or say how long: 10m.")
     if not command[0]:
         raise Usage("bad_arguments", "The command has no name.", "For example: moot check -- pytest -q")
     session.try_out(lambda work: _check_may(session, work, task))  # before the work, not after it
@@ -119,13 +121,15 @@ def _line(receipt: Receipt, doubt: str | None) -> str:
 def _outcome(receipt: Receipt) -> str:
     if receipt.timed_out:
         return "timed out"
-    return "passed" if receipt.code == 0 else f"failed with {receipt.code}"
+    if receipt.code:
+        return f"failed with {receipt.code}"
+    return "passed, but changed files" if receipt.changed else "passed"
 
 
 def _command(receipt: Receipt, width: int) -> str:
     from shlex import join
 
-    return one_line(join(receipt.argv), width)
+    return one_line(join(receipt.argv), width) or "[redacted]"
 
 
 VERBS = (

@@ -85,6 +85,8 @@ def decide(
 def supersede(session: Session, id: str, by: str, reason: str | None) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         actor = session.actor(work)
+        if not work.state("decision", id).exists:
+            raise unknown(id)
         standing(work.state("decision", by))
         work.do_late("decision", id, SupersedeDecision(by=by, who=actor.principal, reason=reason or ""))
 

@@ -40,10 +40,21 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
     return Answer(result=entry, say=tuple(lines))
 
 
-def _quarantined(session: Session, entry: Entry) -> str:
+def quarantine(state: str, sha256: object) -> str:
+    """The file that holds what was quarantined under this digest. What stands in a log may be anything."""
     import os
 
-    path = os.path.join(session.place.state, "quarantine", str(entry.sha256))
+    name = str(sha256)
+    if len(name) != _SHA256 or not set(name) <= set("0123456789abcdef"):
+        raise Unknown("not_in_quarantine", f"{name[:80]!r} is no SHA-256.", "Drop the entry: `moot held drop ID`.")
+    return os.path.join(state, "quarantine", name)
+
+
+_SHA256 = 64
+
+
+def _quarantined(session: Session, entry: Entry) -> str:
+    path = quarantine(session.place.state, entry.sha256)
     try:
         with open(path, "rb") as file:
             return file.read().decode("utf-8", "replace")

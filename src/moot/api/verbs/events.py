@@ -6,6 +6,7 @@ from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.letters import pile
 from moot.api.stories import line, sentence, story
+from moot.api.trail import Trail
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
@@ -201,11 +202,14 @@ def until(
     remedy: str | None = None,
 ) -> Answer:
     """Give each commit to `look_at` until it has an answer. Silence and files are looked at every round."""
-    position = start
+    trail = Trail(session.engine.log, start)
     while True:
         left = max(0.0, deadline - session.clock.monotonic())
-        for events in session.engine.log.follow(position, timeout=min(left, _ROUND)):
-            position = events[-1].position
+        trail.lost()  # whoever waits, waits for what comes in the log that is there
+        for events in session.engine.log.follow(trail.after, timeout=min(left, _ROUND)):
+            if trail.lost():
+                break
+            trail.pass_by(events)
             if answer := look_at(events):
                 return answer
             if session.clock.monotonic() > deadline:
@@ -219,8 +223,8 @@ def until(
     raise TimedOut(
         "timeout",
         f"Waited in vain: {missing()}.",
-        remedy or f"Wait on with --after {position}, so that nothing in between is missed.",
-        position=position,
+        remedy or f"Wait on with --after {trail.after}, so that nothing in between is missed.",
+        position=trail.after,
     )
 
 

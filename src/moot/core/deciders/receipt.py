@@ -64,7 +64,7 @@ class Receipt(Record):
 
     @property
     def exists(self) -> bool:
-        return bool(self.argv)
+        return bool(self.digest)  # which every one has, also one whose words were redacted
 
     @property
     def open(self) -> bool:
@@ -106,11 +106,19 @@ class RecordReceipt(Record):
     task: str | None = None
 
 
-def check(receipt: Receipt, tree: str | None) -> None:
-    """Raise unless the receipt proves something about files of this content."""
+def check(receipt: Receipt, task: str, tree: str | None) -> None:
+    """Raise unless the receipt proves something for this task, about files of this content."""
     if not receipt.exists:
         raise Unknown(
             "unknown_receipt", f"There is no receipt {receipt.id!r}.", "`moot receipts` lists them.", receipt=receipt.id
+        )
+    if receipt.task not in (None, task):
+        raise Refused(
+            "receipt_of_another",
+            f"{receipt.id} was made for {receipt.task}, not for {task}.",
+            f"Run the check for this one: `moot check --task {task} -- COMMAND`.",
+            receipt=receipt.id,
+            task=receipt.task,
         )
     doubt = receipt.doubt(tree)
     if doubt is not None:

@@ -100,28 +100,32 @@ class Database:
 
     def flush_early(self) -> None:
         """Let the disk begin, in a process that has appended often enough to be worth the preparation."""
-        if self._wal is None or self._flushes < _OFTEN:
+        if self._flushes < _OFTEN:
             return
         if self._early is None:
             self._early = file.early_flush()
-        self._early(self._wal)
+        with self._busy:  # or a fork in another thread would close the file, and the number be another's
+            if self._wal is not None:
+                self._early(self._wal)
 
     def flush(self) -> None:
         """Wait until the disk has every transaction that was committed before."""
-        try:
-            if self._wal is None:
-                # Not before there is a connection: as long as one is open, nobody removes this file or makes another.
-                self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
-            self._flushes += 1
-            file.flush(self._wal)
-        except OSError as error:
-            raise faults.not_flushed(self.path, str(error)) from error
+        with self._busy:
+            try:
+                if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
+                    self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+                self._flushes += 1
+                file.flush(self._wal)
+            except OSError as error:
+                raise faults.not_flushed(self.path, str(error)) from error
 
-    def notice_another_file(self) -> None:
+    def notice_another_file(self) -> bool:
         """Let go of a file that has lost its name: what is written into it would be written for nobody."""
-        if self._connection is not None and self._file != _identity(self.path):
+        lost = self._connection is not None and self._file != _identity(self.path)
+        if lost:
             with self._busy:
                 self._drop()
+        return lost
 
     def close(self) -> None:
         """Close it for good."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 
-from moot.log import Appended, Log
+from moot.log import Appended, Duplicate, Log
 from moot.logs.sqlite import bell, faults, file, queries, transaction
 from moot.logs.sqlite.database import Database
 from moot.logs.sqlite.lock import NoLock, WriterLock
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from moot.core.event import Commit, Draft, Event, Key
-    from moot.log import Archive, Conflict, Duplicate, Mismatch
+    from moot.log import Archive, Conflict, Mismatch
 
 _PAGE = 500
 _POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
@@ -76,7 +76,10 @@ class SqliteLog(Log):
         """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
         if not events:
             with self._database as connection:
-                return transaction.known(connection, commit, key) or Appended(0, 0)
+                known = transaction.known(connection, commit, key)
+            if key is not None and isinstance(known, Duplicate):
+                self._make_sure()
+            return known or Appended(0, 0)
         from moot.logs.sqlite.codec import data_of
 
         data = [data_of(draft) for draft in events]  # before the lock: nobody need wait for this
@@ -89,6 +92,13 @@ class SqliteLog(Log):
         except UnicodeEncodeError as error:
             raise faults.not_text(commit.id, error.object) from error
 
+    def _make_sure(self) -> None:
+        """Whoever is told that it was done before relies on it: the one who did it may have died before its flush."""
+        if self._turn.taken:
+            self._turn.relied = True  # flushed when the turn ends
+        else:
+            self._database.flush()
+
     def _append(
         self,
         commit: Commit,
@@ -98,7 +108,8 @@ class SqliteLog(Log):
         key: Key | None,
         as_of: int | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        self._database.notice_another_file()
+        if self._database.notice_another_file():
+            as_of = None  # that was of another log
         with self._database as connection:
             execute = connection.execute
             if not connection.in_transaction:
@@ -113,6 +124,7 @@ class SqliteLog(Log):
                 refusal = transaction.moved(connection, conditions)
             if refusal is not None:
                 execute("ROLLBACK")
+                self._turn.relied = isinstance(refusal, Duplicate)  # see `_make_sure`
                 return refusal
             last = transaction.write(connection, head, commit, conditions, events, data, key)
             execute("COMMIT")
@@ -200,6 +212,7 @@ class Turn:
         self.taken = False
         self.alone = False  # taken, and no other writer is about: a transaction may be kept open
         self.written = False
+        self.relied = False  # somebody is told of what another wrote
         self._lock = lock
         self._bell = bell_directory
         self._database = database
@@ -207,18 +220,26 @@ class Turn:
     def __enter__(self) -> None:
         if self.taken:
             raise faults.nested(self._database.path)
-        self._lock.acquire()
-        self.taken, self.alone = True, isinstance(self._lock, WriterLock)
+        self.taken = True
+        try:
+            self._lock.acquire()
+        except BaseException:  # refused, or interrupted just when it came
+            self.taken = False
+            self._lock.release()
+            raise
+        self.alone = isinstance(self._lock, WriterLock)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.taken = self.alone = False
         try:
+            self.alone = False
             self._database.roll_back()
         finally:
             self._lock.release()
-        if self.written:
-            self.written = False
+            self.taken = False
+        if self.written or self.relied:
+            written, self.written, self.relied = self.written, False, False
             self._database.flush()
-            bell.ring(self._bell)
+            if written:
+                bell.ring(self._bell)

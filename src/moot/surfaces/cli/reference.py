@@ -15,6 +15,7 @@ OPTIONS = (
     ("--json", "The answer, or the error, as one JSON object; of what goes on without end, one on each line."),
     ("-C DIR", "As if called from DIR."),
     ("--agent NAME", "Act as this agent (otherwise MOOT_AGENT; without it, as a person)."),
+    ("--at WHEN", "Answer as it was then: a position, a time or how long ago (2h); for verbs that only look."),
     ("--help, -h", "How it is called, with an example. `moot help VERB` says the same."),
     ("--version", "Which version this is."),
 )

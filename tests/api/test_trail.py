@@ -1,0 +1,47 @@
+"""A follower's trail: it notices another log, goes back to where both part, and misses nothing."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from moot.api.trail import Trail
+from moot.logs.sqlite import SqliteLog
+from tests.logs.conformance import draft
+from tests.logs.roles import commit
+
+
+def filled(path: str, *words: str) -> SqliteLog:
+    SqliteLog.create(path)
+    log = SqliteLog(path)
+    for word in words:
+        log.append(commit(word), {}, [draft("s")])
+    return log
+
+
+@pytest.mark.parametrize("common", [0, 150, 399])
+@pytest.mark.parametrize("start", [0, 400])
+def test_after_a_loss_it_stands_at_or_before_the_parting(tmp_path, common, start):
+    old = [f"old{n}" for n in range(400)]
+    with (
+        closing(filled(str(tmp_path / "a"), *old)) as first,
+        closing(filled(str(tmp_path / "b"), *old[:common], *(f"new{n}" for n in range(410)))) as second,
+    ):
+        trail = Trail(first, start)
+        if start < 400:
+            trail.pass_by(first.read(start, 1000))
+        assert not trail.lost()
+        assert trail.after == 400
+        trail._log = second
+        assert trail.lost()
+        assert trail.after <= common
+        assert trail.after == common or common < start - 100  # exactly there, unless that was long before its start
+        assert not trail.lost()
+
+
+def test_a_place_that_the_log_has_not_reached_is_kept(tmp_path):
+    with closing(filled(str(tmp_path / "a"), "one", "two")) as log:
+        trail = Trail(log, 7)
+        log.append(commit("three"), {}, [draft("s")] * 9)
+        assert (trail.lost(), trail.after) == (False, 7)
