@@ -126,6 +126,26 @@ def _wait_until(true) -> None:
 
 
 @pytest.mark.promise(15)
+def test_waiting_in_vain_again_and_again_costs_one_thread_and_no_file_more(engine):
+    impatient = SqliteEngine(engine.directory, lock_timeout=0.01)
+    with Worker(engine, "hold") as holder, closing(impatient.open()) as log:
+        holder.hear()
+        files, threads = set(), set()
+        for _ in range(20):
+            with pytest.raises(Unavailable):
+                log.append(commit("mine"), {}, [draft("a")])
+            files.add(log._lock._file)
+            threads.add(_thread._count())
+        assert (len(files), len(threads)) == (1, 1)
+        holder.tell()
+        assert holder.hear() == "out"
+        patient = SqliteEngine(engine.directory)
+        log._lock._timeout = 30.0
+        assert isinstance(log.append(commit("mine"), {}, [draft("a")]), Appended)
+        with closing(patient.open()) as other:  # and it was given back
+            assert isinstance(other.append(commit("theirs"), {}, [draft("a")]), Appended)
+
+
 def test_a_stopped_holder_keeps_others_waiting_no_longer_than_they_want(engine):
     impatient = SqliteEngine(engine.directory, lock_timeout=0.2)
     with Worker(engine, "hold") as holder, closing(impatient.open()) as log:

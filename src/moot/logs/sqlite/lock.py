@@ -30,11 +30,13 @@ class WriterLock:
         try:
             if self._file is None:
                 self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            if self._waiter is not None and self._waiter.blocks:
+                self._wait(self._file)
+                return
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self.contended = False
             except BlockingIOError:
-                self.contended = True
                 self._wait(self._file)
         except OSError as error:
             self.close()
@@ -47,33 +49,23 @@ class WriterLock:
 
     def close(self) -> None:
         """Give back the file, and with it the lock."""
-        if self._file is not None and self._waiter is None:
-            os.close(self._file)
-            self._file = None
-        elif self._waiter is not None:
-            self.release()
-            self._abandon()
+        waiter, self._waiter = self._waiter, None
+        file, self._file = self._file, None
+        if waiter is not None and file is not None:
+            fcntl.flock(file, fcntl.LOCK_UN)
+            waiter.close()
+        elif file is not None:
+            os.close(file)
 
     def __del__(self) -> None:
         self.close()
 
     def _wait(self, file: int) -> None:
+        self.contended = True
         if self._waiter is None:
             self._waiter = _Waiter(file)
-        try:
-            in_time = self._waiter.wait(min(self._timeout, TIMEOUT_MAX))
-        except BaseException:  # interrupted by a signal, or refused by the system
-            self._abandon()
-            raise
-        if not in_time:
-            self._abandon()
+        if not self._waiter.wait(min(self._timeout, TIMEOUT_MAX)):
             raise faults.locked(self._path, self._holder(), self._timeout)
-
-    def _abandon(self) -> None:
-        """Leave the file to the one who still waits in it, or has just got the lock: it gives both back."""
-        waiter, self._waiter, self._file = self._waiter, None, None
-        if waiter is not None:
-            waiter.leave()
 
     def _holder(self) -> int | None:
         """The process that has the lock, for whoever waits in vain; None where the system does not tell."""
@@ -104,43 +96,79 @@ class WriterLock:
 class _Waiter:
     """Blocks in `flock` in a thread of its own, because that call knows no timeout and no way back.
 
-    The thread is kept for the next time: where several write, one waits more often than not. Whoever takes `_decided`
-    first settles a wait: the thread has the lock, or the caller has left.
+    The thread is kept for the next time: where several write, one waits more often than not. One that was left while it
+    still blocks is gone on with; until then nobody else may lock this file, since both would be one to the system.
     """
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._asked, self._arrived, self._decided = allocate_lock(), allocate_lock(), allocate_lock()
+        self._asked, self._arrived, self._guard = allocate_lock(), allocate_lock(), allocate_lock()
         self._asked.acquire()
         self._arrived.acquire()
+        self._state = "idle"  # wanted, left (nobody waits any more, and the thread still blocks), here
+        self._ended = False
         self._failed: OSError | None = None
         start_new_thread(self._work, ())
 
-    def wait(self, timeout: float) -> bool:
-        """True once the lock is there, False if that took too long. Whoever does not get True must `leave`."""
-        self._asked.release()
-        if not self._arrived.acquire(timeout=timeout):
-            return False
-        if self._failed is not None:
-            raise self._failed
-        self._decided.release()  # for the next time
-        return True
+    @property
+    def blocks(self) -> bool:
+        """Whether the thread still waits for somebody who has left."""
+        return self._state == "left"
 
-    def leave(self) -> None:
-        """Never to be asked again: the thread gives back the file, and the lock if it has it or still gets it."""
-        self._decided.acquire(blocking=False)
-        if self._asked.locked():
-            self._asked.release()
+    def wait(self, timeout: float) -> bool:
+        """True once the lock is there, False if that took too long."""
+        with self._guard:
+            if self._state == "idle":
+                self._asked.release()
+            self._state = "wanted"
+        try:
+            self._arrived.acquire(timeout=timeout)
+        except BaseException:  # interrupted by a signal
+            self._leave()
+            raise
+        here = not self._leave(unless_here=True)
+        failed, self._failed = self._failed, None
+        if failed is not None:
+            raise failed
+        return here
+
+    def _leave(self, *, unless_here: bool = False) -> bool:
+        """Whether nothing is held now."""
+        with self._guard:
+            if self._state == "wanted":
+                self._state = "left"
+                return True
+            self._state = "idle"
+            self._arrived.acquire(blocking=False)
+            if not unless_here:
+                fcntl.flock(self._file, fcntl.LOCK_UN)
+            return not unless_here
+
+    def close(self) -> None:
+        """Let go of the file, and of the lock; by the thread, as soon as it can."""
+        self._ended = True
+        with self._guard:
+            if self._state == "idle":
+                self._asked.release()
+
+    def _over(self) -> bool:
+        return self._ended
 
     def _work(self) -> None:
-        while self._asked.acquire() and self._failed is None and not self._decided.locked():
+        while self._asked.acquire() and not self._over():
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX)
             except OSError as error:
                 self._failed = error
-            if not self._decided.acquire(blocking=False):
+            with self._guard:
+                if self._state == "wanted":
+                    self._state = "here"
+                    self._arrived.release()
+                else:
+                    self._state = "idle"
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
+            if self._over():
                 break
-            self._arrived.release()
         fcntl.flock(self._file, fcntl.LOCK_UN)  # a child that was forked meanwhile may have the file open, too
         os.close(self._file)
 
