@@ -291,3 +291,11 @@ def test_a_verification_that_fails_cleans_up(world, monkeypatch):
             verify(world.engine, world.views)
     assert sorted(os.listdir(world.views)) == before
     assert world.verify().sound
+
+
+def test_what_a_killed_verification_left_behind_is_removed_by_the_next(world):
+    directory = world.views
+    for pid in (99999999, os.getppid()):
+        os.mkdir(os.path.join(directory, f"verify-{pid}"))
+    verify(world.engine, directory)
+    assert [name for name in os.listdir(directory) if name.startswith("verify-")] == [f"verify-{os.getppid()}"]

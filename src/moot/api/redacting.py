@@ -84,10 +84,12 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
 def _forget(session: Session, positions: list[int]) -> None:
     """The index of the search, and the views of moments before, which may hold the text as well."""
     from moot.engine.searching import forget
+    from moot.engine.verify import sweep
     from moot.views.snapshots import Shelf
 
     log, state = session.engine.log, session.place.state
-    Shelf(state, log.last_tombstone()).at_or_before(0)
+    Shelf(state, log.last_tombstone()).clear()
+    sweep(state)
     if os.path.exists(os.path.join(state, "search")):
         forget(log, state, positions)
 

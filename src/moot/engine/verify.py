@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PAGE = 1000
 _SHOWN = 20
+_SCRATCH = "verify-"  # and the number of the process
 _OF_LOG = "log: "
 _TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
 
@@ -56,7 +57,8 @@ def verify(engine: Engine, directory: str) -> Report:
 
 
 def _verified(engine: Engine, directory: str) -> Report:
-    scratch = os.path.join(directory, f"verify-{os.getpid()}")
+    sweep(directory)
+    scratch = os.path.join(directory, f"{_SCRATCH}{os.getpid()}")
     fresh = _scratch(scratch)
     chain = _Chain()
     try:
@@ -76,6 +78,22 @@ def _verified(engine: Engine, directory: str) -> Report:
         redacted=redacted,
         erased=erased,
     )
+
+
+def sweep(directory: str) -> None:
+    """Remove what verifications have left behind that were killed."""
+    for name in os.listdir(directory):
+        pid = name.removeprefix(_SCRATCH)
+        if not name.startswith(_SCRATCH) or not pid.isdigit():
+            continue
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            import shutil
+
+            shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
+        except OSError:
+            continue  # somebody else's, and alive
 
 
 def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
