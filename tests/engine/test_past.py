@@ -165,12 +165,14 @@ def test_a_second_look_folds_nothing_and_a_near_one_only_the_rest(
     assert folded == [4, 5]
 
 
-@pytest.mark.parametrize("harm", ["torn", "another log", "older version"])
+@pytest.mark.parametrize("harm", ["torn", "empty", "another log", "older version"])
 def test_a_snapshot_that_is_not_of_this_log_is_made_anew(machine: Machine, tmp_path: Path, harm: str) -> None:
     before = at(machine, 5)
     (kept,) = Path(machine.views, "past").glob("*-5-0.db")
     if harm == "torn":
         kept.write_bytes(kept.read_bytes()[:5000])
+    elif harm == "empty":
+        kept.write_bytes(b"")
     elif harm == "older version":
         kept.rename(kept.with_name("views-0-5-0.db"))
     else:
@@ -184,6 +186,25 @@ def test_a_snapshot_that_is_not_of_this_log_is_made_anew(machine: Machine, tmp_p
         except MootError as error:
             assert error.code == "past_unusable"  # noqa: PT017 (damage is told once, and then it is gone)
     assert at(machine, 5) == before
+
+
+def test_a_snapshot_is_on_the_disk_before_it_has_its_name(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    fsync, replace = os.fsync, os.replace
+
+    def synced(file: int) -> None:
+        done.append(os.fstat(file).st_ino)
+        fsync(file)
+
+    def named(source: str, target: str) -> None:
+        done.append((os.stat(source).st_ino, os.path.basename(target)))
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", named)
+    at(machine, 5)
+    file = os.stat(Path(machine.views, "past", f"views-{VERSION}-5-0.db")).st_ino
+    assert done == [file, (file, f"views-{VERSION}-5-0.db")]
 
 
 def test_snapshots_are_few_and_the_ones_used_last_stay(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,35 @@ def test_a_tombstone_is_heeded_by_the_next_search(machine: Machine) -> None:
     assert found(machine, "redacted") == ["message/m-2"]
 
 
+def test_a_searcher_who_is_killed_while_it_tidies_up_has_forgotten_already(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.does(send("m-2", "Yeats", text="The password is xyzzyplugh."))
+    assert found(machine, "xyzzyplugh") == ["message/m-2"]
+    secret = machine.log.head()
+    tombstone = Draft(stream="redactions", type="text:redacted", data={"position": secret, "fields": ["text"]})
+    machine.log.append(Commit(id="t", at="2030-01-01T12:00:00Z", by="x"), {}, [tombstone])
+
+    def killed(_: Index) -> None:
+        raise KeyboardInterrupt
+
+    tidy = Index.tidy
+    monkeypatch.setattr(Index, "tidy", killed)
+    with pytest.raises(KeyboardInterrupt):
+        forget(Redacted(machine.log, secret), machine.views, [secret])
+    monkeypatch.setattr(Index, "tidy", tidy)
+    index = Index(machine.views)
+    assert index.untidy()
+    assert not list(index.hits("xyzzyplugh", Filters(upto=EVERYTHING), newest=False))
+    index.close()
+    assert found(machine, "xyzzyplugh") == []
+    index = Index(machine.views)
+    assert not index.untidy(), "the next searcher tidies up"
+    index.close()
+    left = b"".join(path.read_bytes() for path in Path(machine.views).glob("search-*"))
+    assert b"xyzzyplugh" not in left
+
+
 def test_two_searchers_at_once_index_everything_once(machine: Machine) -> None:
     one, other = Index(machine.views), Index(machine.views)
     one.begin()

@@ -99,3 +99,39 @@ with Tracing({}).span("moot.send") as span:
 def test_a_provider_that_fails_stops_nothing(when: str) -> None:
     done = subprocess.run([sys.executable, "-c", BROKEN, when], capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout == "done\n"
+
+
+UNTOLD = """
+import sys
+from opentelemetry import trace
+from moot.engine.tracing import Tracing
+
+class Span(trace.NonRecordingSpan):
+    def get_span_context(self):
+        raise RuntimeError("nobody knows")
+
+class Tracer(trace.NoOpTracer):
+    def start_span(self, *arguments, **options):
+        return Span(trace.INVALID_SPAN_CONTEXT)
+
+class Provider(trace.NoOpTracerProvider):
+    def get_tracer(self, *arguments, **options):
+        return Tracer()
+
+trace.set_tracer_provider(Provider())
+if "scope" in sys.argv:
+    trace.use_span = trace.SpanContext = None
+tracing = Tracing({"TRACEPARENT": sys.argv[1]})
+with trace.use_span(Span(trace.INVALID_SPAN_CONTEXT)) if trace.use_span else trace.NoOpTracer().start_span("above"):
+    print(tracing.current() == sys.argv[1])
+    with tracing.span("moot.send") as span:
+        span.broken("it was not")
+        print(span.trace == sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("what", ["context", "scope"])
+def test_a_provider_whose_spans_fail_stops_nothing(what: str) -> None:
+    words = [sys.executable, "-c", UNTOLD, TRACE, what]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "True\nTrue\n"

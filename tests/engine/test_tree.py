@@ -65,6 +65,64 @@ def test_every_change_of_content_gives_another_name_and_back_the_old_one(repo: P
     assert tree.of(str(repo)) == before
 
 
+@pytest.mark.parametrize("flag", ["assume-unchanged", "skip-worktree", "both"])
+@pytest.mark.parametrize("change", ["edited", "removed"])
+def test_a_file_that_git_is_told_not_to_look_at_counts_all_the_same(repo: Path, flag: str, change: str) -> None:
+    before = tree.of(str(repo))
+    for one in ("assume-unchanged", "skip-worktree") if flag == "both" else (flag,):
+        git(repo, "update-index", f"--{one}", "a.txt")
+    flagged = git(repo, "ls-files", "-v")
+    assert tree.of(str(repo)) == before
+    if change == "edited":
+        (repo / "a.txt").write_text("b\n")
+    else:
+        (repo / "a.txt").unlink()
+    after = tree.of(str(repo))
+    assert after.name not in (None, before.name)
+    assert after.dirty
+    assert git(repo, "ls-files", "-v") == flagged, "the repository is as it was"
+
+
+@pytest.mark.parametrize("how", [("--no-cone", "/*", "!/far/"), ("--cone", "near"), ("--sparse-index", "near")])
+def test_what_a_sparse_checkout_leaves_out_is_as_committed(repo: Path, how: tuple[str, ...]) -> None:
+    (repo / "far").mkdir()
+    (repo / "far" / "b.txt").write_text("b\n")
+    git(repo, "add", ".")
+    git(repo, "commit", "-qm", "second")
+    before = tree.of(str(repo))
+    git(repo, "sparse-checkout", "set", *how)
+    assert not (repo / "far").exists()
+    assert tree.of(str(repo)) == before
+    (repo / "far").mkdir()
+    (repo / "far" / "b.txt").write_text("changed\n")
+    after = tree.of(str(repo))
+    assert after.name not in (None, before.name)
+
+
+@pytest.mark.parametrize("change", ["edited", "untracked"])
+def test_a_submodule_with_changes_of_its_own_cannot_be_told(repo: Path, change: str) -> None:
+    inner = repo / "inner"
+    inner.mkdir()
+    git(inner, "init", "-q")
+    git(inner, "config", "user.name", "Tester")
+    git(inner, "config", "user.email", "tester@example.org")
+    (inner / "c.txt").write_text("c\n")
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "inner")
+    git(repo, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
+    git(repo, "commit", "-qm", "with a submodule")
+    git(repo, "config", "diff.ignoreSubmodules", "all")
+    before = tree.of(str(repo))
+    assert before.name == f"git:{git(repo, 'rev-parse', 'HEAD^{tree}')}"
+    (inner / ("c.txt" if change == "edited" else "d.txt")).write_text("d\n")
+    found = tree.of(str(repo))
+    assert found.name is None
+    assert "submodule" in found.why
+    git(inner, "add", ".")
+    git(inner, "commit", "-qm", "more")
+    assert tree.of(str(repo)).name not in (None, before.name)
+
+
 def test_ignored_files_and_those_of_moot_do_not_count(repo: Path) -> None:
     before = tree.of(str(repo), ["mail/box.json"])
     (repo / "x.log").write_text("noise")
@@ -118,6 +176,18 @@ def test_without_git_all_files_count(tmp_path: Path) -> None:
     linked = tree.of(str(tmp_path))
     (tmp_path / "a").chmod(0o755)
     assert len({before.name, linked.name, tree.of(str(tmp_path)).name}) == 3
+
+
+def test_without_git_a_link_to_a_folder_counts(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for folder in (root, tmp_path / "one", tmp_path / "other"):
+        folder.mkdir()
+    names = {tree.of(str(root)).name}
+    for folder in ("one", "other"):
+        (root / "link").symlink_to(tmp_path / folder)
+        names.add(tree.of(str(root)).name)
+        (root / "link").unlink()
+    assert len(names) == 3
 
 
 def test_a_tree_that_cannot_be_found_out_says_why(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

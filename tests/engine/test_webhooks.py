@@ -150,14 +150,23 @@ def test_a_name_that_leads_to_a_private_address_is_refused_too(server):
     [
         "127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
         "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1", "::ffff:127.0.0.1",
-        "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:a00:1::",
+        "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:a00:1::", "64:ff9b:1::7f00:1",
+        "fec0::1", "::127.0.0.1", "::1.1.1.1", "::ffff:0:127.0.0.1", "::ffff:0:1.1.1.1", "3fff::1", "5f00::1", "100::1",
+        "192.0.0.8", "192.0.0.170", "192.0.2.1", "192.88.99.1", "198.18.0.1", "198.51.100.7", "203.0.113.9",
+        "64:ff9b:1::101:101", "240.0.0.1", "2001::1", "2001:2::1", "2001:10::1", "2001:db8::1", "4000::1",
     ],
 )  # fmt: skip
 def test_special_addresses_are_not_public(address):
     assert not is_public(address)
 
 
-@pytest.mark.parametrize("address", ["1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:1.1.1.1"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "1.1.1.1", "93.184.216.34", "192.0.1.1", "2606:4700::1111", "2a00:1450::1", "2001:4860:4860::8888",
+        "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1",
+    ],
+)  # fmt: skip
 def test_addresses_of_the_internet_are_public(address):
     assert is_public(address)
 
@@ -166,6 +175,33 @@ def test_a_receiver_that_never_ends_is_cut_off(server):
     server.status = 0
     result = post(server.url, timeout=0.5)
     assert (result.ok, result.detail) == (False, "127.0.0.1: no answer within 0.5 s")
+
+
+@pytest.mark.parametrize("ends_by", ["time", "the runner"])
+def test_a_resolver_that_never_answers_is_given_up(monkeypatch, ends_by):
+    let_go, cancel = threading.Event(), threading.Event()
+
+    def never(*_: object, **__: object) -> list[Any]:
+        if ends_by == "the runner":
+            cancel.set()
+        let_go.wait(60)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", never)
+    result = post("https://example.org/", timeout=0.3 if ends_by == "time" else 60.0, cancel=cancel)
+    let_go.set()
+    said = "example.org: no answer within 0.3 s" if ends_by == "time" else "its runner was stopped"
+    assert (result.ok, result.hopeless, result.detail) == (False, False, said)
+
+
+def test_a_name_that_is_nowhere_is_a_failure_to_be_tried_again(monkeypatch):
+    def unknown(*_: object, **__: object) -> list[Any]:
+        raise socket.gaierror(socket.EAI_NONAME, "not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    result = post("https://example.org/")
+    assert (result.ok, result.hopeless) == (False, False)
+    assert "not known" in result.detail
 
 
 def test_a_stopped_runner_cuts_it_off(server):

@@ -379,6 +379,28 @@ def test_two_who_tidy_up_at_once_do_not_mind_each_other(tmp_path, monkeypatch):
     store.close()
 
 
+@pytest.mark.parametrize("swept", ["before its name", "after its name"])
+def test_a_new_file_that_another_sweeps_away_is_made_once_more(tmp_path, monkeypatch, swept):
+    store, other = Store(str(tmp_path)), Store(str(tmp_path))
+    rename, left = os.rename, [other]
+
+    def meanwhile(source, target):
+        if swept == "after its name":
+            rename(source, target)
+        if left:
+            left.pop().renew(alone=True)
+        if swept == "before its name":
+            rename(source, target)
+
+    monkeypatch.setattr(os, "rename", meanwhile)
+    store.renew()
+    assert Path(store.path).exists()
+    assert Path(tmp_path, "views").read_text() == Path(store.path).name
+    assert not store.exchanged()
+    store.close()
+    other.close()
+
+
 def test_two_stores_in_one_place_share_one_file(tmp_path):
     one, other = Store(str(tmp_path)), Store(str(tmp_path))
     one.run("set_meta", "cursor", 7)

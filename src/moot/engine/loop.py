@@ -167,8 +167,9 @@ class Engine:
 
     def rebuild(self) -> Store:
         """All views anew, from the first event."""
-        self.store.close()
-        self.store.renew()
+        with self.log.exclusive():
+            self.store.close()
+            self.store.renew()
         return self.read()
 
     def _repeated(self, found: Duplicate | Mismatch, key: Key | None) -> Outcome:
@@ -184,16 +185,31 @@ class Engine:
         events = self.log.read(found.first - 1, found.last - found.first + 1)
         return Outcome(events=tuple(events), repeated=True)
 
-    def _bind(self) -> None:
-        """Once per process: make sure that these are views of this log, and not of one before a backup was restored."""
-        if self._bound:
-            return
+    def _bind(self, *, inside: bool = False) -> None:
+        """Once per process: make sure that these are views of this log, and not of one before a backup was restored.
+
+        Views are exchanged by one at a time; `inside`: the caller has the turn.
+        """
+        if not self._bound and not self._of_this_log():
+            if inside:
+                self._leave_behind()
+            else:
+                with self.log.exclusive():
+                    self._leave_behind()
+        self._bound = True
+
+    def _of_this_log(self) -> bool:
         position, commit, _ = self.store.standing()
         event = self.log.read(position - 1, 1) if position else []
-        if position and (not event or event[0].position != position or event[0].commit != commit):
+        return not position or bool(event and event[0].position == position and event[0].commit == commit)
+
+    def _leave_behind(self) -> None:
+        if self.store.exchanged():  # while this one waited for its turn
+            self.store.close()
+            self.log.refresh()
+        if not self._of_this_log():
             self.store.close()
             self.store.renew()
-        self._bound = True
 
     def _catch_up(self) -> int:
         """Fold in what others appended. The position of the last event, where the views are now."""
@@ -237,15 +253,15 @@ class Engine:
 
     def begin(self) -> None:
         """Begin a transaction on the views that count now. Nobody can exchange them while one has the turn."""
-        self._notice_new_views()
+        self._notice_new_views(inside=True)
         self.store.begin()
 
-    def _notice_new_views(self) -> None:
+    def _notice_new_views(self, *, inside: bool = False) -> None:
         if self.store.exchanged():  # another made them anew, maybe because it put another log into place
             self.store.close()
             self.log.refresh()
             self._bound = False
-            self._bind()
+            self._bind(inside=inside)
 
     def _project(self, events: Sequence[Event]) -> None:
         from moot.views.project import project  # a reader that is up to date never needs it

@@ -73,6 +73,9 @@ class Onlooker(Engine):
     ) -> Outcome:
         _refuse()
 
+    def _bind(self, *, inside: bool = True) -> None:  # noqa: ARG002 (what it leaves behind nobody else sees)
+        super()._bind(inside=True)
+
     def _go_back(self, head: int) -> None:
         self._tried = self.clock.monotonic()
         cursor = self._aside.rejoin(head)

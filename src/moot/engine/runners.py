@@ -2,7 +2,8 @@
 
     runners          shared by all that perform effects; whoever can have it alone knows that there are none
     effects/<id>     held while an effect is being performed, also by the command that does it: it may outlive its
-                     runner, and a repeat beside it would be the very thing that nobody wants
+                     runner, and a repeat beside it would be the very thing that nobody wants. It names the runner
+    effects.lock     held for a moment by whoever makes, judges or removes one of those: a name stands for one file
 
 Nothing here decides that an effect may be taken: it says what is known to be dead.
 """
@@ -14,7 +15,7 @@ import os
 
 from moot.core.errors import Unavailable
 
-_TRIES = 100
+_LONGEST = 200  # bytes of a runner's name
 
 
 def anybody_runs(state: str) -> bool:
@@ -48,51 +49,92 @@ class Running:
 class Grip:
     """The lock of one effect. `file` may be inherited by what performs it."""
 
-    def __init__(self, path: str, file: int) -> None:
-        self._path = path
+    def __init__(self, state: str, effect: str, file: int) -> None:
+        self._state = state
+        self._effect = effect
         self.file = file
 
     def release(self) -> None:
         """After the outcome was appended, or if the effect was not taken."""
         try:
-            if _is_still(self._path, self.file):  # else another one has it by now
-                os.unlink(self._path)
+            with _Turn(self._state):
+                path = _path(self._state, self._effect)
+                if _is_still(path, self.file):  # else another one has seized it by now
+                    os.unlink(path)
         except OSError:
             pass  # it is only a name; the lock goes with the file
         os.close(self.file)
 
 
-def grip(state: str, effect: str) -> Grip | None:
+def grip(state: str, effect: str, runner: str) -> Grip | None:
     """The lock of an effect, None while another process has it."""
-    directory = os.path.join(state, "effects")
-    path = os.path.join(directory, effect)
     try:
-        for _ in range(_TRIES):
-            try:
-                file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            except FileNotFoundError:
-                os.makedirs(directory, 0o700, exist_ok=True)
-                continue
-            if not _locked(file, fcntl.LOCK_EX):
-                os.close(file)
-                return None
-            if _is_still(path, file):
-                return Grip(path, file)
-            os.close(file)  # its owner removed it just now: that lock means nothing any more
+        with _Turn(state):
+            return _gripped(state, effect, runner)
     except OSError as error:
         raise _unavailable(state, error) from error
+
+
+def seize(state: str, effect: str, runner: str, over: str) -> Grip | None:
+    """The lock of an effect whose holder `over` was silent for too long; None if it is another's by now.
+
+    That one keeps a lock that has no name any more.
+    """
+    try:
+        with _Turn(state):
+            if _holder(state, effect) in (b"", _written(over)):
+                os.unlink(_path(state, effect))
+            return _gripped(state, effect, runner)
+    except OSError as error:
+        raise _unavailable(state, error) from error
+
+
+def _gripped(state: str, effect: str, runner: str) -> Grip | None:
+    file = os.open(_path(state, effect), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        if _locked(file, fcntl.LOCK_EX):
+            os.ftruncate(file, 0)
+            os.write(file, _written(runner))
+            return Grip(state, effect, file)
+    except BaseException:
+        os.close(file)
+        raise
+    os.close(file)
     return None
 
 
-def seize(state: str, effect: str) -> Grip | None:
-    """The lock of an effect whose holder was silent for too long. That one keeps a lock that has no name any more."""
+def _holder(state: str, effect: str) -> bytes | None:
     try:
-        os.unlink(os.path.join(state, "effects", effect))
+        with open(_path(state, effect), "rb") as file:
+            return file.read(_LONGEST)
     except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise _unavailable(state, error) from error
-    return grip(state, effect)
+        return None
+
+
+def _path(state: str, effect: str) -> str:
+    return os.path.join(state, "effects", effect)
+
+
+def _written(runner: str) -> bytes:
+    return runner.encode("utf-8", "replace")[:_LONGEST]
+
+
+class _Turn:
+    """Nobody else makes or removes the lock of an effect meanwhile."""
+
+    def __init__(self, state: str) -> None:
+        os.makedirs(os.path.join(state, "effects"), 0o700, exist_ok=True)
+        self._file = os.open(os.path.join(state, "effects.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def __enter__(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except OSError:
+            os.close(self._file)
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._file)
 
 
 def _locked(file: int, how: int) -> bool:

@@ -14,7 +14,7 @@ import threading  # noqa: TID253 (this module itself is loaded on demand)
 from queue import Empty, SimpleQueue
 
 from moot.core.deciders.effect import FailEffect, FinishEffect
-from moot.core.errors import Held, MootError, Refused, Unavailable
+from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
 from moot.core.record import Record
 from moot.engine import runners
 from moot.engine.attempts import Attempt, Hint, Performed
@@ -42,6 +42,7 @@ _GLANCE = 0.1  # seconds between looks at the log while something is being perfo
 _ROUND = 2.0  # seconds between signs of life, and looks at what no event announces
 _PAUSE = 1.0
 _PATIENCE = 10.0  # seconds for what runs to end, when the runner is stopped
+_NOT_OURS = (Held, Refused, Unknown)  # another was faster, or a backup was restored in which it does not exist
 
 
 class Setup(Record):
@@ -145,7 +146,7 @@ class Runner:
                 name = attempt.effect.id
                 try:
                     work.do_effect(name, self._taking.command(attempt))
-                except (Held, Refused):
+                except _NOT_OURS:
                     continue
                 mine[name] = work.effect(name)
 
@@ -153,19 +154,19 @@ class Runner:
         given_up = []
         for attempt in wanted:
             attempt.effect = mine.get(attempt.effect.id, attempt.effect)
-            if attempt.effect.runner == self.name:
-                self._start(attempt)
+            if attempt.effect.runner == self.name and (event := self._cause(attempt.effect)) is not None:
+                self._start(attempt, event)
                 continue
             attempt.release()
-            if attempt.effect.id in mine:
+            if attempt.effect.status == "parked":
                 given_up.append(attempt.said("parked", attempt.effect.reason))
         return given_up
 
-    def _start(self, attempt: Attempt) -> None:
+    def _start(self, attempt: Attempt, event: Event) -> None:
         effect = attempt.effect
         job = Job(
             handler=attempt.handler,
-            event=self._event(effect),
+            event={"id": event.id, **event.full()},
             key=effect.key,
             attempt=effect.attempt,
             root=self._setup.root,
@@ -191,12 +192,9 @@ class Runner:
         about = {"effect": effect.id, "handler": handler.name, "attempt": effect.attempt, "on": effect.on}
         return self._tracing.effect(handler.kind, effect.trace, **about)
 
-    def _event(self, effect: Effect) -> Mapping[str, object]:
-        event = self._cause(effect)
-        return {"id": event.id, **event.full()}
-
-    def _cause(self, effect: Effect) -> Event:
-        return self._engine.log.read(effect.event - 1, 1)[0]
+    def _cause(self, effect: Effect) -> Event | None:
+        """What it is about; None if a backup was restored meanwhile that ends before."""
+        return next(iter(self._engine.log.read(max(0, effect.event - 1), 1)), None)
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
@@ -205,21 +203,23 @@ class Runner:
         found = []
         try:
             for attempt in attempts:
+                event = self._cause(attempt.effect)
+                if event is None:
+                    continue
                 try:
                     with self._span(attempt) as span:
-                        found.append(self._tell(attempt, span.trace))
+                        found.append(self._tell(attempt, event, span.trace))
                         span.note(outcome=found[-1].outcome, attempt=found[-1].attempt)
-                except (Held, Refused) as error:
+                except _NOT_OURS as error:
                     if error.details.get("effect") != attempt.effect.id:
                         raise
-                    # else another runner was faster
         finally:
             for attempt in attempts:
                 attempt.release()
         return found
 
-    def _tell(self, attempt: Attempt, trace: str | None) -> Performed:
-        name, event = attempt.effect.id, self._cause(attempt.effect)
+    def _tell(self, attempt: Attempt, event: Event, trace: str | None) -> Performed:
+        name = attempt.effect.id
         why: MootError | None = None
 
         def act(work: Work) -> None:
@@ -260,7 +260,7 @@ class Runner:
                 assert attempt.result is not None, "it has ended"
                 try:
                     work.do_effect(attempt.effect.id, self._ending(attempt, attempt.result))
-                except Held:  # this runner was taken for dead
+                except (Held, Unknown):  # this runner was taken for dead, or a backup was restored
                     lost.add(attempt.effect.id)
 
         outcome = self._engine.commit(self._setup.by, act)

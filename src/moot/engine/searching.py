@@ -70,7 +70,14 @@ def forget(log: Log, directory: str, positions: Sequence[int]) -> None:
     index = Index(directory)
     try:
         _catch_up(log, index, lambda *_: None)
-        _reread(log, index, positions)
+        index.begin()
+        try:
+            _reread(log, index, positions)
+        except BaseException:
+            index.rollback()
+            raise
+        index.commit()
+        index.tidy()
     finally:
         index.close()
 
@@ -100,12 +107,14 @@ def _catch_up(log: Log, index: Index, progress: Progress) -> None:
                 position = events[-1].position if events else head
                 if position >= head:
                     break
+            if gone:
+                _reread(log, index, gone)
         except BaseException:
             index.rollback()
             raise
         index.commit()
-        if gone:
-            _reread(log, index, gone)
+    if index.untidy():
+        index.tidy()
     progress("indexing", head, head)
 
 

@@ -67,7 +67,7 @@ class Taking:
     def _due(self, handler: Handler, room: int) -> list[Attempt]:
         store, found = self._engine.store, []
         for name in view.due(store, handler.name, self._clock.wall_seconds(), max(0, room)):
-            hold = runners.grip(self._state, name)
+            hold = runners.grip(self._state, name, self.name)
             if hold is not None:  # else another runner is about to take it
                 found.append(Attempt(view.load(store, name)[0], handler, hold))
         return found
@@ -79,10 +79,10 @@ class Taking:
                 break
             if effect.runner is None:
                 continue
-            hold = runners.grip(self._state, effect.id)
+            hold = runners.grip(self._state, effect.id, self.name)
             call, _, pid = effect.runner.partition("#")
             if hold is None and effect.runner != self.name and self._presence.silence(call, int(pid)) > effect.ttl:
-                hold = runners.seize(self._state, effect.id)
+                hold = runners.seize(self._state, effect.id, self.name, effect.runner)
             if hold is not None:
                 found.append(Attempt(effect, handler, hold, (effect.runner, effect.attempt)))
         return found

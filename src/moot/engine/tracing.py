@@ -58,9 +58,12 @@ class Span:
     def broken(self, why: str) -> None:
         """It did not work, and that is nobody's answer."""
         if self._real is not None:
-            from opentelemetry.trace import Status, StatusCode
+            _safely(self._fail, why)
 
-            _safely(self._real.set_status, Status(StatusCode.ERROR, why))
+    def _fail(self, why: str) -> None:
+        from opentelemetry.trace import Status, StatusCode
+
+        self._real.set_status(Status(StatusCode.ERROR, why))
 
     def environment(self) -> dict[str, str]:
         """What a command that is run now gets beside its environment."""
@@ -97,23 +100,24 @@ class Tracing:
         return self._open() or self._started_in
 
     def _open(self) -> str | None:
-        return None if self._api is None else _written(self._api.get_current_span())
+        return None if self._api is None else _safely(lambda: _written(self._api.get_current_span()))
 
     @contextmanager
     def span(self, name: str, parent: str | None = None, **facts: Any) -> Iterator[Span]:
         """Around what is done here, below `parent`, or else below what is current."""
         above = checked(parent)
-        context = None if self._tracer is None else self._context(above or ("" if self._open() else self._started_in))
-        real = None if self._tracer is None else _safely(self._tracer.start_span, name, context)
+        real = None if self._tracer is None else _safely(self._begun, name, above)
         if real is None:
             yield Span(above or self.current())
             return
-        span = Span(_written(real) or above or self._started_in, real)
+        span = Span(_safely(_written, real) or above or self._started_in, real)
         span.note(**facts)
+        scope = _safely(self._entered, real)
         try:
-            with self._api.use_span(real, end_on_exit=False, record_exception=False, set_status_on_exception=False):
-                yield span
+            yield span
         finally:
+            if scope is not None:
+                _safely(scope.__exit__, None, None, None)
             _safely(real.end)
 
     def effect(self, kind: str, trace: str | None = None, **facts: Any) -> AbstractContextManager[Span]:
@@ -122,6 +126,17 @@ class Tracing:
         A command gets `span.environment()` beside its own; what came of it is said with `span.note(outcome=…)`.
         """
         return self.span("moot.effect", trace, kind=kind, **facts)
+
+    def _begun(self, name: str, above: str | None) -> Any:
+        return self._tracer.start_span(name, self._context(above or ("" if self._open() else self._started_in)))
+
+    def _entered(self, real: Any) -> AbstractContextManager[Any]:
+        """The span as the current one, until its end. What is raised inside of it is not its business."""
+        scope: AbstractContextManager[Any] = self._api.use_span(
+            real, end_on_exit=False, record_exception=False, set_status_on_exception=False
+        )
+        scope.__enter__()
+        return scope
 
     def _context(self, parent: str | None) -> Any:
         if not parent:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _PATIENCE = 120.0
 _FILES = 50_000  # outside of git, where nobody says what belongs to the work
 _BYTES = 1 << 30
+_WHOLE = ("-c", "core.sparseCheckout=false")  # else git hides, or refuses, what lies where nothing is to be checked out
 
 
 class Tree(Record):
@@ -64,11 +65,16 @@ class _Index:
         }
         os.mkdir(os.path.join(place, "objects"))
         if os.path.exists(os.path.join(git, "index")):
-            shutil.copy(os.path.join(git, "index"), os.path.join(place, "index"))
+            # With its time: by that git knows which files may have changed in the tick that it was written in.
+            shutil.copy2(os.path.join(git, "index"), os.path.join(place, "index"))
 
     def tree(self) -> Tree:
         commit = self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
-        self._ask("add", "--all", "--", ".")
+        self._look_at_all()
+        self._ask(*_WHOLE, "add", "--all", "--", ".")
+        for line in self._listed("diff-files", "--raw", "-z", "--ignore-submodules=none"):
+            if line.startswith(b":160000 "):
+                return Tree(commit=commit or None, dirty=True, why="a submodule has changes of its own")
         if self._without:
             self._ask("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", *self._without)
         name = self._ask("write-tree")
@@ -76,13 +82,33 @@ class _Index:
         differs = not commit or self._fails("diff-index", "--cached", "--quiet", "HEAD", "--", ".", *others)
         return Tree(name=f"git:{name}", commit=commit or None, dirty=differs)
 
-    def _run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+    def _look_at_all(self) -> None:
+        """Take back what tells git not to look at a file. What a sparse checkout leaves out is as in the index."""
+        assumed, skipped = [], []
+        sparse = self._ask("config", "--type=bool", "core.sparseCheckout", fails=True) == "true"
+        for line in self._listed(*_WHOLE, "ls-files", "-v", "-z"):
+            mark, path = line[:1], line[2:]
+            if mark.islower():
+                assumed.append(path)
+            if mark in b"Ss" and (not sparse or os.path.lexists(os.path.join(os.fsencode(self._root), path))):
+                skipped.append(path)
+        for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
+            if paths:
+                done = self._run(*_WHOLE, "update-index", option, "-z", "--stdin", said=b"\0".join(paths) + b"\0")
+                done.check_returncode()
+
+    def _listed(self, *words: str) -> list[bytes]:
+        done = self._run(*words)
+        done.check_returncode()
+        return done.stdout.split(b"\0")[:-1]
+
+    def _run(self, *words: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         fast = ("-c", "core.fsmonitor=false", "-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
         return subprocess.run(
             ["git", *fast, *words],
             cwd=self._root,
             env=self._env,
-            stdin=subprocess.DEVNULL,
+            input=said,
             capture_output=True,
             timeout=_PATIENCE,
             check=False,
@@ -106,7 +132,8 @@ def _of_folder(root: str, without: Sequence[str]) -> Tree:
     for folder, folders, names in os.walk(root):
         inside = os.path.relpath(folder, root)
         folders[:] = sorted(name for name in folders if os.path.normpath(os.path.join(inside, name)) not in skip)
-        for name in sorted(names):
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # os.walk does not follow them
+        for name in sorted([*names, *links]):
             path = os.path.normpath(os.path.join(inside, name))
             if path in skip:
                 continue

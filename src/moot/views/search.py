@@ -73,19 +73,37 @@ class Index(Store):
         if events:
             self.move(events[-1].position, events[-1].commit)
 
-    def replace(self, positions: Sequence[int], events: Sequence[Event]) -> None:
-        """Forget the words of what stood at these positions, without a trace in the file; take in what stands there."""
+    def begin(self) -> None:
+        """See `Store.begin`. What is deleted is overwritten, also where the index merges its parts by itself."""
         self.db.execute("PRAGMA secure_delete = ON").fetchall()
+        super().begin()
+
+    def replace(self, positions: Sequence[int], events: Sequence[Event]) -> None:
+        """Forget the words of what stood at these positions; take in what stands there.
+
+        They are not found any more; what is left of them in the file goes when it is tidied. The caller holds the
+        transaction.
+        """
+        self.run_many("remove", [(position,) for position in positions])
+        self.run_many("add", [row for event in events if (row := _row(event)) is not None])
+        self.run("set_meta", "untidy", 1)
+
+    def untidy(self) -> bool:
+        """Whether the file still has to be tidied, maybe because one who was about to was stopped."""
+        return self.row("untidy") is not None
+
+    def tidy(self) -> None:
+        """Leave no trace of what was forgotten. It does no harm to do it again."""
         self.begin()
         try:
-            self.run_many("remove", [(position,) for position in positions])
-            self.run_many("add", [row for event in events if (row := _row(event)) is not None])
-            self.run("tidy")  # until its parts are merged, the index only strikes out what was deleted
+            self.run("merge")  # until its parts are merged, the index only strikes out what was deleted
         except BaseException:
             self.rollback()
             raise
         self.commit()
-        self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        busy, *_ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1,)
+        if not busy:  # else one who reads just now keeps the old pages, and the next searcher sees to it
+            self.run("tidied")
 
     def hits(self, expression: str, filters: Filters, *, newest: bool) -> Iterator[Hit]:
         """The events that fit, best first or newest first, read as one asks for them."""

@@ -10,8 +10,14 @@ INSERT INTO said (rowid, name, text, kind, stream, task, who, at) VALUES (?, ?, 
 -- name: remove
 DELETE FROM said WHERE rowid = ?
 
--- name: tidy
+-- name: merge
 INSERT INTO said (said) VALUES ('optimize')
+
+-- name: untidy
+SELECT value FROM meta WHERE key = 'untidy'
+
+-- name: tidied
+DELETE FROM meta WHERE key = 'untidy'
 
 -- name: best
 SELECT rowid, stream, kind, bm25(said, 2.0, 1.0) AS worth FROM said

@@ -35,9 +35,19 @@ class Snapshot(Store):
         try:
             if self._draft:
                 return self._open_draft()
-            return apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+            return self._open_whole()
         except (apsw.Error, OSError) as error:
             raise self._given_up(error) from error
+
+    def _open_whole(self) -> apsw.Connection:
+        db = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            if not self._sound(db):  # SQLite takes an empty file for an empty database
+                raise apsw.CorruptError("it is not whole")
+        except apsw.Error:
+            db.close()
+            raise
+        return db
 
     def _open_draft(self) -> apsw.Connection:
         new = not os.path.exists(self.path)
@@ -116,6 +126,7 @@ class Shelf:
             if copy:
                 whole = f"{draft.path}-{position}"
                 _copy(draft.path, whole)
+            _on_disk(whole)  # else the new name may outlive a loss of power, and the content not
             os.replace(whole, path)
         except OSError as error:
             discard(whole)
@@ -180,6 +191,14 @@ def _copy(source: str, target: str) -> None:
             new.seek(0)
         while piece := old.read(1 << 20):
             new.write(piece)
+
+
+def _on_disk(path: str) -> None:
+    file = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _no_journal(path: str) -> None:

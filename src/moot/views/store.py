@@ -150,19 +150,9 @@ class Store:
         """Start over with an empty file. Others who have the old one open notice before their next command.
 
         The old ones are kept for a day; `alone`: they go at once, with all that is in them.
-
-        The file in use is named by a pointer that is replaced in one step: a database file and its journal
-        can not be, and a mixture of two generations would be worse than any stale view.
         """
-        name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
-        self.path = os.path.join(self.directory, name)
-        self.decoded.clear()
         try:
-            self._db = self._create(self.path)
-            draft = f"{self.path}.pointer"
-            with open(draft, "w", encoding="ascii") as pointer:
-                pointer.write(name)
-            os.rename(draft, self._pointer_path)
+            name = self._exchange()
         except self.failures as error:
             from moot.views.trouble import leave_nothing
 
@@ -171,7 +161,24 @@ class Store:
             raise error if isinstance(error, Unavailable) else _unavailable(self.directory, error) from error
         self._pointed = self._pointer()
         self._sweep(keep=name, age=0 if alone else _DAY)
-        return self._db
+        return self.db
+
+    def _exchange(self, tries: int = 2) -> str:
+        """Make an empty file and point to it: a pointer is replaced in one step, a file and its journal are not."""
+        self.close()
+        name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
+        self.path = os.path.join(self.directory, name)
+        self._db = self._create(self.path)
+        with open(f"{self.path}.pointer", "w", encoding="ascii") as pointer:
+            pointer.write(name)
+        try:
+            os.rename(f"{self.path}.pointer", self._pointer_path)
+            os.stat(self.path)
+        except FileNotFoundError:  # one who is `alone` took it for an old one
+            if tries == 1:
+                raise
+            return self._exchange(tries - 1)
+        return name
 
     def _sweep(self, keep: str, age: float) -> None:
         """Remove generations that nobody has used for so long."""

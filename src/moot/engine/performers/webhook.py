@@ -17,6 +17,7 @@ import ssl
 import time
 from email.utils import parsedate_to_datetime
 from http.client import HTTPConnection, HTTPException
+from queue import Empty, SimpleQueue
 from threading import Event, Thread  # noqa: TID253
 from urllib.parse import urlsplit
 
@@ -34,7 +35,20 @@ _LARGEST = 64 * 1024  # bytes of an answer that are read
 _SHOWN = 500
 _TICK = 0.2
 _GONE, _BUSY = 410, (429, 503)
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
+# Networks that nobody on the open internet answers from, by the registries of special addresses. Python's own list
+# differs from version to version.
+_SPECIAL = [
+    ipaddress.IPv4Network(network)
+    for network in (
+        "0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24",
+        "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24",
+        "224.0.0.0/4", "240.0.0.0/4",
+    )
+]  # fmt: skip
+_SPECIAL_6 = [ipaddress.IPv6Network(network) for network in ("2001::/23", "2001:db8::/32", "3fff::/20")]
+_INTERNET_6 = ipaddress.IPv6Network("2000::/3")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class _Refused(Exception):
@@ -47,7 +61,7 @@ def post(job: Job) -> Result:
     end = time.monotonic() + job.handler.timeout
     over = Event()
     try:
-        found = _judged(host, port, job.handler.allow_hosts)
+        found = _judged(host, _looked_up(host, port, job, end), job.handler.allow_hosts)
         with _connected(found, port, host if url.scheme == "https" else None, end) as sock:
             Thread(target=_cut_off, args=(sock, job, end, over), daemon=True).start()
             if isinstance(sock, ssl.SSLSocket):
@@ -83,19 +97,39 @@ def is_public(text: str) -> bool:
     """Whether an address is one of the open internet, also behind the forms that carry another address in them."""
     address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
-        inner = [address.ipv4_mapped, address.sixtofour, *(address.teredo or ())]
+        inner = address.ipv4_mapped or address.sixtofour
         if address in _NAT64:
-            inner.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
-        if any(found is not None and not is_public(str(found)) for found in inner):
-            return False
-        if address.ipv4_mapped is not None:
-            return True
-    return address.is_global and not address.is_multicast
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is None:
+            return address in _INTERNET_6 and not any(address in network for network in _SPECIAL_6)
+        address = inner
+    return not any(address in network for network in _SPECIAL)
 
 
-def _judged(host: str, port: int, allowed: tuple[str, ...]) -> list[str]:
+def _looked_up(host: str, port: int, job: Job, end: float) -> list[str]:
+    """The addresses of a host. Nothing can hurry a slow resolver, so it is asked by a thread that may be left alone."""
+    answers: SimpleQueue[list[str] | Exception] = SimpleQueue()
+
+    def ask() -> None:
+        try:
+            answers.put([str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)])
+        except (OSError, UnicodeError) as error:
+            answers.put(error)
+
+    Thread(target=ask, daemon=True).start()
+    while (left := end - time.monotonic()) > 0 and not job.cancel.is_set():
+        try:
+            answer = answers.get(timeout=min(left, _TICK))
+        except Empty:
+            continue
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+    raise TimeoutError
+
+
+def _judged(host: str, found: list[str], allowed: tuple[str, ...]) -> list[str]:
     """The addresses to connect to. If a name has several, all of them must be good."""
-    found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
     if host.lower() not in [name.lower() for name in allowed]:
         for address in found:
             if not is_public(address):
