@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from moot.core.deciders.mailbox import Expire
-from moot.core.errors import Held, Refused, Unavailable, Unknown
+from moot.core.errors import Held, Refused, Unavailable, Unknown, Usage
 from moot.core.event import Commit, Draft, Event
 from moot.core.task import LapseTask
 from moot.engine import work as works
@@ -406,6 +406,48 @@ def test_a_log_restored_from_a_backup_is_not_seen_through_newer_views(machine, o
     assert restored.task("a").state == "open"
     assert restored.run(move("claim", "a")).events
     assert restored.verify().sound
+
+
+def replaced_log(machine, opened, tmp_path):
+    """Its place, with views that are newer than the log."""
+    machine.does(add("a"))
+    machine.close()
+    backup = shutil.copy(Path(machine.directory) / "log.db", tmp_path / "backup")
+    later = opened(machine)
+    later.does(move("claim", "a"), add("b"))
+    later.close()
+    shutil.copy(backup, Path(machine.directory) / "log.db")
+    return opened(machine)
+
+
+@pytest.mark.parametrize("doing", ["read", "rebuild"])
+def test_views_are_made_anew_by_one_at_a_time(machine, opened, tmp_path, monkeypatch, doing):
+    restored, codes = replaced_log(machine, opened, tmp_path), []
+    renew = stores.Store.renew
+
+    def watched(store, *, alone=False):
+        with pytest.raises(Usage) as caught, restored.log.exclusive():
+            pass
+        codes.append(caught.value.code)
+        return renew(store, alone=alone)
+
+    monkeypatch.setattr(stores.Store, "renew", watched)
+    getattr(restored.engine, doing)()
+    assert set(codes) == {"nested_exclusive"}, "it has the turn already"
+
+
+def test_views_that_another_made_anew_meanwhile_are_kept(machine, opened, tmp_path, monkeypatch):
+    restored, other = replaced_log(machine, opened, tmp_path), opened(machine)
+    exclusive, left = type(restored.log).exclusive, [other]
+
+    def late(log):
+        if left and log is restored.log:
+            left.pop().engine.read()  # it was faster
+        return exclusive(log)
+
+    monkeypatch.setattr(type(restored.log), "exclusive", late)
+    assert restored.task("a").state == "open"
+    assert restored.store.path == other.store.path
 
 
 def test_a_rebuild_gives_the_same_rows(lived_in):
