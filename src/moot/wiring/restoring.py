@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from moot.api.verbs.care import Restored
 from moot.core import principal
-from moot.core.errors import Held, MootError, Refused, Unavailable, Usage
+from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
 from moot.engine.reburying import bury_again
 from moot.log import Shown
@@ -134,11 +134,12 @@ def _without_what_was_redacted(
 
 def _open_effects(cwd: str, env: Mapping[str, str]) -> int:
     """How many are not done, as the restored log says."""
-    session = open_session(cwd, env)
     try:
-        return open_effects(session.engine.read())
-    except Unavailable:
-        return 0  # the log is in place; whatever is wrong with the views is said by the next who needs them
-    finally:
-        session.engine.log.close()
-        session.engine.store.close()
+        session = open_session(cwd, env)
+        try:
+            return open_effects(session.engine.read())
+        finally:
+            session.engine.log.close()
+            session.engine.store.close()
+    except MootError:
+        return 0  # the log is in place; what is wrong beside it is said to the next who needs that
