@@ -115,7 +115,7 @@ class Moment(NamedTuple):
 
 
 class Tape:
-    """All operations in one folder, in order."""
+    """All operations in one folder, and in the one that it is in, in order."""
 
     def __init__(self, folder: str) -> None:
         self.said: list[Any] = []
@@ -145,12 +145,13 @@ class Tape:
     def mark(self) -> None:
         """A moment to look at later."""
         names, contents = {}, {}
-        for item in os.scandir(self._folder):
+        for item in (*os.scandir(self._folder), *os.scandir(os.path.dirname(self._folder))):
             if item.is_file() and not item.name.endswith("-shm"):
-                names[item.name] = item.inode()
+                name = os.path.relpath(item.path, self._folder)
+                names[name] = item.inode()
                 if item.inode() not in self._at_first:
                     with open(item.path, "rb") as file:
-                        contents[item.name] = file.read()
+                        contents[name] = file.read()
         safe = min(self._safe, len(self.moments))
         self.moments.append(Moment(len(self.moments), len(self._operations), len(self.said), names, contents, safe))
 

@@ -125,7 +125,7 @@ def restore(root: str, say: Say) -> None:
 
 
 def copy(root: str) -> str:
-    return os.path.join(state(root), "copy.db")
+    return os.path.join(root, "copy.db")
 
 
 @contextmanager

@@ -39,7 +39,7 @@ DAYS: dict[str, list[tuple[str, dict[str, Any]]]] = {
         ("send", {"to": ["Ada"], "text": "x" * 5000}),
     ],
     "rebuild": [("verify", {"rebuild": True}), ("board", {})],
-    "backup": [("backup", {"file": ".moot/copy.db", "force": True}), ("board", {})],
+    "backup": [("backup", {"file": "copy.db", "force": True}), ("board", {})],
     "migrate": [("send", {"to": ["Bob"], "text": "After the migration."}), ("board", {})],
 }
 

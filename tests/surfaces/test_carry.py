@@ -127,6 +127,36 @@ def test_a_pipe_is_imported_like_a_file(lively: Command, elsewhere: Path, tmp_pa
     writer.join(PATIENCE)
 
 
+def test_an_export_is_not_put_over_a_file_unless_one_says_so(lively: Command, tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text("mine")
+    with Workspace(lively.repo) as ws:
+        refused("file_exists", lambda: ws.export(str(tmp_path / "x.jsonl")))
+        assert (tmp_path / "x.jsonl").read_text() == "mine"
+        assert ws.export(str(tmp_path / "x.jsonl"), force=True).events == lively.head()
+    assert len(lines_of(tmp_path / "x.jsonl")) == lively.head()
+
+
+def test_no_file_of_the_workspace_or_of_git_is_written_over(run: Command, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(run.repo / ".git" / "moot")
+    names = (".git/moot/log.db", ".git/moot/new.db", ".git/config", ".git/new", ".git/none/new", "moot.toml")
+    targets = [*(str(run.repo / name) for name in names), str(tmp_path / "link" / "log.db"), str(run.linked / ".git")]
+    with Workspace(run.repo) as ws:
+        for target in targets[:-1]:
+            for force in (False, True):
+                refused("own_file", lambda target=target, force=force: ws.export(target, force=force))
+                refused("own_file", lambda target=target, force=force: ws.backup(target, force=force))
+        assert ws.verify().sound
+    with Workspace(run.linked) as there:
+        for target in (*targets, str(run.linked / "moot.toml")):
+            refused("own_file", lambda target=target: there.export(target, force=True))
+    assert not (run.repo / "moot.toml").exists()
+
+
+def test_the_past_is_neither_exported_nor_backed_up(run: Command) -> None:
+    for words in (("export",), ("backup", "x.db"), ("restore", "x.db")):
+        assert run("--at", "1", *words, "--json").error["error"] == "past_is_read_only"
+
+
 # Import
 
 
@@ -157,6 +187,25 @@ def test_what_came_later_is_added_to_what_is_there(lively: Command, elsewhere: P
         here.task_add("There only")
         here.export(str(tmp_path / "4.jsonl"))
         refused("another_history", lambda: there.import_(str(tmp_path / "4.jsonl")))
+
+
+@pytest.mark.parametrize(
+    "change", [{"mootby": "Bob#1"}, {"time": "2031-01-01T12:00:00.000Z"}, {"data": {"title": "Another"}}]
+)
+def test_an_event_that_was_altered_is_not_taken_for_the_one_that_is_there(
+    run: Command, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    with Workspace(run.repo) as ws:
+        ws.task_add("One")
+        ws.export(str(tmp_path / "x.jsonl"))
+        lines = lines_of(tmp_path / "x.jsonl")
+        altered = {**lines[-1], **change, "data": {**lines[-1]["data"], **change.get("data", {})}}
+        (tmp_path / "y.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (*lines[:-1], altered)))
+        refused("another_history", lambda: ws.import_(str(tmp_path / "y.jsonl")))
+        assert ws.import_(str(tmp_path / "x.jsonl")).known == len(lines)
+        ws.redact("task-001")
+        assert ws.import_(str(tmp_path / "x.jsonl")).known == len(lines), "only its text went"
+        refused("another_history", lambda: ws.import_(str(tmp_path / "y.jsonl")))
 
 
 def test_a_gap_another_history_and_a_selection_are_refused(run: Command, elsewhere: Path, tmp_path: Path) -> None:
@@ -392,8 +441,8 @@ def test_a_restore_is_refused_while_agents_are_here_or_events_would_go(run: Comm
 @pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\x00" + bytes(4000)])
 def test_what_is_no_backup_is_refused_and_changes_nothing(run: Command, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "x.db").write_bytes(content)
-    with pytest.raises(Unavailable):
-        Workspace.restore(tmp_path / "x.db", run.repo, force=True)
+    error = refused("no_backup", lambda: Workspace.restore(tmp_path / "x.db", run.repo, force=True), Usage)
+    assert "moot backup" in error.remedy
     refused("no_backup", lambda: Workspace.restore(tmp_path / "none.db", run.repo), Usage)
     assert run.head() == 2
 
@@ -513,3 +562,24 @@ def test_followers_and_waiters_go_on_with_the_restored_log(run: Command, tmp_pat
         for title in ("New", "Newer", "Newest", "And one more"):
             other.task_add(title)
         assert [next(following).data["title"] for _ in range(4)] == ["New", "Newer", "Newest", "And one more"]
+
+
+def test_effects_that_are_open_again_are_told(run: Command, elsewhere: Path, tmp_path: Path) -> None:
+    (run.repo / "moot.toml").write_text('[[handlers]]\nname = "go"\non = ["build:*"]\nrun = ["true"]\n')
+    assert run("handle", "--allow", "go").code == 0
+    assert run("emit", "build:finished", agent="Ada").code == 0
+    assert run("emit", "build:finished", agent="Ada").code == 0
+    with Workspace(run.repo) as ws:
+        ws.backup(str(tmp_path / "x.db"))
+        ws.export(str(tmp_path / "x.jsonl"))
+    assert run("handle", "--drain").code == 0
+    ran = run("restore", str(tmp_path / "x.db"), "--force", "--json")
+    assert ran.result["effects"] == 2
+    (warning,) = json.loads(ran.out)["warnings"]
+    assert warning["code"] == "effects_open"
+    assert warning["message"].startswith("2 effects are open again")
+    with Workspace(elsewhere) as there:
+        there.import_(str(tmp_path / "x.jsonl"), dry_run=True)
+        assert not there.warnings
+        there.import_(str(tmp_path / "x.jsonl"))
+        assert [warning.code for warning in there.warnings] == ["effects_open"]

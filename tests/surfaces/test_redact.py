@@ -260,8 +260,8 @@ def test_a_held_entry_and_a_quarantined_file_are_redacted(bare: Command) -> None
         path = bare.repo / TO_DEVELOPER
         path.write_text(json.dumps({"messages": [{"type": SECRET}], "lastRead": None}))
         (entry,) = ws.held()
-        (note,) = ws.redact(entry.id, erase=True).also
-        ws.redact(str(note), erase=True)
+        gone = ws.redact(entry.id, erase=True)
+        assert (len(gone.positions), gone.also) == (2, ()), "with the note that it is held"
         (entry,) = ws.held()
         assert entry.raw == '"[redacted]"'
         path.write_text(f"{{ torn {SECRET}")
@@ -273,3 +273,110 @@ def test_a_held_entry_and_a_quarantined_file_are_redacted(bare: Command) -> None
         ws.held_drop(entry.id, reason="done")
         assert ws.verify().sound
     assert holding(state(bare)) == []
+
+
+def test_mail_that_repeats_it_goes_along(run: Command, ada: Workspace, bob: Workspace) -> None:
+    ada.task_add("Log in")
+    bob.task_claim("task-001")
+    made = ada.decide(f"Use {SECRET}", rationale="It works.", affects=("task-001",))
+    asked = bob.checkpoint_reach(f"Is {SECRET} right?")
+    with Workspace(run.repo) as ws:
+        ws.checkpoint_resolve(asked.id, "Yes")
+        assert SECRET in run("export").out
+        assert len(ws.redact(made.decision.id, erase=True).positions) == 2
+        assert len(ws.redact(asked.id, erase=True).positions) == 3
+        assert [warning.code for warning in ws.warnings] == ["copies_elsewhere"]
+        assert ws.verify().erased == 5
+    assert [message.text for message in bob.inbox().new] == ["[redacted]", "[redacted]"]
+    assert holding(state(run)) == []
+
+
+def test_what_is_erased_only_in_part_is_not_counted_as_erased(run: Command, said: str) -> None:
+    with Workspace(run.repo) as ws:
+        ws.redact(said, field="data.key", erase=True)
+        assert (ws.verify().redacted, ws.verify().erased) == (1, 1)
+        ws.redact(said, field="text")
+        report = ws.verify()
+        assert report.sound
+        assert (report.redacted, report.erased) == (1, 0)
+        ws.redact(said, erase=True)
+        assert ws.verify().erased == 1
+    assert holding(state(run)) == []
+
+
+def test_what_was_erased_before_is_said_nowhere_else(run: Command, ada: Workspace) -> None:
+    first = ada.send("Bob", f"It is {SECRET}.")
+    with Workspace(run.repo) as ws:
+        ws.redact(first.id, erase=True)
+        assert ws.redact(first.id, erase=True).also == ()
+        again = ada.send("Bob", f"I said: It is {SECRET}. Again.")
+        assert ws.redact(first.id, erase=True).also == (), "nobody knows any more what it was"
+        ada.send("Bob", f"He said: I said: It is {SECRET}. Again.")
+        assert len(ws.redact(again.id, erase=True).also) == 1
+        assert "--erase`" in ws.warnings[-1].message
+
+
+def test_a_receipt_an_effect_and_a_topic_are_redacted_by_name(run: Command, ada: Workspace) -> None:
+    toml = f'[[handlers]]\nname = "fail"\non = ["build:*"]\nattempts = 1\nrun = ["sh", "-c", "echo {SECRET}; exit 3"]\n'
+    (run.repo / "moot.toml").write_text(toml)
+    assert run("handle", "--allow", "fail").code == 0
+    assert run("check", "--", "echo", SECRET, agent="Ada").code == 0
+    assert run("emit", "build:finished", "--data", json.dumps({"key": SECRET, "all": [SECRET]}), agent="Ada").code == 0
+    run("handle", "--drain")
+    (run.repo / "moot.toml").unlink()
+    with Workspace(run.repo) as ws:
+        (receipt,) = ws.receipts()
+        (effect,) = ws.effects()
+        for name in (f"receipt/{receipt.id}", effect.id, "topic/build"):
+            assert ws.redact(name, erase=True).erased
+        for wrong in ("topic/", "topic/none", "claims/x", "redactions/x", "/"):
+            refused("unknown_thing", lambda wrong=wrong: ws.redact(wrong), Unknown)
+        assert ws.receipts()[0].argv == ("[redacted]",)
+        assert ws.log(type="build:finished")[0].data["all"] == ["[redacted]"]
+        assert ws.verify().sound
+    assert holding(state(run)) == []
+
+
+def test_a_checkpoint_whose_options_went_can_still_be_answered(run: Command, ada: Workspace) -> None:
+    asked = ada.checkpoint_reach("Which?", option=(f"{SECRET}-1", f"{SECRET}-2"))
+    with Workspace(run.repo) as ws:
+        ws.redact(asked.id, erase=True)
+        assert ws.checkpoint_resolve(asked.id, "The second.").answer == "The second."
+
+
+@pytest.mark.parametrize("erase", [False, True])
+def test_a_restore_does_not_undo_it(run: Command, said: str, tmp_path: Path, *, erase: bool) -> None:
+    with Workspace(run.repo) as ws:
+        ws.backup(str(tmp_path / "before.db"))
+        gone = ws.redact(said, reason="a key", erase=erase)
+        later = ws.task_add("Later")
+        ws.redact(later.id, erase=erase)
+    ran = run("restore", str(tmp_path / "before.db"), "--force", "--json")
+    assert ran.result["redacted"] == list(gone.positions)
+    assert SECRET not in run("export").out
+    assert holding(state(run)) == ([] if erase else sorted(["log.db", Path(ran.result["kept"]).name]))
+    with Workspace(run.repo) as ws:
+        report = ws.verify()
+        assert (report.redacted, report.erased) == (1, int(erase))
+        (tombstone,) = ws.log(type="event:redacted")
+        assert (tombstone.by, tombstone.data["reason"]) == ("person:anna", "a key")
+        assert ws.task_add("Another at that position").id == later.id
+    again = Workspace.restore(ran.result["kept"], run.repo, force=True)
+    assert again.redacted == (), "that one has its tombstones"
+
+
+def test_a_restore_that_is_killed_shows_it_at_no_moment(run: Command, said: str, tmp_path: Path) -> None:
+    with Workspace(run.repo) as ws:
+        ws.backup(str(tmp_path / "before.db"))
+        ws.redact(said, erase=True)
+    for number in range(8):
+        process = run.popen("restore", str(tmp_path / "before.db"), "--force")
+        try:
+            process.wait(0.1 + 0.03 * number)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.communicate(timeout=PATIENCE)
+        assert SECRET not in run("export").out
+        assert not any(name.startswith("log") for name in holding(state(run)))
+    assert run("restore", str(tmp_path / "before.db"), "--force").code == 0
+    assert holding(state(run)) == []

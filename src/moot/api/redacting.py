@@ -6,15 +6,16 @@ import os
 import time
 
 from moot.api.verbs.entries import quarantine
+from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
-from moot.core.redaction import Redact, blanked, decide, digest_of, words_of
+from moot.core.redaction import MARK, Redact, Redacted, blanked, decide, digest_of, words_of
 from moot.log import REDACTIONS, Duplicate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from moot.api.pack import MessageType
@@ -28,7 +29,7 @@ _PAUSE = 0.2  # and between two looks
 _MOST = 1000  # events of one redaction
 _NAMED = 20  # other places that are named
 _TELLING = 8  # characters; a shorter text stands in too many places by chance
-_STREAMS = ("message", "task", "entry", "artifact", "decision", "checkpoint")
+_STREAMS = ("message", "task", "entry", "artifact", "decision", "checkpoint", "receipt", "effect", "topic")
 
 
 class Gone(Record):
@@ -53,7 +54,10 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
             holds=holds,
         )
     before = session.engine.log.tombstones()
-    todo = [event for event in events if wanted[event.position] or len(events) == 1]
+    todo = [event for event in events if wanted[event.position]] or events[:1]
+    for notice, repeats in _notices(session, events, wanted):
+        todo.append(notice)
+        wanted[notice.position] = repeats
 
     def act(work: Work) -> None:
         person = session.actor(work).person
@@ -102,6 +106,23 @@ def _bury(work: Work, command: Redact, *, person: bool) -> None:
         work.drafts.append(Draft(stream=REDACTIONS, type=payload.type, v=payload.v, data=payload.plain()))
 
 
+def _notices(
+    session: Session, events: list[Event], wanted: dict[int, tuple[str, ...]]
+) -> Iterator[tuple[Event, tuple[str, ...]]]:
+    """The messages that the same commits sent, as far as they repeat what goes: nobody else names those."""
+    raw, texts = session.engine.log.raw, set[str]()
+    for event in events:
+        texts |= _going(event, wanted[event.position])
+    for commit in {event.commit: None for event in events} if texts else ():
+        known = raw.append(Commit(id=commit, at="", by=""), {}, ())
+        for event in raw.read(known.first - 1, known.last - known.first + 1) if isinstance(known, Duplicate) else ():
+            if event.type != message.Sent.type or event.position in wanted:
+                continue
+            repeats = tuple(f for f in _fields(session, event, ()) if _repeat(_going(event, (f,)), texts))
+            if repeats:
+                yield event, repeats
+
+
 def _elsewhere(session: Session, events: list[Event]) -> Iterator[int]:
     """Where one of the texts that went still stands: a message of a pack, for one, also describes its task."""
     log, found = session.engine.log, 0
@@ -109,15 +130,27 @@ def _elsewhere(session: Session, events: list[Event]) -> Iterator[int]:
     for event in events:
         said = log.tombstones().get(event.position)
         if said is not None:
-            left = set(_texts(blanked(event.data, said["fields"], "")))
-            texts |= {text for text in _texts(event.data) if text not in left and len(text) >= _TELLING}
+            texts |= {text for text in _going(event, said["fields"]) if len(text) >= _TELLING}
     position = 0
     while texts and found < _NAMED and (page := log.read(position, _PAGE)):
         for event in page:
-            if found < _NAMED and any(text in other for other in _texts(event.data) for text in texts):
+            if found < _NAMED and event.type != Redacted.type and _repeat(_said(event), texts):
                 found += 1
                 yield event.position
         position = page[-1].position
+
+
+def _going(event: Event, fields: Iterable[str]) -> set[str]:
+    """The texts that are in these fields only; none of what was erased before."""
+    return _said(event) - {"", *_texts(blanked(event.data, fields, ""))}
+
+
+def _said(event: Event) -> set[str]:
+    return {text for name, value in event.data.items() if name != MARK for text in _texts(value)}
+
+
+def _repeat(others: Iterable[str], texts: Iterable[str]) -> bool:
+    return any(text in other for other in others for text in texts)
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -170,7 +203,7 @@ def _meant(session: Session, what: str) -> list[Event]:
         raise Unknown(
             "unknown_thing",
             f"There is no event {what[:80]!r}.",
-            "Name a position (`moot log` shows them), the id of an event, or a message, task or held entry.",
+            "Name a position (`moot log` shows them), the id of an event, or a thing such as a message or topic/build.",
             thing=what,
         )
     return found
@@ -188,10 +221,12 @@ def _events(session: Session, what: str) -> Iterator[Event]:
         if isinstance(known, Duplicate) and known.first + int(n) <= known.last:
             yield from raw.read(known.first + int(n) - 1, 1)
             return
-    for kind in _STREAMS:
-        page = raw.read(0, _MOST, f"{kind}/{what}")
+    kind, slash, key = what.partition("/")
+    streams = (what,) if slash and kind in _STREAMS and key else tuple(f"{kind}/{what}" for kind in _STREAMS)
+    for stream in streams:
+        page = raw.read(0, _MOST, stream)
         if page:
-            yield from (event for event in page if len(page) == 1 or words_of(event.data))
+            yield from page
             return
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 MARK = "redacted"  # the key beside the fields that says so, and holds the digest
 BLANK = "[redacted]"
-_BLANKS = {"raw": f'"{BLANK}"'}  # it is read as JSON again
+_BLANKS: dict[str, Any] = {
+    "raw": f'"{BLANK}"',  # it is read as JSON again
+    "options": [],  # whoever cannot read them answers in words
+}
 
 # Fields that hold words, in the events of any decider.
 WORDS = frozenset((
@@ -131,7 +134,7 @@ def blanked(data: Mapping[str, Any], fields: Iterable[str], digest: str) -> dict
 def _without(data: Mapping[str, Any], path: str) -> dict[str, Any] | None:
     """A copy with what stands at `path` blanked, None if there is nothing. A key may have dots in it."""
     if path in data:
-        return {**data, path: _BLANKS.get(path) or _blank(data[path])}
+        return {**data, path: _BLANKS[path] if path in _BLANKS else _blank(data[path])}
     for name, inner in data.items():
         if path.startswith(f"{name}.") and isinstance(inner, dict):
             rest = _without(inner, path[len(name) + 1 :])
@@ -148,7 +151,7 @@ def _blank(value: Any) -> Any:
         case dict():
             return {}
         case list() | tuple():
-            return []
+            return [BLANK] if value and all(isinstance(item, str) for item in value) else []
         case bool() | None:
             return value
         case _:

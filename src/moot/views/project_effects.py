@@ -63,6 +63,11 @@ def counts(store: Store) -> list[tuple[str, str, int]]:
     return [(handler, status, number) for handler, status, number in store.rows("effect_counts")]
 
 
+def open_effects(store: Store) -> int:
+    """How many will be performed, or are being."""
+    return sum(number for _, status, number in counts(store) if status != "parked")
+
+
 def effects(store: Store, handler: str | None, status: str | None) -> Iterator[effect.Effect]:
     """Those that are not done, read as one asks for them."""
     for _, state in store.rows("effects", handler, status):

@@ -54,11 +54,17 @@ class Finding(Record):
 
 
 class Restored(Record):
-    """A backup that is in place now; `kept` is the log that was there before, if it was kept."""
+    """A backup that is in place now.
+
+    `kept` is the log that was there before, if it was kept; `redacted` are the positions that had been redacted after
+    the backup and are again; `effects` are so many that are to be performed.
+    """
 
     file: str
     events: int
     kept: str | None = None
+    redacted: tuple[int, ...] = ()
+    effects: int = 0
 
 
 class Opener(ABC):

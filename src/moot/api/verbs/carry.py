@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
+from moot.api import targets
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.errors import Refused, Unavailable, Usage
+from moot.core.errors import Refused
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -43,6 +44,7 @@ def export(
     after: int,
     type: tuple[str, ...],  # noqa: A002
     stream: tuple[str, ...],
+    force: bool,
 ) -> Answer:
     from moot.api.verbs.events import check_types, matches
 
@@ -55,8 +57,8 @@ def export(
         pages = _pages(session, after, fits)
         lines = _spoken(pages)
         return Answer(result=(envelope for page in pages for envelope in page), more=lines)
-    path = _target(session, file)
-    count = _write(path, _pages(session, after, fits))
+    path = targets.checked(session, file, force=force)
+    count = _write(path, _pages(session, after, fits), force=force)
     head = session.engine.log.head()
     done = Exported(file=path, events=count, position=head)
     return Answer(result=done, say=(f"{count} events in {path}. The next one may go on: --after {head}",))
@@ -78,7 +80,7 @@ def _spoken(pages: Iterator[list[dict[str, Any]]]) -> Iterator[Answer]:
         yield Answer(result=page, say=tuple(map(line, page)))
 
 
-def _write(path: str, pages: Iterator[list[dict[str, Any]]]) -> int:
+def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> int:
     """Under another name until it is whole."""
     from moot.api.envelopes import line
 
@@ -90,9 +92,9 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]]) -> int:
                 count += len(page)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(draft, path)
+        targets.put(draft, path, force=force)
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise targets.unusable(path, error) from error
     finally:
         if os.path.exists(draft):
             os.unlink(draft)
@@ -104,7 +106,7 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     from moot.views.trial import Trial
 
     people_only(session.caller.agent, "import")
-    path = file if file == "-" else _path(session, file)
+    path = file if file == "-" else targets.path_of(session, file)
     trial = Trial(session.engine.read().directory)
     try:
         with open(0 if file == "-" else path, "rb", closefd=file != "-") as lines:
@@ -116,7 +118,7 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
                 progress=lambda done: session.progress("importing", done, size),
             ).take(_lines(lines))
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise targets.unusable(path, error) from error
     finally:
         trial.close()
     session.engine.read()
@@ -124,8 +126,12 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     said = f"{'would import' if dry_run else 'imported'} {taken.events} events"
     said += f"; {taken.known} were there already" if taken.known else ""
     cut = f"The file ends in the middle of a commit: {taken.cut_off} of its events are left out."
-    warnings = (Notice("import_cut_off", cut),) if taken.cut_off else ()
-    return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=warnings)
+    warnings = [Notice("import_cut_off", cut)] if taken.cut_off else []
+    if taken.events and not dry_run:
+        from moot.views.project_effects import open_effects
+
+        warnings += _reopened(open_effects(session.engine.store))
+    return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=tuple(warnings))
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
@@ -134,9 +140,7 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def backup(session: Session, file: str, force: bool) -> Answer:
-    path = _target(session, file)
-    if os.path.lexists(path) and not force:
-        raise Refused("file_exists", f"{path} is there already.", "Take another name, or --force.", file=path)
+    path = targets.checked(session, file, force=force)
     draft = f"{path}.{os.getpid()}.part"
     try:
         if os.path.exists(draft):
@@ -145,14 +149,9 @@ def backup(session: Session, file: str, force: bool) -> Answer:
             pass  # SQLite would say less about a place that cannot be written
         events = session.engine.log.archive.backup(draft, lambda done, of: session.progress("copying", done, of))
         size = os.stat(draft).st_size
-        if force:
-            os.replace(draft, path)
-        else:
-            _name(draft, path)
-    except FileExistsError:
-        raise Refused("file_exists", f"{path} is there already.", "Take another name, or --force.", file=path) from None
+        targets.put(draft, path, force=force)
     except OSError as error:
-        raise _unusable(path, error) from error
+        raise targets.unusable(path, error) from error
     finally:
         for left in (draft, f"{draft}-journal"):
             if os.path.exists(left):
@@ -161,22 +160,22 @@ def backup(session: Session, file: str, force: bool) -> Answer:
     return Answer(result=done, say=(f"{events} events in {path}, checked ({size} bytes).",))
 
 
-def _name(draft: str, path: str) -> None:
-    """Give a file its name, never over one that came meanwhile; where there are no links, as well as one can."""
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise
-    except OSError:
-        if os.path.lexists(path):
-            raise
-        os.rename(draft, path)
-
-
 def restore(opener: Opener, file: str, force: bool) -> Answer:
     restored = opener.restore(file, force=force)
     kept = f" The log before it is kept as {restored.kept}." if restored.kept else ""
-    return Answer(result=restored, say=(f"restored {restored.events} events from {restored.file}.{kept}",))
+    again = ", ".join(f"#{position}" for position in restored.redacted)
+    kept += f" What was redacted since then is redacted again: {again}." if again else ""
+    said = (f"restored {restored.events} events from {restored.file}.{kept}",)
+    return Answer(result=restored, say=said, warnings=_reopened(restored.effects))
+
+
+def _reopened(effects: int) -> tuple[Notice, ...]:
+    """What was done meanwhile stands in no log that came from elsewhere, so it would be done twice."""
+    if not effects:
+        return ()
+    subject = f"{effects} effects are" if effects > 1 else "An effect is"
+    message = f"{subject} open again and will be performed by `moot handle`, also what was done meanwhile: "
+    return (Notice("effects_open", f"{message}`moot effects` lists them, `moot handle --forbid NAME` stops them."),)
 
 
 def redact(session: Session, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
@@ -190,7 +189,7 @@ def redact(session: Session, thing: str, field: tuple[str, ...], reason: str | N
     for name in redacting.copies(session.place.state):
         session.warn("old_log_kept", f"{os.path.join(session.place.state, name)} may still hold it; delete it.")
     for position in gone.also:
-        session.warn("also_there", f"#{position} says the same: `moot redact {position}`.")
+        session.warn("also_there", f"#{position} says the same: `moot redact {position}{' --erase' if erase else ''}`.")
     return Answer(result=gone, say=(f"{said}.",))
 
 
@@ -204,29 +203,6 @@ def people_only(agent: str | None, verb: str) -> None:
         )
 
 
-def _path(session: Session, file: str) -> str:
-    path = os.path.abspath(os.path.join(session.cwd, os.path.expanduser(file)))
-    if not os.path.basename(file) or os.path.isdir(path):
-        raise Usage("not_a_file", f"{path} is a directory.", "Name a file.", file=path)
-    return path
-
-
-def _target(session: Session, file: str) -> str:
-    path = _path(session, file)
-    if os.path.exists(path) and not os.path.isfile(path):
-        raise Usage(
-            "not_a_file", f"{path} is no file.", "Name a file; `moot export -` writes to the output.", file=path
-        )
-    return path
-
-
-def _unusable(path: str, error: OSError) -> Unavailable:
-    why = os.strerror(error.errno) if error.errno else str(error)
-    return Unavailable(
-        "file_unusable", f"{path} cannot be used: {why}.", "Name another file, or make room for it.", file=path
-    )
-
-
 VERBS = (
     Verb(
         "export",
@@ -237,11 +213,13 @@ VERBS = (
             Param("after", "Only what comes after this position.", type="int", default=0),
             Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True),
             Param("stream", "Only events of this stream, such as task/task-001 (repeat for more).", many=True),
+            Param("force", "Replace the file if it is there.", type="flag"),
         ),
         examples=("moot export events.jsonl", "moot export - --type 'task:*' --after 120"),
         detail="A file gets its name once it is whole. What was redacted comes without its text. Idempotency keys do "
         "not travel with an export; they do with a backup. A selection (--type, --stream) cannot be imported.",
         writes=False,
+        past=False,
     ),
     Verb(
         "import",
@@ -266,6 +244,7 @@ VERBS = (
         examples=("moot backup ~/moot.db",),
         detail="The copy is checked before it gets its name. It is an SQLite file; `moot restore` puts it back.",
         writes=False,
+        past=False,
     ),
     Verb(
         "restore",
@@ -277,7 +256,8 @@ VERBS = (
         ),
         examples=("moot restore ~/moot.db", "moot restore ~/moot.db --force"),
         detail="The log that is replaced is kept beside the new one under a name with the date, unless the backup has "
-        "all of it. Processes that have the workspace open go on with the restored log. For people only.",
+        "all of it. What was redacted since the backup is redacted again. Processes that have the workspace open go on "
+        "with the restored log. Effects that were done since the backup are open again. For people only.",
         opens=False,
     ),
     Verb(
@@ -287,7 +267,8 @@ VERBS = (
         params=(
             Param(
                 "thing",
-                "A position, the id of an event, or a message, task or held entry with all its events.",
+                "A position, the id of an event, or a thing with all its events: a message, task, artifact, decision, "
+                "checkpoint, held entry, receipt or effect by its id, a free stream as topic/NAME.",
                 positional=True,
                 required=True,
                 limit=200,
@@ -298,7 +279,8 @@ VERBS = (
             KEY,
         ),
         examples=("moot redact m-8sk2m1x --reason 'a password' --erase", "moot redact 120 --field text"),
-        detail="For people only. What the rules decide by (names, states) stays. A tombstone in the log keeps the "
+        detail="For people only. What the rules decide by (names, states) stays. Notices that repeat the text, sent by "
+        "the same step, go with it. A tombstone in the log keeps the "
         "SHA-256 of the original, and `moot verify` compares it; a short secret could be guessed by it, so change the "
         "secret as well.",
     ),

@@ -47,6 +47,19 @@ def keep(directory: str, progress: Progress) -> str:
     return path
 
 
+def copy_to(directory: str, path: str, progress: Progress) -> None:
+    """A log of its own in a new directory, with everything that the one at `path` has."""
+    try:
+        os.mkdir(directory, 0o700)
+    except OSError as error:
+        raise faults.of_system(error, directory) from error
+    source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        copy_into(os.path.join(directory, file.NAME), source, progress)
+    finally:
+        source.close()
+
+
 def set_aside(directory: str) -> str:
     """Move a log away that cannot be read, with all that belongs to it."""
     path, away = os.path.join(directory, file.NAME), dated(directory)

@@ -29,14 +29,16 @@ class Carrying(ABC):
 
     @overload
     def export(  # type: ignore[overload-overlap]  # "-" is a text, too
-        self, file: Literal["-"] = ..., *, after: int = ..., type: Some = ..., stream: Some = ...
+        self, file: Literal["-"] = ..., *, after: int = ..., type: Some = ..., stream: Some = ..., force: bool = ...
     ) -> Iterator[dict[str, Any]]: ...
 
     @overload
-    def export(self, file: str, *, after: int = ..., type: Some = ..., stream: Some = ...) -> Exported: ...
+    def export(
+        self, file: str, *, after: int = ..., type: Some = ..., stream: Some = ..., force: bool = ...
+    ) -> Exported: ...
 
     def export(
-        self, file: str = "-", *, after: int = 0, type: Some = (), stream: Some = ()
+        self, file: str = "-", *, after: int = 0, type: Some = (), stream: Some = (), force: bool = False
     ) -> Exported | Iterator[dict[str, Any]]:
         """Write the events into a file as JSON Lines; without one, the CloudEvents envelopes come one by one."""
         return self._ask("export", locals())
