@@ -63,11 +63,7 @@ def put_back(
 
 def _anew(state: str, path: str, events: int, progress: Progress) -> Restored:
     """What was there is no log any more."""
-    there = os.path.exists(os.path.join(state, "log.db")) or os.path.exists(os.path.join(state, "log.db-wal"))
-    kept = restore.set_aside(state) if there else None
-    SqliteLog.create(state)
-    Store(state).renew(alone=True).close()
-    restore.replace(state, path, progress)
+    kept = restore.anew(state, path, progress, lambda: Store(state).renew(alone=True).close())
     return Restored(file=path, events=events, kept=kept)
 
 

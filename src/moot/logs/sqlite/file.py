@@ -43,14 +43,16 @@ def create(directory: str, timeout: float) -> bool:
         turn = WriterLock(os.path.join(directory, LOCK), timeout)
         turn.acquire()
         try:
-            return _make(directory, path)
+            return make(directory)
         finally:
             turn.close()
     except OSError as error:
         raise faults.of_system(error, path) from error
 
 
-def _make(directory: str, path: str) -> bool:
+def make(directory: str) -> bool:
+    """The same for one who has the turn of the writers."""
+    path = os.path.join(directory, NAME)
     if os.path.exists(path):
         recognise(path)
         return False

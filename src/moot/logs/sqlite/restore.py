@@ -18,6 +18,8 @@ from moot.logs.sqlite.lock import WriterLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moot.log import Progress
 
 _PATIENCE = 30.0
@@ -60,18 +62,26 @@ def copy_to(directory: str, path: str, progress: Progress) -> None:
         source.close()
 
 
-def set_aside(directory: str) -> str:
-    """Move a log away that cannot be read, with all that belongs to it."""
-    path, away = os.path.join(directory, file.NAME), dated(directory)
+def anew(directory: str, path: str, progress: Progress, meanwhile: Callable[[], object]) -> str | None:
+    """Put a copy where no log is, or one that cannot be read; that one is moved away. Nobody writes in between."""
     turn = WriterLock(os.path.join(directory, file.LOCK), _PATIENCE)
     turn.acquire()
     try:
-        for end in ("-wal", "-shm", ""):
-            if os.path.exists(path + end):
-                os.rename(path + end, away + end)
+        kept = _set_aside(directory)
+        file.make(directory)
+        meanwhile()
+        replace(directory, path, progress)
     finally:
         turn.close()
-    return away
+    return kept
+
+
+def _set_aside(directory: str) -> str | None:
+    path, away = os.path.join(directory, file.NAME), dated(directory)
+    found = [end for end in ("-wal", "-shm", "") if os.path.exists(path + end)]
+    for end in found:
+        os.rename(path + end, away + end)
+    return away if found else None
 
 
 def replace(directory: str, path: str, progress: Progress) -> None:
