@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from moot.core.deciders.effect import (
+    DEEPEST,
     EVENTS,
     LONGEST_WAIT,
+    DropEffect,
     Effect,
     FailEffect,
     FinishEffect,
@@ -89,6 +91,28 @@ def test_one_runner_has_it_and_another_is_refused():
         error = refused(effect, command)
         assert isinstance(error, Held)
         assert error.details["runner"] == "one#1"
+
+
+def test_what_is_dropped_is_dropped_for_good_and_not_while_it_runs():
+    drop = DropEffect(reason="nobody wants it")
+    for before in (after(REQUEST), after(REQUEST, take(), fail()), after(REQUEST, take(), fail(hopeless=True))):
+        dropped = grown(before, decided(before, drop))
+        assert (dropped.status, dropped.reason, dropped.ended) == ("dropped", "nobody wants it", True)
+        for command in (take(), RetryEffect(), drop):
+            assert refused(dropped, command).code == "effect_ended"
+    assert refused(after(REQUEST, take()), drop).code == "effect_held"
+    assert refused(after(REQUEST, take(), finish()), drop).code == "effect_ended"
+    assert refused(NOTHING, drop).code == "unknown_effect"
+    assert decided(after(REQUEST, take()), drop.replace(over=("one#1", 1))).type == "effect:dropped"
+
+
+def test_a_chain_of_effects_that_is_too_long_is_parked_at_once():
+    chained = REQUEST.replace(after="e-0", depth=DEEPEST, chain="loop (e-0)")
+    effect = after(chained)
+    assert (effect.status, effect.after, effect.depth) == ("waiting", "e-0", DEEPEST)
+    parked = after(chained.replace(depth=DEEPEST + 1))
+    assert (parked.status, parked.attempt) == ("parked", 0)
+    assert parked.reason == f"{DEEPEST + 1} effects, each caused by the one before: loop (e-0)"
 
 
 @pytest.mark.promise(12)
@@ -255,6 +279,15 @@ class Effects(RuleBasedStateMachine):
         assert (self.happen(RetryEffect()) is not None) is (status in ("waiting", "parked"))
         if status in ("waiting", "parked"):
             self.tries = 0
+
+    @rule(over=st.booleans())
+    def drop(self, over):
+        status = self.state.status
+        dropped = self.happen(DropEffect(reason="enough", over=self.holder if over else None)) is not None
+        assert dropped is (status in ("waiting", "parked") or (status == "taken" and over))
+        if dropped:
+            self.dead |= {self.holder} - {None}
+            self.holder = None
 
     @invariant()
     def at_most_one_has_it_and_it_is_done_at_most_once(self):

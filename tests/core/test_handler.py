@@ -65,6 +65,13 @@ def test_what_effects_themselves_cause_requests_nothing(draft):
     assert list(requested([draft], "a", (handler(on=("*",)),))) == []
 
 
+@pytest.mark.parametrize("kind", ["message:offered", "message:acked"])
+def test_all_events_are_those_that_mean_something_and_not_the_reading_of_mail(kind):
+    draft = BUILD.replace(type=kind)
+    assert [handler(on=(on,)).wants(draft, "Yeats") for on in ("*", "message:*", kind)] == [False, True, True]
+    assert handler(on=("*",)).wants(BUILD.replace(type="message:sent"), "Yeats")
+
+
 def test_a_message_of_somebody_else_is_an_event_like_any_other():
     draft = Draft(stream="message/m-1", type="message:sent", data={"sender": "Yeats#1"})
     assert len(list(requested([draft], "a", (handler(on=("*",)),)))) == 1

@@ -57,6 +57,7 @@ def test_the_end_of_the_output_is_kept(tmp_path):
     ("words", "said"),
     [
         (("sh", "-c", "echo no; exit 3"), "exit code 3: no"),
+        (("sh", "-c", "echo begun; echo 'no such host'; echo; exit 3"), "exit code 3: no such host"),
         (("sh", "-c", "kill -9 $$"), "killed by signal 9"),
         (("./nothing",), "./nothing cannot be run: No such file or directory"),
         (("/etc",), "/etc cannot be run: Permission denied"),
@@ -104,10 +105,26 @@ def test_a_function_is_called_with_the_event(tmp_path):
 
 @pytest.mark.parametrize(
     ("python", "said"),
-    [("nothing:go", "No module named 'nothing'"), ("hook:no", "has no attribute 'no'"), ("hook:go", "ValueError: bad")],
+    [
+        ("nothing:go", "ModuleNotFoundError: No module named 'nothing'"),
+        ("hook:no", "AttributeError: module 'hook' has no attribute 'no'"),
+        ("hook:go", "ValueError: kaput (hook.py:3)"),
+        ("hook:deep", "KeyError (hook.py:7)"),
+        ("hook:lib", "ValueError: Style must be one of"),
+        ("broken:go", "SyntaxError: invalid syntax (broken.py:2)"),
+        ("hook:quit", "exit code 3: bye"),
+    ],
 )
 def test_a_function_that_raises_has_failed(tmp_path, python, said):
-    (tmp_path / "hook.py").write_text("def go(event): raise ValueError('bad')\n")
+    (tmp_path / "broken.py").write_text("\ndef go(:\n")
+    (tmp_path / "hook.py").write_text(
+        "import logging, sys\n"
+        "def go(event):\n  raise ValueError('kaput')\n"
+        "def deep(event):\n  print('on the way')\n  if event:\n    raise KeyError\n"
+        "def lib(event):\n  logging.Formatter(style='no')\n"
+        "def quit(event):\n  print('bye')\n  sys.exit(3)\n"
+    )
     result = perform(job(tmp_path, python=python))
     assert not result.ok
-    assert said in result.detail
+    assert result.detail.startswith(said)
+    assert "\n" not in result.detail

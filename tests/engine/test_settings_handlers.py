@@ -84,11 +84,11 @@ NAMED = 'name = "a"\non = ["b:c"]\n'
     ("body", "line", "said"),
     [
         ('on = ["b:c"]\nrun = ["x"]', 1, "handlers[0] has no name"),
-        (NAMED, 1, "has nothing to do, expected is exactly one of run, url, python, message"),
+        (NAMED, 1, "handlers[a] has nothing to do, expected is exactly one of run, url, python, message"),
         (NAMED + 'run = ["x"]\npython = "a:b"', 1, "has run and python, expected is exactly one"),
         (NAMED + 'run = "rm -rf /"', 4, "a program and its arguments, without a shell"),
         (NAMED + "run = []", 4, "a list of words"),
-        (NAMED + 'run = ["x"]\natempts = 3', 5, "there is no key handlers[0].atempts; did you mean attempts?"),
+        (NAMED + 'run = ["x"]\natempts = 3', 5, "there is no key handlers[a].atempts; did you mean attempts?"),
         (NAMED + 'run = ["x"]\nattempts = 0', 5, "a whole number from 1 to 100"),
         (NAMED + 'run = ["x"]\ntimeout = "2h"', 5, "from 0.1s to 3600s"),
         (NAMED + 'run = ["x"]\nsecret_env = "S"', 5, "belongs to a url"),

@@ -29,7 +29,7 @@ MODULES = (
     *("agents", "mail", "inbox", "boxes", "tasks", "board", "files", "artifacts", "dependencies", "decisions"),
     *("checkpoints", "person", "entries", "events"),
 )
-MORE = ("receipt show", "receipts", "emit", "effects", "effects retry", "search", "redact")
+MORE = ("receipt show", "receipts", "emit", "effects", "effects retry", "effects drop", "search", "redact")
 VERBS = [catalogue.find(name) for name in (*(name for module in MODULES for name in catalogue.MODULES[module]), *MORE)]
 ENDLESS = {"follow", "timeout"}
 

@@ -232,6 +232,13 @@ CASES = {
     "effects": Case(
         None, "effects", "waiting tell", lambda r: [e["state"] for e in r] == ["waiting"], "Effects", world=react
     ),
+    "effects drop": Case(
+        None,
+        "effects drop {effect} --reason Gone",
+        "dropped: e-",
+        lambda r: len(r["dropped"]) == 1,
+        world=react,
+    ),
     "effects retry": Case(None, "effects retry {effect}", "due now: e-", lambda r: len(r["retried"]) == 1, world=react),
     "search": Case(
         None, "search write", "> [Write] it", lambda r: [t["id"] for t in r][:1] == ["task-001"], drawn="Search"

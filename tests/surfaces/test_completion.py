@@ -14,7 +14,7 @@ from moot.api import catalogue
 from moot.surfaces.cli import completion, man, reference, shells
 from moot.surfaces.cli.main import main
 from tests.surfaces.command import PATIENCE, Command, new_command
-from tests.surfaces.worlds import enliven
+from tests.surfaces.worlds import enliven, react
 
 ASK = """
 source "$1"
@@ -94,6 +94,24 @@ def test_bash_completes_options_choices_and_names(town: Command, line: str, word
 def test_bash_completes_the_mail_of_the_one_who_asks(town: Command) -> None:
     (request,) = [word for word in completed(town, "moot reply ") if word.startswith("m-")]
     assert completed(town, "moot --agent Bob ack m-") == [request]
+
+
+def test_bash_completes_what_waits_to_be_settled(bare: Command) -> None:
+    names = react(bare)
+    receipt = bare("check", "--json", "--", "true").result["receipt"]["id"]
+    asked = bare("checkpoint", "reach", "Go on?", "--json", agent="Ada").result["id"]
+    found = {kind: bare("complete", kind).out.split() for kind in ("effects", "handlers", "receipts", "needs")}
+    assert found == {"effects": [names["effect"]], "handlers": ["tell"], "receipts": [receipt], "needs": [asked]}
+    script = bare("completion", "bash").out
+    for place in (
+        "'effects retry '[0-9]*) kind=effects",
+        "'effects drop '[0-9]*) kind=effects",
+        "'effects --state') kind=words said='waiting failed taken parked not-allowed no-handler'",
+        "'handle --allow') kind=handlers",
+        "'receipt show 1') kind=receipts",
+        "'needs-me --answer') kind=needs",
+    ):
+        assert place in script
 
 
 def test_the_names_are_asked_for_in_silence(bare: Command) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 from moot import Workspace
 from moot.api.pack import Emission, Pack, Packs, Protocol
+from moot.core.deciders.effect import DEEPEST
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused, Unknown, Usage
 from tests.faults.crew import alive
@@ -170,6 +173,62 @@ def test_a_parked_effect_is_tried_again_by_hand(run: Command) -> None:
     assert run("effects", "retry", "e-nothing", "--json").error["error"] == "unknown_effect"
 
 
+def test_what_nobody_wants_done_any_more_is_dropped_for_good(run: Command) -> None:
+    handlers(run, FAIL, COUNT)
+    run("emit", "build:finished")
+    run("handle", "--drain", "--limit", "2")
+    run("emit", "build:finished")
+    handlers(run, FAIL)
+    parked, *orphans = [e["id"] for e in run("effects", "--json").result if e["handler"] == "count" or e["reason"]]
+    assert run("effects", "drop", parked, "--json").error["error"] == "bad_arguments"
+    assert run("effects", "drop", parked, *orphans, "--reason", "The server is gone").code == 0
+    run("handle", "--drain")
+    (left,) = run("effects", "--json").result
+    with Workspace(run.repo) as person:
+        assert person.effects_drop(left["id"], reason="This one too") == [left["id"]]
+    assert run("effects").out == "No effect waits, runs or is parked.\n"
+    assert run("needs-me").out == "Nothing waits for you.\n"
+    assert run("doctor").code == 0
+    story = run("explain", parked).out.splitlines()[-1]
+    assert story.endswith("dropped, and not to be done any more: The server is gone")
+    for again in ("retry", "drop"):
+        more = ("--reason", "x")
+        assert run("effects", again, parked, *more, "--json").error["error"] == "effect_ended"
+    assert run("verify").code == 0
+
+
+def test_a_runner_that_had_something_to_do_and_failed_says_so_by_its_exit_code(run: Command) -> None:
+    handlers(run, FAIL, COUNT)
+    run("emit", "build:finished")
+    ran = run("handle", "--drain", "--json")
+    assert (ran.code, json.loads(ran.out)["result"]["counts"]) == (6, {"done": 1, "parked": 1})
+    assert run("handle", "--drain").code == 0
+    for words in (("--limit", "0"), ("--allow", "count", "--drain"), ("--forbid", "count", "--limit", "1")):
+        assert run("handle", *words, "--json").error["error"] == "bad_arguments"
+
+
+def test_a_handler_that_causes_its_own_event_is_stopped_and_the_chain_is_told(run: Command) -> None:
+    again = f'[{json.dumps(sys.executable)}, "-m", "moot", "emit", "build:again"]'
+    handlers(run, f'name = "loop"\non = ["build:*"]\nrun = {again}')
+    run("emit", "build:finished")
+    ran = run("handle", "--drain", "--limit", "40")
+    assert ran.out.splitlines()[-1] == f"{DEEPEST + 1} done."
+    (effect,) = run("effects", "--json").result
+    assert (effect["state"], effect["attempt"]) == ("parked", 0)
+    assert f"{DEEPEST + 1} effects, each caused by the one before: loop on build:finished (e-" in effect["reason"]
+    assert effect["reason"].count("loop on build:again (e-") == DEEPEST
+
+
+def test_an_effect_whose_event_was_redacted_is_parked_and_not_performed(run: Command, bob: Workspace) -> None:
+    handlers(run, COUNT, 'name = "tell"\non = ["build:*"]\nmessage = { to = "Bob", text = "{data.secret}" }')
+    event = run("emit", "build:finished", "--data", '{"secret": "hunter2", "redacted": true}', "--json").result
+    assert run("redact", str(event["position"]), "--reason", "A secret.").code == 0
+    run("emit", "build:finished", "--data", '{"secret": "none", "redacted": true}')
+    assert run("handle", "--drain").out.splitlines()[-1] == "2 done, 2 parked."
+    assert [e["reason"] for e in run("effects", "--json").result] == ["its event was redacted"] * 2
+    assert [event["data"]["secret"] for event in got(run)] == [letter.text for letter in bob.inbox().new] == ["none"]
+
+
 def test_a_message_is_sent_by_moot_exactly_once(run: Command, bob: Workspace) -> None:
     handlers(run, TELL)
     run("task", "add", "Write it", agent="Ada")
@@ -211,7 +270,7 @@ def test_nothing_from_a_repository_runs_before_its_content_was_allowed(run: Comm
     assert "count waits: nobody allowed it on this machine. It would run" in ran.err
     assert got(run) == []
     (effect,) = run("effects", "--json").result
-    assert (effect["state"], effect["attempt"]) == ("not allowed", 0)
+    assert (effect["state"], effect["attempt"]) == ("not-allowed", 0)
     allowed = run("handle", "--allow", "count")
     assert '"run":["sh","-c","cat >> got; echo >> got"]' in allowed.out
     assert run("handle", "--drain").out == "1 done.\n"
@@ -258,7 +317,7 @@ def test_effects_of_a_handler_that_is_gone_are_listed_as_such(run: Command) -> N
     handlers(run, COUNT)
     run("emit", "build:finished")
     handlers(run, FAIL)
-    assert [e["state"] for e in run("effects", "--json").result] == ["no handler"]
+    assert [e["state"] for e in run("effects", "--json").result] == ["no-handler"]
     assert run("effects", "--state", "parked", "--json").result == []
 
 
@@ -314,6 +373,21 @@ def test_a_runner_wakes_at_once_and_a_slow_effect_blocks_no_other(run: Command, 
     assert sorted(e["state"] for e in run("effects", "--json").result) == ["taken", "taken", "waiting", "waiting"]
 
 
+def test_what_runs_cannot_be_dropped_until_all_that_ran_it_is_dead(run: Command, runner: Any) -> None:
+    run("emit", "nap:taken")
+    pid = int(until(lambda: (run.repo / "napping").exists() and (run.repo / "napping").read_text(), "it has begun"))
+    (effect,) = run("effects", "--json").result
+    drop = ("effects", "drop", effect["id"], "--reason", "Enough.", "--json")
+    assert run(*drop).error["error"] == "effect_held"
+    runner.kill()
+    runner.wait(PATIENCE)
+    assert run(*drop).error["error"] == "effect_held", "its command goes on"
+    os.killpg(pid, signal.SIGKILL)
+    until(lambda: not alive(pid), "its command is gone")
+    assert until(lambda: run(*drop).code == 0, "it is dropped")
+    assert run("effects").out == "No effect waits, runs or is parked.\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_runner_that_is_stopped_stops_its_commands_and_gives_them_back(
     run: Command, runner: Any, number: int
@@ -336,6 +410,8 @@ def test_a_runner_learns_of_new_handlers_and_of_what_is_allowed(run: Command, ru
 
 
 def test_a_runner_outlives_settings_that_are_broken_for_a_while(run: Command, runner: Any) -> None:
+    run("emit", "build:finished")
+    assert json.loads(heard(runner.stdout))["outcome"] == "done", "it has read its settings"
     good = (run.repo / "moot.toml").read_text()
     (run.repo / "moot.toml").write_text("[[handlers]]\nnam = 1\n")
     assert "[bad_settings]" in heard(runner.stderr)
@@ -361,13 +437,16 @@ def test_what_only_a_person_can_let_go_on_is_in_the_queue_of_the_person(run: Com
     assert (effect["kind"], effect["who"], effect["command"]) == (
         "effect",
         "fail",
-        f"moot effects retry {effect['id']}",
+        f"moot effects retry {effect['id']}, or moot effects drop {effect['id']} --reason '…'",
     )
     assert (handler["id"], handler["command"]) == ("count", "moot handle --allow count")
     assert "wants to run [" in handler["text"]
-    assert run("needs-me", "--answer", "count", "yes", "--json").error["error"] == "not_answered_here"
+    assert run("needs-me", "--answer", "count", "perhaps", "--json").error["error"] == "not_answered_here"
+    assert run("needs-me", "--answer", "count", "yes", "--json", agent="Ada").error["error"] == "person_needed"
     assert run("needs-me", "--answer", effect["id"], "Repaired.").out == f"due now: {effect['id']}\n"
     assert [item["kind"] for item in run("needs-me", "--json").result] == ["handler"]
+    assert '"run":["sh","-c","cat >> got; echo >> got"]' in run("needs-me", "--answer", "count", "yes").out
+    assert run("needs-me").out == "Nothing waits for you.\n"
 
 
 def test_the_python_api_performs_effects_one_by_one(run: Command, ada: Workspace) -> None:

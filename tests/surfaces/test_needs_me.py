@@ -55,7 +55,20 @@ def test_the_queue_has_all_that_waits_and_oldest_first(town: Town) -> None:
     said = "\n".join(town.ask(None, "needs-me").say)
     assert f"moot reply {request} '…'" in said
     assert "moot task reopen task-001 --override --reason '…'" in said
-    assert f"moot checkpoint resolve {asked} 'it'\\''s blue'" in said
+    assert f"moot checkpoint resolve {asked} 'it'\\''s blue|red'" in said
+    refused(Refused, "not_an_option", town, None, "checkpoint resolve", id=asked, answer="it's blue|red")
+
+
+def test_a_task_that_failed_waits_for_a_person_as_long_as_others_wait_for_it(town: Town) -> None:
+    for title, needs in (("Parser", ()), ("Docs", ("task-001",)), ("Alone", ())):
+        town.ask("Ada", "task add", title=title, needs=needs)
+    for task in ("task-001", "task-003"):
+        town.ask("Bob", "task claim", task=task)
+        town.ask("Bob", "task fail", task=task, reason="It cannot be done.")
+    (item,) = town.ask(None, "needs-me").result
+    assert item.text == "Parser (failed, and task-002 waits for it: It cannot be done.)"
+    town.ask(None, "needs-me", answer="task-001", text="Try it with less.")
+    assert queue(town) == {}
 
 
 def test_listing_writes_nothing(town: Town) -> None:

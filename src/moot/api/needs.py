@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.session import Session
+    from moot.core.task import Task
 
 _SHOWN = 500  # of one kind
 _WORDS = "'…'"
@@ -65,7 +66,8 @@ def answer(session: Session, name: str, text: str) -> Answer:
 
 def _checkpoints(session: Session) -> Iterator[Waiting]:
     for state in look.things(session.engine.read(), "checkpoint", _SHOWN):
-        said = quoted(state.options[0]) if state.options else _WORDS
+        # Which one, is not for a list to suggest: pasted as it is, this is refused.
+        said = quoted("|".join(state.options)) if len(state.options) > 1 else _WORDS
         yield Waiting(
             kind="checkpoint",
             id=state.id,
@@ -141,16 +143,11 @@ def _tasks(session: Session) -> Iterator[Waiting]:
     ends = {life.exhausted for life in session.engine.lifecycles.values() if life.exhausted}
     for state in sorted(ends):
         for task in look.stopped(store, state, _SHOWN):
-            why = task.setbacks[-1].reason if task.setbacks else None
-            yield Waiting(
-                kind="task",
-                id=task.id,
-                since=task.since,
-                who=name_of(task.last_by),
-                text=f"{task.title} ({task.state} after {task.attempt} attempts{f': {why}' if why else ''})",
-                command=f"moot task reopen {task.id} --override --reason '…'",
-                task=task.id,
-            )
+            yield _stopped(task, f"{task.state} after {task.attempt} attempts")
+    for task in () if "failed" in ends else look.stopped(store, "failed", _SHOWN):
+        waits = [name for name in look.dependents(store, task.id) if load.task(store, name)[0].phase == "open"]
+        if waits:
+            yield _stopped(task, f"{task.state}, and {_named(waits)} {'wait' if len(waits) > 1 else 'waits'} for it")
     for name in look.held_tasks(store):
         task, _ = load.task(store, name)
         if task.flagged:
@@ -163,6 +160,23 @@ def _tasks(session: Session) -> Iterator[Waiting]:
                 command=f"moot task show {task.id}",
                 task=task.id,
             )
+
+
+def _stopped(task: Task, how: str) -> Waiting:
+    why = task.setbacks[-1].reason if task.setbacks else None
+    return Waiting(
+        kind="task",
+        id=task.id,
+        since=task.since,
+        who=name_of(task.last_by),
+        text=f"{task.title} ({how}{f': {why}' if why else ''})",
+        command=f"moot task reopen {task.id} --override --reason '…'",
+        task=task.id,
+    )
+
+
+def _named(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
 def _reopen(session: Session, name: str, text: str) -> Answer:

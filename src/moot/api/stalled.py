@@ -6,6 +6,7 @@ from itertools import islice
 
 from moot.api.needs import Waiting
 from moot.core.errors import Refused
+from moot.core.text import one_line
 from moot.views import project_effects as view
 
 TYPE_CHECKING = False
@@ -24,7 +25,7 @@ def parked(session: Session, most: int) -> Iterator[Waiting]:
             since=effect.at,
             who=effect.handler,
             text=f"parked after {effect.attempt} attempts at {effect.on} of {effect.stream}: {effect.reason}",
-            command=f"moot effects retry {effect.id}",
+            command=f"moot effects retry {effect.id}, or moot effects drop {effect.id} --reason '…'",
         )
 
 
@@ -38,7 +39,7 @@ def unallowed(session: Session) -> Iterator[Waiting]:
     """One for each handler: what is allowed is the handler, not its effects."""
     if not session.settings.handlers:
         return
-    from moot.api.verbs.effects import consent_of, handlers_of
+    from moot.api.verbs.handling import consent_of, handlers_of
 
     store, consent = session.engine.read(), consent_of(session)
     for handler in handlers_of(session):
@@ -54,10 +55,16 @@ def unallowed(session: Session) -> Iterator[Waiting]:
             )
 
 
-def allow(_session: Session, name: str, _text: str) -> Answer:
+def allow(session: Session, name: str, text: str) -> Answer:
+    """Only a plain yes lets something run on this machine."""
+    from moot.api.verbs.handling import handle
+
+    if text.strip().lower() == "yes":
+        return handle(session, drain=False, limit=None, allow=(name,), forbid=())
     raise Refused(
         "not_answered_here",
-        f"The handler {name} waits to be allowed, as a whole.",
-        f"Look at it and allow it: `moot handle --allow {name}`. Or take it out of moot.toml.",
+        f"The handler {name} waits to be allowed, and {one_line(text, 60)!r} is not yes.",
+        f"Allow it: `moot needs-me --answer {name} yes`. Or take it out of moot.toml, and drop what waits for it: "
+        f"`moot effects --handler {name}`.",
         handler=name,
     )

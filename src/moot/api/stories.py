@@ -69,6 +69,7 @@ _SAID = {
     "effect:failed": "failed, again in {wait} s",
     "effect:parked": "parked",
     "effect:retried": "to be tried again",
+    "effect:dropped": "dropped, and not to be done any more",
     "event:redacted": "took the text of #{position} out of sight ({fields})",
     "file:quarantined": "put {path} into quarantine as {sha256}",
 }

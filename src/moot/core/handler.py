@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 KINDS = ("run", "url", "python", "message")
 MOOT = "moot"  # who sends the messages of handlers
 NOUN = "effect"  # what happens to effects causes none, or there would be no end to it
+ALL = "*"
+BOOKKEEPING = frozenset(("message:offered", "message:acked"))  # whoever reads mail writes these; `*` does not mean them
 
 
 class Handler(Record):
@@ -70,7 +72,7 @@ class Handler(Record):
     def wants(self, draft: Draft, by: str) -> bool:
         """Whether an event, about to be appended by this principal, is one of those it is for."""
         return (
-            any(fits(draft.type, pattern) for pattern in self.on)
+            any(fits(draft.type, pattern) and (pattern != ALL or draft.type not in BOOKKEEPING) for pattern in self.on)
             and (not self.streams or any(fits(draft.stream.lower(), pattern.lower()) for pattern in self.streams))
             and (not self.by or any(_is(by, pattern) for pattern in self.by))
             and all(_same(found(draft.data, path), value) for path, value in self.data.items())

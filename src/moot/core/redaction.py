@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MARK = "redacted"  # the key beside the fields that says so, and holds the digest
 BLANK = "[redacted]"
+_DIGEST = 64  # letters
 _BLANKS: dict[str, Any] = {
     "raw": f'"{BLANK}"',  # it is read as JSON again
     "options": [],  # whoever cannot read them answers in words
@@ -121,6 +122,12 @@ def shown(event: Event, tombstone: Mapping[str, Any]) -> Event:
     if tombstone.get("commit") != event.commit or tombstone.get("n") != event.n:
         return event  # it is about an event of another log
     return event.replace(data=blanked(event.data, tombstone.get("fields", ()), str(tombstone.get("digest", ""))))
+
+
+def is_redacted(data: Mapping[str, Any]) -> bool:
+    """Whether this is what is left of an event. A free event may use the word, but not for a digest."""
+    mark = data.get(MARK)
+    return isinstance(mark, str) and len(mark) == _DIGEST
 
 
 def blanked(data: Mapping[str, Any], fields: Iterable[str], digest: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from queue import Empty, SimpleQueue
 from moot.core.deciders.effect import FailEffect, FinishEffect
 from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
 from moot.core.record import Record
+from moot.core.redaction import is_redacted
 from moot.engine import runners
 from moot.engine.attempts import Attempt, Hint, Performed
 from moot.engine.performers import Job, Result, perform
@@ -43,6 +44,7 @@ _ROUND = 2.0  # seconds between signs of life, and looks at what no event announ
 _PAUSE = 1.0
 _PATIENCE = 10.0  # seconds for what runs to end, when the runner is stopped
 _NOT_OURS = (Held, Refused, Unknown)  # another was faster, or a backup was restored in which it does not exist
+_REDACTED = Result(ok=False, detail="its event was redacted", hopeless=True)
 
 
 class Setup(Record):
@@ -185,6 +187,10 @@ class Runner:
             self._ended.put(attempt)
 
         self._attempts[effect.id] = attempt
+        if is_redacted(event.data):
+            attempt.result = _REDACTED
+            self._ended.put(attempt)
+            return
         threading.Thread(target=work, daemon=True).start()
 
     def _span(self, attempt: Attempt) -> AbstractContextManager[Span]:
@@ -227,7 +233,9 @@ class Runner:
             attempt.effect = work.effect(name)
             if attempt.effect.status != "taken":
                 return
-            if why is None:
+            if is_redacted(event.data):
+                work.do_effect(name, self._ending(attempt, _REDACTED))
+            elif why is None:
                 work.trace = trace
                 self._setup.deliver(work, attempt.handler, event)
                 work.do_effect(name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))

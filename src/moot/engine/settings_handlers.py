@@ -30,7 +30,7 @@ from moot.engine.settings_parse import Unexpected, duration, spelled, whole
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, Self
 
     from moot.engine.settings_parse import Reader, Reading
 
@@ -144,8 +144,21 @@ def read(value: Any, reading: Reading) -> tuple[dict[str, Any], ...]:
     return tuple(_handler(number, item, names, reading) for number, item in enumerate(value))
 
 
+class _Place(int):
+    """The number of a handler, which is told by its name if it has one: nobody counts tables."""
+
+    def __new__(cls, number: int, _name: Any) -> Self:
+        return super().__new__(cls, number)
+
+    def __init__(self, number: int, name: Any) -> None:
+        self._told = name if isinstance(name, str) and _NAME.fullmatch(name) else str(number)
+
+    def __str__(self) -> str:
+        return self._told
+
+
 def _handler(number: int, table: dict[str, Any], names: set[str], reading: Reading) -> dict[str, Any]:
-    here = ("handlers", number)
+    here = ("handlers", _Place(number, table.get("name")))
     fields: dict[str, Any] = {}
     for key, item in table.items():
         if key not in FIELDS:

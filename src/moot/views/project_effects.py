@@ -21,7 +21,7 @@ def _effect(store: Store, event: Event, key: str, known: type[Payload]) -> None:
     payload = known.of(event.data)
     after = effect.evolve(state, payload, position=event.position, n=event.n, commit=event.commit, at=event.at)
     store.put(event.stream, event.position, after)
-    if after.status == "done":
+    if after.ended:
         store.run("end_effect", key)
     else:
         store.run("put_effect", key, after.handler, after.status, after.due)

@@ -78,7 +78,7 @@ def open_session(
     if settings.handlers:
         from moot.engine.requests import Requests, handlers_of
 
-        engine.requests = Requests(handlers_of(settings.handlers), clock.token)
+        engine.requests = Requests(handlers_of(settings.handlers), clock.token, env.get("MOOT_EFFECT_KEY"))
     engine.progress = progress
     caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
     parts = (place, settings, engine, presence, packs, caller, cwd)

@@ -131,9 +131,14 @@ def checkup(session: Session) -> list[Finding]:
         _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` gives back what they hold."),
         _finding("held entries", [entry.id for entry in held], "`moot held` lists them with their defects."),
         _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),
-        _finding("effects", _effects(session), "`moot effects` lists them; `moot handle` performs what waits."),
+        _finding("effects", _effects(session), _EFFECTS),
         _finding("mirrors", session.take_warnings(), "`moot mirror` tries again and says what is in the way."),
     ]
+
+
+_EFFECTS = (
+    "`moot effects` lists them; `moot handle` performs what waits, `moot effects retry` and `drop` settle the rest."
+)
 
 
 def _log(session: Session) -> Finding:

@@ -1,49 +1,28 @@
-"""handle, effects: what is done because of events, and where it stands."""
+"""effects, effects retry, effects drop: where it stands what is to be done because of events, and settling it."""
 
 from __future__ import annotations
 
 from itertools import islice
 
-from moot.api.answer import Answer, Notice, Table
+from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.effect import RetryEffect
-from moot.core.errors import Refused, Unknown
+from moot.api.verbs.handling import consent_of, handlers_of
+from moot.core.deciders.effect import DropEffect, RetryEffect
 from moot.core.record import Record
 from moot.core.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from moot.api.session import Session
-    from moot.core.event import Event
-    from moot.core.handler import Handler
-    from moot.engine.attempts import Performed
-    from moot.engine.consent import Consent
-    from moot.engine.running import Runner
+    from moot.core.deciders.effect import Effect
     from moot.engine.work import Work
 
+STATES = ("waiting", "failed", "taken", "parked", "not-allowed", "no-handler")
 _WIDTH = 160
 
 
-class Handled(Record):
-    """What was performed, and how many of it came to what."""
-
-    effects: tuple[Performed, ...]
-    counts: dict[str, int]
-
-
-class Allowed(Record):
-    """A handler, in full, and whether it may be performed on this machine now."""
-
-    handler: str
-    does: str
-    content: str
-    allowed: bool
-
-
 class Standing(Record):
-    """An effect that is not done. `state`: waiting, failed, taken, parked, not allowed, no handler."""
+    """An effect that is not done. `state`: one of `STATES`."""
 
     id: str
     state: str
@@ -58,158 +37,7 @@ class Standing(Record):
     since: str
 
 
-def handle(session: Session, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
-    handlers = handlers_of(session)
-    if allow or forbid:
-        return _permit(session, handlers, allow, forbid)
-    if not handlers:
-        raise Refused(
-            "no_handlers",
-            "moot.toml has no handlers, so there is nothing to perform.",
-            "Write one: [[handlers]] with name, on and run (or url, python, message); docs/how-to/handle-events.md.",
-        )
-    runner = _runner(session)
-    if not drain and limit is None:
-        return Answer(result=[], say=(f"Performing effects as {runner.name}, until interrupted.",), more=_on(runner))
-    found: list[Performed] = []
-    notices: list[Notice] = []
-    for answer in _on(runner, drain=drain, limit=limit):
-        notices += answer.warnings
-        if answer.result is not None:
-            found.append(answer.result)
-    counts = {word: n for word in _OUTCOMES if (n := sum(one.outcome == word for one in found))}
-    said = ", ".join(f"{number} {word}" for word, number in counts.items()) or "Nothing was due"
-    lines = (*(_line(one) for one in found if one.outcome != "done"), f"{said}.")
-    return Answer(result=Handled(effects=tuple(found), counts=counts), say=lines, warnings=tuple(notices))
-
-
-_OUTCOMES = ("done", "failed", "parked", "lost")
-
-
-def _on(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Iterator[Answer]:
-    from moot.engine.attempts import Hint
-
-    with _interruptible():
-        for found in runner.perform(drain=drain, limit=limit):
-            if isinstance(found, Hint):
-                yield Answer(result=None, warnings=(Notice(found.code, found.message),))
-            else:
-                yield Answer(result=found, say=(_line(found),))
-
-
-def _line(found: Performed) -> str:
-    told = f": {found.detail}" if found.detail else ""
-    return one_line(f"{found.id} {found.outcome} {found.handler} on {found.on}, attempt {found.attempt}{told}", _WIDTH)
-
-
-class _interruptible:  # noqa: N801 (used like a function)
-    """Asked to end, a runner ends as by an interrupt: it stops what it started, and says so."""
-
-    def __enter__(self) -> None:
-        import signal
-        import threading
-
-        self._before = {}
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                self._before[number] = signal.signal(number, signal.default_int_handler)
-
-    def __exit__(self, *_: object) -> None:
-        import signal
-
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-
-def handlers_of(session: Session) -> tuple[Handler, ...]:
-    from moot.engine.requests import handlers_of as made
-
-    return made(session.settings.handlers)
-
-
-def _runner(session: Session) -> Runner:
-    from moot.engine import settings
-    from moot.engine.attempts import Roster
-    from moot.engine.requests import handlers_of as made
-    from moot.engine.running import Runner, Setup
-
-    env = dict(session.env)
-    setup = Setup(
-        state=session.place.state,
-        root=session.place.main_root or session.place.root,
-        env=env,
-        by=lambda work: session.actor(work).principal,
-        roster=Roster(lambda: made(settings.load(session.place).handlers), consent_of(session), env),
-        deliver=lambda work, handler, event: _deliver(session, work, handler, event),
-        alive=session.stamp,
-    )
-    return Runner(session.engine, session.presence, setup)
-
-
-def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> None:
-    """Send the message of a handler, as `moot` itself."""
-    from moot.api import addresses
-    from moot.core.deciders.message import SendMessage
-    from moot.core.handler import MOOT, filled
-    from moot.core.principal import Actor
-
-    wanted = handler.message or {}
-    text = filled(wanted["text"], event.full())
-    command = SendMessage(
-        kind="note",
-        sender=MOOT,
-        to=addresses.resolve(work, session.packs, (wanted["to"],), Actor(principal=MOOT)),
-        wants="nothing",
-        size=len(text.encode()),
-        limit=session.settings.message_limit,
-        text=text,
-        task=event.stream.partition("/")[2] if event.stream.startswith("task/") else None,
-    )
-    work.do_message(work.new_message(), command, None)
-
-
-def consent_of(session: Session) -> Consent:
-    from moot.engine.consent import Consent
-
-    return Consent(session.env, session.identity(), session.place.state)
-
-
-def _permit(session: Session, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
-    if session.caller.agent is not None:
-        raise Refused(
-            "person_needed",
-            "What may run on this machine is for its person to say, and not for an agent.",
-            "Ask the person to run it. Until then the effects wait, and nothing is lost.",
-        )
-    consent = consent_of(session)
-    consent.give(_named(handlers, allow))
-    consent.take_back(_named(handlers, forbid))
-    found = [
-        Allowed(handler=one.name, does=one.what, content=one.content, allowed=consent.allows(one))
-        for one in (*_named(handlers, allow), *_named(handlers, forbid))
-    ]
-    lines = []
-    for one in found:
-        lines += [f"{one.handler} is {'allowed' if one.allowed else 'not allowed'} here. It would {one.does}."]
-        lines += [f"  {one.content}"]
-    return Answer(result=found, say=tuple(lines))
-
-
-def _named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> list[Handler]:
-    known = {handler.name: handler for handler in handlers}
-    for name in names:
-        if name not in known:
-            raise Unknown(
-                "unknown_handler",
-                f"moot.toml has no handler {name!r}.",
-                f"Known: {', '.join(known) or 'none'}.",
-                handler=name,
-            )
-    return [known[name] for name in names]
-
-
 def effects(session: Session, handler: str | None, state: str | None, limit: int) -> Answer:
-    from moot.core.deciders.effect import Effect
     from moot.views import project_effects as view
 
     known = {one.name: one for one in handlers_of(session)}
@@ -220,8 +48,8 @@ def effects(session: Session, handler: str | None, state: str | None, limit: int
         if effect.status != "waiting":
             return effect.status
         if effect.handler not in known:
-            return "no handler"
-        return "not allowed" if not allowed[effect.handler] else "failed" if effect.reason else "waiting"
+            return "no-handler"
+        return "not-allowed" if not allowed[effect.handler] else "failed" if effect.reason else "waiting"
 
     status = None if state is None else state if state in ("taken", "parked") else "waiting"
     store = session.engine.read()
@@ -264,36 +92,38 @@ def retry(session: Session, ids: tuple[str, ...], reason: str | None) -> Answer:
     return Answer(result={"retried": list(dict.fromkeys(ids))}, say=(f"due now: {', '.join(dict.fromkeys(ids))}",))
 
 
+def drop(session: Session, ids: tuple[str, ...], reason: str) -> Answer:
+    from moot.engine import runners
+
+    named = tuple(dict.fromkeys(ids))
+    grips: dict[str, runners.Grip | None] = {}
+
+    def act(work: Work) -> None:
+        for name in named:
+            effect, over = work.effect(name), None
+            if effect.status == "taken" and effect.runner:
+                if name not in grips:
+                    grips[name] = runners.grip(session.place.state, name)
+                if grips[name] is not None:  # nobody has its lock: whoever took it is dead
+                    over = effect.runner, effect.attempt
+            work.do_effect(name, DropEffect(reason=reason, over=over))
+
+    try:
+        session.commit(act)
+    finally:
+        for grip in filter(None, grips.values()):
+            grip.release()
+    return Answer(result={"dropped": list(named)}, say=(f"dropped: {', '.join(named)}",))
+
+
 VERBS = (
-    Verb(
-        "handle",
-        "Perform what the handlers in moot.toml want done because of events.",
-        handle,
-        params=(
-            Param("drain", "Stop when nothing is due; without it, go on until interrupted.", type="flag"),
-            Param("limit", "Stop after so many.", type="int"),
-            Param("allow", "Let a handler run on this machine; nothing is performed now (repeat for more).", many=True),
-            Param("forbid", "Take that back (repeat for more).", many=True),
-        ),
-        examples=("moot handle --allow deploy", "moot handle", "moot handle --drain"),
-        detail=(
-            "An effect is requested in the commit of the event that causes it, performed by one runner, tried again "
-            "with growing pauses when it fails, and parked after its attempts. Only a crash repeats one, with the same "
-            "key (MOOT_EFFECT_KEY, webhook-id). Commands, addresses and functions come from the repository: each runs "
-            "only after this machine's person allowed its exact content once. Several may handle at the same time."
-        ),
-    ),
     Verb(
         "effects",
         "What waits to be done because of events, is being done, or was parked.",
         effects,
         params=(
             Param("handler", "Only of this handler.", limit=200),
-            Param(
-                "state",
-                "Only these.",
-                choices=("waiting", "failed", "taken", "parked", "not allowed", "no handler"),
-            ),
+            Param("state", "Only these.", choices=STATES),
             Param("limit", "At most so many.", type="int", default=100),
         ),
         examples=("moot effects", "moot effects --state parked"),
@@ -310,5 +140,17 @@ VERBS = (
             KEY,
         ),
         examples=("moot effects retry e-4k2xw9a7c0",),
+    ),
+    Verb(
+        "effects drop",
+        "Give effects up for good: parked ones, waiting ones, those without a handler.",
+        drop,
+        params=(
+            Param("ids", "Which.", positional=True, many=True, required=True),
+            Param("reason", "Why it need not be done.", required=True),
+            KEY,
+        ),
+        examples=("moot effects drop e-4k2xw9a7c0 --reason 'That server is gone'",),
+        detail="One that is being performed cannot be dropped. `moot explain e-…` still tells its story.",
     ),
 )

@@ -59,9 +59,11 @@ VERBS = (
         past=True,
         examples=("moot needs-me", "moot needs-me --answer k-4k2xw9a yes"),
         detail=(
-            "Checkpoints, requests in your mailbox, entries that are held, and tasks that ran out of attempts. An "
-            "answer resolves the checkpoint, replies to the request, drops the held entry with these words as its "
-            "reason, or opens the task again with them. Listing writes nothing."
+            "Checkpoints, requests in your mailbox, entries that are held, tasks that ran out of attempts, or that "
+            "failed and keep others waiting, effects that were parked, and handlers that nobody has allowed on this "
+            "machine. An answer resolves the checkpoint, replies to the request, drops the held entry with these words "
+            "as its reason, opens the task again with them, or lets the effect be tried again; `yes` allows the "
+            "handler, and shows what it does. Listing writes nothing."
         ),
     ),
 )

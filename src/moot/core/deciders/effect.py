@@ -7,6 +7,8 @@ What always holds:
 - Its key never changes, whoever does it and how often: a receiver can tell a repeat by it.
 - It is done once, and then nothing more happens to it. Only a crash between doing it and saying so repeats it.
 - After so many attempts, or when it can never succeed, it is parked with the reason, until somebody retries it by hand.
+- What nobody wants done any more is dropped, with the reason. That is final.
+- An effect that comes of an effect knows how deep it is in that chain; beyond `DEEPEST` it is parked at once.
 
     (none)   → waiting            requested
     waiting  → taken              taken, once it is due
@@ -14,6 +16,7 @@ What always holds:
     taken    → waiting, parked    failed, by its runner
     taken    → taken, parked      taken, from a runner that is dead
     waiting, parked → waiting     retried, due at once
+    waiting, parked → dropped     dropped; also a taken one whose runner is dead
 
 Times are arguments, and so is chance.
 """
@@ -26,6 +29,7 @@ from moot.core.record import Record, unreachable
 from moot.core.timestamps import parse
 
 LONGEST_WAIT = 86_400.0  # seconds between two attempts, whatever a receiver asks for
+DEEPEST = 16  # effects, each caused by the one before; what goes on beyond is taken for a circle
 _SLOWEST = 3600.0  # what the back-off grows to
 
 
@@ -40,6 +44,8 @@ class Requested(Payload):
     on: str  # its type
     stream: str
     trace: str | None = None  # W3C traceparent of what caused it
+    after: str | None = None  # the effect during which the event came about
+    depth: int = 0  # how many effects came before it in this way
 
 
 class Taken(Payload):
@@ -74,14 +80,19 @@ class Retried(Payload):
     reason: str = ""
 
 
-EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Requested, Taken, Done, Failed, Parked, Retried)}
+class Dropped(Payload):
+    type = "effect:dropped"
+    reason: str
+
+
+EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Requested, Taken, Done, Failed, Parked, Retried, Dropped)}
 
 
 class Effect(Record):
     """`attempt` counts all takings; `tries` those since it was requested, or retried by hand."""
 
     id: str
-    status: str = ""  # empty (none), waiting, taken, done, parked
+    status: str = ""  # empty (none), waiting, taken, done, parked, dropped
     handler: str = ""
     on: str = ""
     stream: str = ""
@@ -92,10 +103,17 @@ class Effect(Record):
     runner: str | None = None
     ttl: float = 0.0
     due: float = 0.0  # seconds since 1970: not before
-    reason: str = ""  # why it failed last, or is parked
+    reason: str = ""  # why it failed last, is parked, or was dropped
     detail: str = ""  # what came of it
     at: str = ""
     trace: str | None = None
+    after: str | None = None
+    depth: int = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing can happen to it any more."""
+        return self.status in ("done", "dropped")
 
     @property
     def key(self) -> str:
@@ -104,10 +122,15 @@ class Effect(Record):
 
 
 class RequestEffect(Record):
+    """`chain`: the effects that led to it, the one that caused it last, in words."""
+
     handler: str
     n: int
     on: str
     stream: str
+    after: str | None = None
+    depth: int = 0
+    chain: str = ""
 
 
 class TakeEffect(Record):
@@ -143,15 +166,20 @@ class RetryEffect(Record):
     reason: str = ""
 
 
-Command = RequestEffect | TakeEffect | FinishEffect | FailEffect | RetryEffect
+class DropEffect(Record):
+    """`over`: as for `TakeEffect`."""
+
+    reason: str
+    over: tuple[str, int] | None = None
+
+
+Command = RequestEffect | TakeEffect | FinishEffect | FailEffect | RetryEffect | DropEffect
 
 
 def decide(state: Effect, command: Command) -> list[Payload]:
     match command:
         case RequestEffect():
-            if state.status:
-                raise Refused("effect_exists", f"The id {state.id} is taken.", "Do it again.", effect=state.id)
-            return [Requested(**command.__dict__)]
+            return _request(state, command)
         case TakeEffect():
             return _take(_known(state), command)
         case FinishEffect():
@@ -165,6 +193,8 @@ def decide(state: Effect, command: Command) -> list[Payload]:
             return [Failed(attempt=command.attempt, reason=command.reason, wait=round(wait, 3))]
         case RetryEffect():
             return _retry(_known(state), command)
+        case DropEffect():
+            return _drop(_known(state), command)
         case _:
             unreachable(command)
 
@@ -175,8 +205,19 @@ def back_off(first: float, tries: int, jitter: float) -> float:
     return whole * (1.0 - 0.5 * jitter)
 
 
+def _request(state: Effect, command: RequestEffect) -> list[Payload]:
+    if state.status:
+        raise Refused("effect_exists", f"The id {state.id} is taken.", "Do it again.", effect=state.id)
+    fields = {name: value for name, value in command.__dict__.items() if name != "chain"}
+    found: list[Payload] = [Requested(**fields)]
+    if command.depth > DEEPEST:
+        reason = f"{command.depth} effects, each caused by the one before: {command.chain}"
+        found.append(Parked(attempt=0, reason=reason))
+    return found
+
+
 def _take(state: Effect, command: TakeEffect) -> list[Payload]:
-    if state.status in ("done", "parked"):
+    if state.ended or state.status == "parked":
         raise _ended(state)
     if state.status == "waiting" and command.now < state.due:
         remedy = f"Wait, or let it be tried at once: `moot effects retry {state.id}`."
@@ -192,11 +233,19 @@ def _take(state: Effect, command: TakeEffect) -> list[Payload]:
 
 
 def _retry(state: Effect, command: RetryEffect) -> list[Payload]:
-    if state.status == "done":
+    if state.ended:
         raise _ended(state)
     if state.status == "taken":
         raise _held(state)
     return [Retried(reason=command.reason)]
+
+
+def _drop(state: Effect, command: DropEffect) -> list[Payload]:
+    if state.ended:
+        raise _ended(state)
+    if state.status == "taken" and command.over != (state.runner, state.attempt):
+        raise _held(state)
+    return [Dropped(reason=command.reason)]
 
 
 def _known(state: Effect) -> Effect:
@@ -245,6 +294,8 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
                 due=parse(at) or 0.0,
                 at=at,
                 trace=event.trace,
+                after=event.after,
+                depth=event.depth,
             )
         case Taken():
             tries = state.tries + 1
@@ -260,5 +311,7 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
             return state.replace(status="parked", runner=None, reason=event.reason, at=at)
         case Retried():
             return state.replace(status="waiting", runner=None, tries=0, due=parse(at) or 0.0, at=at)
+        case Dropped():
+            return state.replace(status="dropped", runner=None, reason=event.reason, at=at)
         case _:
             raise TypeError(f"not an event of an effect: {event!r}")

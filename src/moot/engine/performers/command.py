@@ -15,7 +15,7 @@ import sys
 import tempfile  # noqa: TID253
 import time
 
-from moot.engine.performers import Result
+from moot.engine.performers import Result, entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 _TICK = 0.05  # seconds: how late the end is seen of a command that left its output open
 _GRACE = 2.0  # seconds between asking a command to end and killing it
 _KEPT = 2000  # bytes of output, the last ones
-_ENTRY = os.path.join(os.path.dirname(__file__), "entry.py")
 
 
 def run(job: Job) -> Result:
     handler = job.handler
-    words = list(handler.run) or [sys.executable, _ENTRY, handler.python or ""]
+    words = list(handler.run) or [sys.executable, entry.__file__, handler.python or ""]
     env = {**job.env, "MOOT_EFFECT_KEY": job.key, "MOOT_EFFECT_ATTEMPT": str(job.attempt)}
     hold = () if job.hold is None else (job.hold,)
     with tempfile.TemporaryFile() as said:  # a pipe could be full while nobody reads it
@@ -78,7 +77,9 @@ class _Watch:
             pass  # what it said last
         code = self._process.returncode
         if code == 0:
-            return Result(ok=True, detail=self._with_output(""))
+            return Result(ok=True, detail=self._said().strip())
+        if code == entry.RAISED and self._job.handler.python:
+            return Result(ok=False, detail=self._with_output(""))
         why = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
         return Result(ok=False, detail=self._with_output(why))
 
@@ -108,6 +109,10 @@ class _Watch:
                 continue
         self._process.wait()
 
-    def _with_output(self, said: str) -> str:
-        output = self._tail.decode(errors="replace").strip()
-        return f"{said}: {output}" if said and output else said or output
+    def _said(self) -> str:
+        return self._tail.decode(errors="replace")
+
+    def _with_output(self, why: str) -> str:
+        """Why it failed, with the last thing that it said: there, programs say what is wrong."""
+        last = next((line.strip() for line in reversed(self._said().splitlines()) if line.strip()), "")
+        return f"{why}: {last}" if why and last else why or last

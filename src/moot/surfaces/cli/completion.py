@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import islice
 
 from moot.api import catalogue
 from moot.core.errors import MootError, Usage
@@ -27,9 +28,13 @@ KINDS = (
     "artifacts",
     "checkpoints",
     "decisions",
+    "effects",
     "entries",
+    "handlers",
     "mailboxes",
     "messages",
+    "needs",
+    "receipts",
     "recipients",
     "tasks",
     "things",
@@ -75,6 +80,13 @@ _OF_VERB = {
     ("held show", "id"): "entries",
     ("held resubmit", "id"): "entries",
     ("held drop", "id"): "entries",
+    ("effects", "handler"): "handlers",
+    ("effects retry", "ids"): "effects",
+    ("effects drop", "ids"): "effects",
+    ("handle", "allow"): "handlers",
+    ("handle", "forbid"): "handlers",
+    ("needs-me", "answer"): "needs",
+    ("receipt show", "id"): "receipts",
     ("send", "type"): "",
     ("init", "pack"): "packs",
 }
@@ -187,10 +199,20 @@ def _names(session: Session, kind: str) -> Iterable[str]:
         case "messages":
             mine = [delivery.entry.id for delivery in look.inbox(store, session.mailboxes(), _MOST)]
             return [*mine, *(delivery.entry.id for delivery in look.waiting(store))]
-        case "artifacts" | "checkpoints" | "decisions":
-            return [thing.id for thing in look.things(store, kind[:-1], _MOST)]
+        case "artifacts" | "checkpoints" | "decisions" | "receipts":
+            return [thing.id for thing in look.things(store, kind[:-1], _MOST, ended=kind == "receipts")]
         case "entries":
             return [entry.id for entry in look.held_entries(store)]
+        case "effects":
+            from moot.views import project_effects
+
+            return [effect.id for effect in islice(project_effects.effects(store, None, None), _MOST)]
+        case "handlers":
+            return [handler["name"] for handler in session.settings.handlers]
+        case "needs":
+            from moot.api import needs
+
+            return [item.id for item in needs.waiting(session)]
         case "things":
             return [name for part in ("tasks", "agents", "messages") for name in _names(session, part)]
         case _:

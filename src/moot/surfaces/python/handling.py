@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from moot.api.verbs.effects import Allowed, Standing
+    from moot.api.verbs.effects import Standing
+    from moot.api.verbs.handling import Allowed
     from moot.api.verbs.topics import Emission
     from moot.engine.attempts import Performed
 
@@ -53,3 +54,7 @@ class Handling(ABC):
     def effects_retry(self, ids: Some, *, reason: str | None = None, key: str | None = None) -> list[str]:
         """Let parked effects be tried again; their ids come back."""
         return self._ask("effects retry", locals())["retried"]
+
+    def effects_drop(self, ids: Some, *, reason: str, key: str | None = None) -> list[str]:
+        """Give effects up for good; their ids come back."""
+        return self._ask("effects drop", locals())["dropped"]
