@@ -103,7 +103,7 @@ def drop(session: Session, ids: tuple[str, ...], reason: str) -> Answer:
             effect, over = work.effect(name), None
             if effect.status == "taken" and effect.runner:
                 if name not in grips:
-                    grips[name] = runners.grip(session.place.state, name)
+                    grips[name] = runners.grip(session.place.state, name, session.actor(work).principal)
                 if grips[name] is not None:  # nobody has its lock: whoever took it is dead
                     over = effect.runner, effect.attempt
             work.do_effect(name, DropEffect(reason=reason, over=over))
