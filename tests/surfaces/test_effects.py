@@ -285,6 +285,23 @@ def test_a_changed_handler_is_asked_for_anew(run: Command) -> None:
     assert run("handle", "--drain").out == "1 done.\n"
 
 
+@pytest.mark.parametrize(
+    ("file", "does", "first", "changed"),
+    [
+        ("hook.sh", 'run = ["sh", "./hook.sh"]', "cat >> got; echo >> got", "rm -rf x; cat >> got; echo >> got"),
+        ("hook.py", 'python = "hook:go"', "def go(event): pass", "def go(event): raise SystemExit"),
+    ],
+)
+def test_a_changed_script_is_asked_for_anew(run: Command, file: str, does: str, first: str, changed: str) -> None:
+    (run.repo / file).write_text(first)
+    handlers(run, f'name = "hook"\non = ["build:*"]\n{does}')
+    (run.repo / file).write_text(changed)
+    run("emit", "build:finished")
+    assert run("handle", "--drain").out == "Nothing was due.\n"
+    (run.repo / file).write_text(first)
+    assert run("handle", "--drain").out == "1 done.\n"
+
+
 def test_what_was_allowed_can_be_forbidden_again(run: Command) -> None:
     handlers(run, COUNT)
     assert "count is not allowed here." in run("handle", "--forbid", "count").out

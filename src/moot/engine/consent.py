@@ -2,7 +2,9 @@
 
 A repository comes from somewhere else, so nothing in it runs until its exact content was allowed once, here. What was
 allowed is kept outside of every repository, per workspace: `$XDG_STATE_HOME/moot/allowed/<workspace>`, a line for each,
-the digest of the content and the handler's name. Whoever changes a word of a handler asks anew.
+the digest of the content and the handler's name. Whoever changes a word of a handler asks anew, and so does whoever
+changes a file of the repository that it names: its script, or the module of its function. What those load in turn is
+not looked at.
 """
 
 from __future__ import annotations
@@ -22,20 +24,30 @@ if TYPE_CHECKING:
 class Consent:
     """`workspace` is the id of the log; its place counts too, so that a copy from elsewhere inherits nothing."""
 
-    def __init__(self, env: Mapping[str, str], workspace: str, state: str) -> None:
+    def __init__(self, env: Mapping[str, str], workspace: str, state: str, root: str) -> None:
+        self._root = os.path.realpath(root)  # where its commands run
         named = hashlib.sha256(f"{workspace}\n{os.path.realpath(state)}".encode()).hexdigest()[:32]
         self.path = os.path.join(_home(env), "moot", "allowed", named)
 
     def allows(self, handler: Handler) -> bool:
-        return not handler.foreign or digest(handler) in self._known()
+        return not handler.foreign or self._digest(handler) in self._known()
 
     def give(self, handlers: Iterable[Handler]) -> None:
         known = self._known()
-        self._keep({**known, **{digest(handler): handler.name for handler in handlers}})
+        self._keep({**known, **{self._digest(handler): handler.name for handler in handlers}})
 
     def take_back(self, handlers: Iterable[Handler]) -> None:
-        gone = {digest(handler) for handler in handlers}
-        self._keep({found: name for found, name in self._known().items() if found not in gone})
+        gone = {handler.name for handler in handlers}
+        self._keep({found: name for found, name in self._known().items() if name not in gone})
+
+    def _digest(self, handler: Handler) -> str:
+        """Of what is said, and of the files in the repository that are named there."""
+        whole = hashlib.sha256(handler.content.encode())
+        for name in named_files(handler):
+            path = os.path.realpath(os.path.join(self._root, name))
+            if path.startswith(f"{self._root}{os.sep}") and os.path.isfile(path):
+                whole.update(f"\n{name} {_content(path)}".encode())
+        return whole.hexdigest()
 
     def _known(self) -> dict[str, str]:
         try:
@@ -68,8 +80,20 @@ class Consent:
         )
 
 
-def digest(handler: Handler) -> str:
-    return hashlib.sha256(handler.content.encode()).hexdigest()
+def _content(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "unreadable"
+
+
+def named_files(handler: Handler) -> list[str]:
+    """What may be a file of the repository: the words of a command, or the module of a function."""
+    if handler.python is None:
+        return list(handler.run)
+    module = handler.python.partition(":")[0].replace(".", os.sep)
+    return [f"{module}.py", os.path.join(module, "__init__.py")]
 
 
 def _home(env: Mapping[str, str]) -> str:

@@ -128,7 +128,7 @@ def _runner(session: Session) -> Runner:
     env = dict(session.env)
     setup = Setup(
         state=session.place.state,
-        root=session.place.main_root or session.place.root,
+        root=_root(session),
         env=env,
         by=lambda work: session.actor(work).principal,
         roster=Roster(lambda: made(settings.load(session.place).handlers), consent_of(session), env),
@@ -160,10 +160,15 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
     work.do_message(work.new_message(), command, None)
 
 
+def _root(session: Session) -> str:
+    """Where commands run, whichever worktree one stands in."""
+    return session.place.main_root or session.place.root
+
+
 def consent_of(session: Session) -> Consent:
     from moot.engine.consent import Consent
 
-    return Consent(session.env, session.identity(), session.place.state)
+    return Consent(session.env, session.identity(), session.place.state, _root(session))
 
 
 def _permit(session: Session, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
