@@ -163,12 +163,17 @@ def test_a_receiver_may_ask_for_a_longer_pause_within_bounds():
 
 def test_a_parked_one_is_retried_by_hand_with_all_its_attempts():
     effect = after(REQUEST, take(now=T0 + 9), fail(hopeless=True), RetryEffect(reason="repaired"), at=T0 + 9)
-    assert (effect.status, effect.tries, effect.attempt, effect.due) == ("waiting", 0, 1, T0 + 9)
+    assert (effect.status, effect.tries, effect.attempt) == ("waiting", 0, 1)
     assert decided(effect, take(now=T0 + 9)).attempt == 2
 
 
 def test_a_waiting_one_that_is_retried_is_due_at_once():
-    assert after(REQUEST, take(), fail(), RetryEffect()).due == T0
+    effect = after(REQUEST, take(), fail(), RetryEffect())
+    assert decided(effect, take(now=T0)).attempt == 2
+
+
+def test_what_was_never_tried_is_due_whatever_the_clock_says():
+    assert decided(after(REQUEST, at=T0 + 3600), take(now=T0)).attempt == 1
 
 
 @pytest.mark.parametrize("command", [take(), finish(), fail(), RetryEffect()])

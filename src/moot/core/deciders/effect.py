@@ -37,6 +37,9 @@ def stream(effect: str) -> str:
     return f"effect/{effect}"
 
 
+_AT_ONCE = 1e-9  # due since 1970, whatever the clock says: those that came first are the first
+
+
 class Requested(Payload):
     type = "effect:requested"
     handler: str
@@ -291,7 +294,7 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
                 stream=event.stream,
                 event=position - n + event.n,
                 cause=f"{commit}.{event.n}",
-                due=parse(at) or 0.0,
+                due=position * _AT_ONCE,
                 at=at,
                 trace=event.trace,
                 after=event.after,
@@ -310,7 +313,7 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
         case Parked():
             return state.replace(status="parked", runner=None, reason=event.reason, at=at)
         case Retried():
-            return state.replace(status="waiting", runner=None, tries=0, due=parse(at) or 0.0, at=at)
+            return state.replace(status="waiting", runner=None, tries=0, due=position * _AT_ONCE, at=at)
         case Dropped():
             return state.replace(status="dropped", runner=None, reason=event.reason, at=at)
         case _:
