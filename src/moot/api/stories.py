@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from moot.core.compact import dumps
 from moot.core.deciders import LATE
 from moot.core.errors import Unknown
 from moot.core.principal import agent_stream, mailbox_stream, name_of
@@ -93,7 +94,7 @@ def sentence(event: Event) -> str:
     """One line that says what happened."""
     template = _MOVED if "verb" in event.data else _SAID.get(event.type)
     if template is None:
-        return one_line(str(event.data), _WIDTH)
+        return one_line(dumps(event.data), _WIDTH)
     said = template.format_map(_Fields({name: _told(value) for name, value in event.data.items()}))
     facts = _facts(event.data)
     said = said.strip().removesuffix(":") + (f" ({'; '.join(facts)})" if facts else "")

@@ -181,10 +181,12 @@ def _lapse_silent(session: Session, name: str) -> None:
 
 
 def _failed(event: Event) -> AwaitedFailed:
+    kind, _, name = event.stream.partition("/")
+    thing = event.stream if kind == "topic" or not name else name
     return AwaitedFailed(
         "awaited_failed",
         f"{event.type} came at position {event.position}: {sentence(event)}.",
-        f"`moot explain {one_line(event.stream.partition('/')[2] or event.stream, 200)}` tells the story.",
+        f"`moot explain {one_line(thing, 200)}` tells the story.",
         event=event.full(),
     )
 
