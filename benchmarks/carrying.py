@@ -87,7 +87,7 @@ class _Field:
     def export(self) -> float:
         with Workspace(self._repository) as ws:
             start = time.perf_counter()
-            ws.export(f"{self._room}/export.jsonl")
+            ws.export(f"{self._room}/export.jsonl", force=True)
             return time.perf_counter() - start
 
     def dump(self) -> float:

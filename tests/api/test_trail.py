@@ -29,6 +29,7 @@ def test_after_a_loss_it_stands_at_or_before_the_parting(tmp_path, common, start
         closing(filled(str(tmp_path / "b"), *old[:common], *(f"new{n}" for n in range(410)))) as second,
     ):
         trail = Trail(first, start)
+        assert not trail.lost()
         if start < 400:
             trail.pass_by(first.read(start, 1000))
         assert not trail.lost()

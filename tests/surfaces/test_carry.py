@@ -558,7 +558,7 @@ def test_followers_and_waiters_go_on_with_the_restored_log(run: Command, tmp_pat
         ws.task_add("Lost, too")
         following = ws.follow(types="task:added", after=ws.log()[-2].position, timeout=PATIENCE)
         assert next(following).stream == "task/task-003"
-        other.restore(str(tmp_path / "b.db"), force=True)
+        Workspace.restore(tmp_path / "b.db", run.repo, force=True)
         for title in ("New", "Newer", "Newest", "And one more"):
             other.task_add(title)
         assert [next(following).data["title"] for _ in range(4)] == ["New", "Newer", "Newest", "And one more"]

@@ -14,16 +14,21 @@ _NEAR = 100  # events before the start that are remembered one by one; before th
 
 
 class Trail:
-    """Begins at a position; `after` is the last one that was passed."""
+    """Begins at a position; `after` is the last one that was passed. Ask whether it is `lost` before each step."""
 
     def __init__(self, log: Log, after: int) -> None:
         self._log = log
+        self._marks: list[tuple[int, str | None]] = [(after, None)]
+        self._begun = False
+
+    def _begin(self, after: int) -> None:
         near = max(0, after - _NEAR)
-        self._marks: list[tuple[int, str | None]] = [(0, None)]
+        self._marks = [(0, None)]
         self._marks += [(position, self._commit_at(position)) for position in _spread(near)]
         self._marks += [(e.position, e.commit) for e in log.read(near, after - near)]
         if self.after != after:  # it has not come so far yet
             self._marks.append((after, None))
+        self._begun = True
 
     @property
     def after(self) -> int:
@@ -36,6 +41,8 @@ class Trail:
 
     def lost(self) -> bool:
         """Whether the log is another one by now. Then `after` is where both part, or somewhere before that."""
+        if not self._begun:
+            self._begin(self.after)
         lost = False
         while not self._holds(*self._marks[-1]):
             self._marks.pop()

@@ -82,7 +82,7 @@ class Workspace(Verbs):
         return findings
 
     @staticmethod
-    def restore(file: Path, path: Path = ".", *, force: bool = False) -> Restored:
+    def restore(file: Path, path: Path, *, force: bool = False) -> Restored:
         """Put a backup in place of the log of a workspace. Those who have it open go on with the restored one."""
         restored: Restored = Workshop(_absolute(path), os.environ).restore(_absolute(file), force=force)
         return restored
