@@ -25,7 +25,7 @@ class Trail:
         near = max(0, after - _NEAR)
         self._marks = [(0, None)]
         self._marks += [(position, self._commit_at(position)) for position in _spread(near)]
-        self._marks += [(e.position, e.commit) for e in log.read(near, after - near)]
+        self._marks += [(e.position, e.commit) for e in self._log.read(near, after - near)]
         if self.after != after:  # it has not come so far yet
             self._marks.append((after, None))
         self._begun = True
@@ -37,7 +37,7 @@ class Trail:
     def pass_by(self, events: Sequence[Event]) -> None:
         self._marks += [(e.position, e.commit) for e in events if e.commit != self._marks[-1][1]]
         self._marks[-1] = (events[-1].position, events[-1].commit)
-        del self._marks[:-_REMEMBERED]
+        del self._marks[1:-_REMEMBERED]
 
     def lost(self) -> bool:
         """Whether the log is another one by now. Then `after` is where both part, or somewhere before that."""
