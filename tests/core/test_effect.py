@@ -172,6 +172,12 @@ def test_a_waiting_one_that_is_retried_is_due_at_once():
     assert decided(effect, take(now=T0)).attempt == 2
 
 
+def test_a_runner_that_is_stopped_uses_up_no_attempt():
+    effect = after(REQUEST, take(), fail(stopped=True, limit=1))
+    assert (effect.status, effect.tries) == ("waiting", 0)
+    assert decided(effect, take(now=T0)).attempt == 2
+
+
 def test_what_was_never_tried_is_due_whatever_the_clock_says():
     assert decided(after(REQUEST, at=T0 + 3600), take(now=T0)).attempt == 1
 

@@ -295,6 +295,7 @@ class Runner:
             jitter=int.from_bytes(os.urandom(4)) / (1 << 32),
             after=result.after,
             hopeless=result.hopeless,
+            stopped=result.stopped,
         )
 
     def _stop(self) -> None:

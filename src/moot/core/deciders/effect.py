@@ -70,6 +70,7 @@ class Failed(Payload):
     attempt: int
     reason: str
     wait: float  # seconds until it is due again
+    stopped: bool = False  # its runner was, in the middle of it
 
 
 class Parked(Payload):
@@ -163,6 +164,7 @@ class FailEffect(Record):
     jitter: float
     after: float = 0.0
     hopeless: bool = False
+    stopped: bool = False
 
 
 class RetryEffect(Record):
@@ -190,6 +192,8 @@ def decide(state: Effect, command: Command) -> list[Payload]:
             return [Done(attempt=command.attempt, detail=command.detail)]
         case FailEffect():
             _check_runner(state, command.runner, command.attempt)
+            if command.stopped:  # that says nothing about the effect: no attempt is used up by it
+                return [Failed(attempt=command.attempt, reason=command.reason, wait=0.0, stopped=True)]
             if command.hopeless or state.tries >= command.limit:
                 return [Parked(attempt=command.attempt, reason=command.reason)]
             wait = min(max(back_off(command.backoff, state.tries, command.jitter), command.after), LONGEST_WAIT)
@@ -308,8 +312,9 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
         case Done():
             return state.replace(status="done", runner=None, detail=event.detail, reason="", at=at)
         case Failed():
-            due = (parse(at) or 0.0) + event.wait
-            return state.replace(status="waiting", runner=None, reason=event.reason, due=due, at=at)
+            due = position * _AT_ONCE if event.stopped else (parse(at) or 0.0) + event.wait
+            tries = state.tries - int(event.stopped)
+            return state.replace(status="waiting", runner=None, reason=event.reason, due=due, tries=tries, at=at)
         case Parked():
             return state.replace(status="parked", runner=None, reason=event.reason, at=at)
         case Retried():

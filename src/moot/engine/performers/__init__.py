@@ -24,6 +24,7 @@ class Result(Record):
     detail: str = ""
     after: float = 0.0
     hopeless: bool = False
+    stopped: bool = False  # the runner was told to end
 
 
 class Job(Record):

@@ -71,7 +71,7 @@ class _Watch:
             if left <= 0 or self._job.cancel.is_set():
                 self._kill()
                 why = f"not done within {self._job.handler.timeout:g} s" if left <= 0 else "its runner was stopped"
-                return Result(ok=False, detail=self._with_output(why))
+                return Result(ok=False, detail=self._with_output(why), stopped=left > 0)
             self._listen(min(left, _TICK))
         while self._open and self._listen(0):
             pass  # what it said last

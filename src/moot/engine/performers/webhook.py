@@ -72,7 +72,7 @@ def post(job: Job) -> Result:
         return Result(ok=False, detail=str(refused), hopeless=True)
     except (OSError, HTTPException, UnicodeError) as error:
         if job.cancel.is_set():
-            return Result(ok=False, detail="its runner was stopped")
+            return Result(ok=False, detail="its runner was stopped", stopped=True)
         late = time.monotonic() >= end or isinstance(error, TimeoutError)
         said = f"no answer within {job.handler.timeout:g} s" if late else f"{type(error).__name__}: {error}"
         return Result(ok=False, detail=f"{host}: {said}")
