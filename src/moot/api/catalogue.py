@@ -5,6 +5,8 @@ The index names the module of each verb, so that a short-lived command imports t
 
 from __future__ import annotations
 
+import sys
+
 from moot.core.errors import Usage
 from moot.core.record import Record
 
@@ -138,48 +140,75 @@ def unknown_verb(name: str, longer: str = "") -> Usage:
 
 def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call, complete and of the right types; raises `Usage` with what is wrong."""
-    for name in given.keys() - {param.name for param in verb.params}:
-        raise _usage(verb, f"`{verb.name}` takes no argument {name!r}")
-    values = {}
-    for param in verb.params:
-        name, value = param.name, given.get(param.name)
-        if value is not None and (value or not param.many):
-            values[name] = _value(verb, param, value)
-        elif param.required:
-            raise _usage(verb, f"`{verb.name}` needs {name.upper()} ({param.help.rstrip('.')})")
-        else:
-            values[name] = () if param.many else (False if param.type == "flag" else param.default)
+    params, room, silence, required = _plans.get(verb.name) or _planned(verb)
+    values = silence.copy()
+    for name, value in given.items():
+        if value is silence.get(name, required):  # what nobody said; the second is no value of anything
+            continue
+        # Most arguments are short and plain: what need not be looked at closely is taken as it is.
+        if name in room and type(value) is str and len(value) <= room[name] and value.isascii() and "\0" not in value:
+            values[name] = value if not params[name].many else (value,) if value else ()
+        elif name not in params:
+            raise _usage(verb, f"`{verb.name}` takes no argument {name!r}")
+        elif value is not None:
+            values[name] = _value(verb, params[name], value)
+    for name in required:
+        if values[name] is None or values[name] == ():
+            said = params[name].help.rstrip(".")
+            raise _usage(verb, f"`{verb.name}` needs {name.upper()} ({said})")
     return values
+
+
+# What a verb takes, as a call is checked: each argument by its name; how many characters of plain text it may have, if
+# it is one; what silence means; what must be said.
+_plans: dict[str, tuple[dict[str, Param], dict[str, int], dict[str, Any], tuple[str, ...]]] = {}
+
+
+def _planned(verb: Verb) -> tuple[dict[str, Param], dict[str, int], dict[str, Any], tuple[str, ...]]:
+    params = {param.name: param for param in verb.params}
+    room = {p.name: _limit(p) for p in verb.params if p.type in ("text", "words") and not p.choices}
+    values = {p.name: () if p.many else False if p.type == "flag" else p.default for p in verb.params}
+    plan = params, room, values, tuple(p.name for p in verb.params if p.required)
+    if _found.get(verb.name) is verb:
+        _plans[verb.name] = plan
+    return plan
+
+
+def _limit(param: Param) -> int:
+    """How long a text may be: in bytes for words, else in characters."""
+    if param.type == "words":
+        return param.limit or _WORDS_LIMITS.get(param.name, sys.maxsize)
+    return param.limit or _LIMITS.get(param.name, _LIMIT)
 
 
 def _value(verb: Verb, param: Param, value: Any) -> Any:
     if param.many:
-        items = value if isinstance(value, (list, tuple, set, frozenset)) else (value,)
-        return tuple(_single(verb, param, item) for item in items)
+        items = value if isinstance(value, (list, tuple, set, frozenset)) else (value,) if value else ()
+        return tuple([_single(verb, param, item) for item in items])
     return _single(verb, param, value)
 
 
 def _single(verb: Verb, param: Param, value: Any) -> Any:
     match param.type:
+        case "text" | "words":
+            if not isinstance(value, str):
+                raise _usage(verb, f"{param.name}: expected a text, found {value!r}")
+            if param.choices and value not in param.choices:
+                raise _usage(verb, f"{param.name}: {value!r} is none of {', '.join(param.choices)}")
+            return _sound(verb, param, value)
+        case "flag":
+            return bool(value)
+        case "json":
+            return _json(verb, param, value)
         case "int":
             return _whole_number(verb, param, value)
-        case "seconds":
+        case _:
             from moot.engine.settings import seconds
 
             found = seconds(value)
             if found is None:
                 raise _usage(verb, f"{param.name}: {value!r} is no duration (write 90, 90s, 30m, 2h or 1d)")
             return found
-        case "flag":
-            return bool(value)
-        case "json":
-            return _json(verb, param, value)
-        case _:
-            if not isinstance(value, str):
-                raise _usage(verb, f"{param.name}: expected a text, found {value!r}")
-            if param.choices and value not in param.choices:
-                raise _usage(verb, f"{param.name}: {value!r} is none of {', '.join(param.choices)}")
-            return _sound(verb, param, value)
 
 
 def _whole_number(verb: Verb, param: Param, value: Any) -> int:
@@ -193,23 +222,20 @@ def _whole_number(verb: Verb, param: Param, value: Any) -> int:
 
 
 def _sound(verb: Verb, param: Param, value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise _usage(verb, f"{param.name}: the text is not valid UTF-8") from None
+    """A text that can be stored and read by everybody later: real characters, none of them NUL, and not too many."""
+    words = param.type == "words"
+    size = len(value)
+    if not value.isascii():
+        try:
+            encoded = len(value.encode())
+        except UnicodeEncodeError:
+            raise _usage(verb, f"{param.name}: the text is not valid UTF-8") from None
+        size = encoded if words else size
     if "\x00" in value:
         raise _usage(verb, f"{param.name}: the text has a NUL character")
-    _check_length(verb, param, value)
-    return value
-
-
-def _check_length(verb: Verb, param: Param, value: str) -> None:
-    """Whatever is stored is read by everybody later, so none of it is without bound."""
-    if param.type == "words":
-        size, unit, limit = len(value.encode()), "bytes", param.limit or _WORDS_LIMITS.get(param.name)
-    else:
-        size, unit, limit = len(value), "characters", param.limit or _LIMITS.get(param.name, _LIMIT)
-    if limit is not None and size > limit:
+    limit = _limit(param)
+    if size > limit:
+        unit = "bytes" if words else "characters"
         raise Usage(
             "too_long",
             f"{param.name} of `{verb.name}` has {size:,} {unit}; {limit:,} are allowed.",
@@ -219,6 +245,7 @@ def _check_length(verb: Verb, param: Param, value: str) -> None:
             size=size,
             limit=limit,
         )
+    return value
 
 
 def _json(verb: Verb, param: Param, given: Any) -> Any:

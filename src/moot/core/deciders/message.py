@@ -115,9 +115,9 @@ def decide(state: Message, command: SendMessage) -> list[Payload]:
             size=command.size,
             limit=command.limit,
         )
-    fields = {**command.__dict__, "to": _each_once(command.to)}
+    fields = {**command.__dict__, "to": _each_once(command.to), "trace": None}
     del fields["size"], fields["limit"]
-    return [Sent(**fields)]
+    return [Sent.made(fields)]
 
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -211,13 +211,15 @@ class Workspace(Verbs):
         return self._session
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
-        answer = self._answer(verb, {name: value for name, value in given.items() if name != "self"})
+        given.pop("self", None)  # the names and values of a method, which are nobody else's
+        answer = self._answer(verb, given)
         if answer.after is not None:
             answer.after()  # here, returning a value is showing it
         return answer.result
 
     def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
-        answer = self._answer(verb, {name: value for name, value in given.items() if name != "self"})
+        given.pop("self", None)
+        answer = self._answer(verb, given)
         first = getattr(answer.result, "effects", answer.result)
         return chain(first, (later.result for later in answer.more or () if later.result is not None))
 
