@@ -49,7 +49,7 @@ EVERYWHERE = words("""
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
-    moot.views moot.views.load moot.views.look moot.views.store
+    moot.views moot.views.file moot.views.load moot.views.look moot.views.store
     moot.wiring
 """)
 MAIL = ["moot.api.addresses", "moot.api.letters", "moot.api.verbs.mail"]

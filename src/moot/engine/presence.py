@@ -39,7 +39,8 @@ class Presence:
     def stamp(self, agent: str, incarnation: int) -> None:
         """Say that the agent is here now; by one who said so just before, it need not be written again."""
         now = self._clock.monotonic()
-        if self._last[:2] == (agent, incarnation) and 0 <= now - self._last[2] < _JUST_BEFORE:
+        whose, which, when = self._last
+        if 0 <= now - when < _JUST_BEFORE and whose == agent and which == incarnation:
             return
         path = self._path(agent, incarnation)
         try:

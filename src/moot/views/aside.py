@@ -46,7 +46,7 @@ class Aside(store.Store):
 
     def renew(self, *, alone: bool = False) -> apsw.Connection:  # noqa: ARG002 (a private copy is always alone)
         """Start over with an empty private copy."""
-        self.decoded.clear()
+        self.forget()
         self._db = apsw.Connection("")
         self._db.execute(self.script())
         self.private = True
@@ -78,7 +78,7 @@ class Aside(store.Store):
         if cursor is not None and cursor >= position:
             if private is not None:
                 private.close()
-            self.decoded.clear()
+            self.forget()
             return cursor
         if shared is not None:
             shared.close()

@@ -98,5 +98,8 @@ class Batch(Store):
     def standing(self) -> tuple[int, str, str | None]:
         return self._store.standing()
 
+    def met_newer(self, what: str) -> None:
+        self._store.met_newer(what)
+
     def move(self, position: int, commit: str) -> None:
         self._store.move(position, commit)

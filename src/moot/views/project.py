@@ -55,7 +55,7 @@ def project(store: Store, events: Sequence[Event]) -> None:
         kind, _, key = event.stream.partition("/")
         known = events_of(kind).get(event.type)
         if known is None or event.v > known.v:
-            store.run("set_meta", "newer", f"{event.type} v{event.v}")
+            store.met_newer(f"{event.type} v{event.v}")
             continue
         fold = _apart(kind).FOLDS[kind] if kind in APART else _FOLDS.get(kind, _late)
         fold(store, event, key, known)

@@ -12,7 +12,8 @@ import os
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.views.store import DAMAGE, VERSION, Store
+from moot.views.file import DAMAGE
+from moot.views.store import VERSION, Store
 
 _FOLDER = "past"
 _NAME = f"views-{VERSION}-"

@@ -1,0 +1,196 @@
+"""One file among its generations: which one is in use, opening it, starting over with a new one.
+
+A small pointer names the file in use and is replaced in one step. The files hold nothing that the log does not, so
+their durability is relaxed and any doubt ends in a new one. What is in them is `Store`'s.
+"""
+
+from __future__ import annotations
+
+import os
+from array import array
+
+import apsw
+
+from moot.core.errors import Unavailable
+from moot.forks import watch
+
+_HERE = os.path.dirname(__file__)
+
+# What SQLite says about a file that is no database any more.
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+_WAIT_MS = 30_000
+_DAY = 86_400
+_LARGEST_IDLE_WAL = 16 << 20
+_YES = array("i", [1])  # SQLite wants the address of a number
+
+
+class Generations:
+    """The open file of one kind in one workspace. A forked child may go on using it."""
+
+    failures = (apsw.Error, OSError, Unavailable)
+    kind: str
+    version: int
+    schema: str
+
+    def __init__(self, directory: str) -> None:
+        self.directory = directory
+        self.path = ""
+        self._db: apsw.Connection | None = None
+        self._pointer_path = os.path.join(directory, self.kind)
+        self._pointed: tuple[int, int] | None = None  # the pointer that led to the open file
+        watch(self)
+
+    @property
+    def db(self) -> apsw.Connection:
+        if self._db is None:
+            self._db = self._open()
+        return self._db
+
+    def before_fork(self) -> None:
+        self.close()  # either side opens it again when it needs it
+
+    def after_fork_in_parent(self) -> None:
+        """Nothing: see before."""
+
+    def after_fork_in_child(self) -> None:
+        """Nothing: see before."""
+
+    def _open(self) -> apsw.Connection:
+        try:
+            self._pointed = self._pointer()
+            self.path = self._current()
+            if self.path:
+                try:
+                    db = _connect(self.path)
+                    if self._sound(db):
+                        return db
+                except DAMAGE:
+                    pass  # a new one takes its place
+            return self.renew()
+        except (apsw.Error, OSError) as error:
+            raise unavailable(self.directory, error) from error
+
+    def _create(self, path: str) -> apsw.Connection:
+        db = apsw.Connection(path)
+        db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
+        db.close()
+        db = _connect(path)
+        try:
+            db.execute(self.script())
+        except apsw.Error as error:
+            reason = db.system_errno
+            db.close()
+            raise unavailable(self.directory, error, reason) from error
+        return db
+
+    def script(self) -> str:
+        """What makes an empty file of this kind."""
+        with open(os.path.join(_HERE, self.schema), encoding="utf-8") as file:
+            schema = file.read()
+        return f"BEGIN; {schema}; PRAGMA user_version = {self.version}; COMMIT"
+
+    def _sound(self, db: apsw.Connection) -> bool:
+        return bool(next(iter(db.execute("PRAGMA user_version")))[0] == self.version)
+
+    def _current(self) -> str:
+        try:
+            with open(self._pointer_path, encoding="ascii") as pointer:
+                name = pointer.read().strip()
+        except (FileNotFoundError, UnicodeDecodeError):
+            return ""
+        path = os.path.join(self.directory, name)
+        ours = name.startswith(f"{self.kind}-") and os.path.basename(name) == name
+        return path if ours and os.path.isfile(path) else ""
+
+    def _pointer(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._pointer_path)
+        except OSError:
+            return None
+        return found.st_ino, found.st_mtime_ns
+
+    def exchanged(self) -> bool:
+        """Whether the open file is no longer the one that counts."""
+        return self._db is not None and self._pointed != self._pointer()
+
+    def renew(self, *, alone: bool = False) -> apsw.Connection:
+        """Start over with an empty file. Others who have the old one open notice before their next command.
+
+        The old ones are kept for a day; `alone`: they go at once, with all that is in them.
+        """
+        try:
+            name = self._exchange()
+        except self.failures as error:
+            from moot.views.trouble import leave_nothing
+
+            self.close()
+            leave_nothing(self.path)
+            raise error if isinstance(error, Unavailable) else unavailable(self.directory, error) from error
+        self._pointed = self._pointer()
+        self._sweep(keep=name, age=0 if alone else _DAY)
+        return self.db
+
+    def _exchange(self, tries: int = 2) -> str:
+        """Make an empty file and point to it: a pointer is replaced in one step, a file and its journal are not."""
+        self.close()
+        name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
+        self.path = os.path.join(self.directory, name)
+        self._db = self._create(self.path)
+        with open(f"{self.path}.pointer", "w", encoding="ascii") as pointer:
+            pointer.write(name)
+        try:
+            os.rename(f"{self.path}.pointer", self._pointer_path)
+            os.stat(self.path)
+        except FileNotFoundError:  # one who is `alone` took it for an old one
+            if tries == 1:
+                raise
+            return self._exchange(tries - 1)
+        return name
+
+    def _sweep(self, keep: str, age: float) -> None:
+        """Remove generations that nobody has used for so long."""
+        for item in os.scandir(self.directory):
+            old = item.name.startswith(f"{self.kind}-") and not item.name.startswith(keep)
+            try:
+                if old and (not age or os.stat(self.directory).st_mtime - item.stat().st_mtime > age):
+                    os.unlink(item.path)
+            except OSError:  # another was faster, or it stays, which must not pass for gone
+                if not age and os.path.exists(item.path):
+                    raise
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._db is not None:
+            self._db.close()
+            self._db = None
+
+
+def _connect(path: str) -> apsw.Connection:
+    db = apsw.Connection(path)
+    try:
+        _set_up(db)
+    except apsw.Error as error:
+        reason = db.system_errno
+        db.close()
+        if isinstance(error, DAMAGE):
+            raise
+        raise unavailable(os.path.dirname(path), error, reason) from error
+    return db
+
+
+def _set_up(db: apsw.Connection) -> None:
+    db.set_busy_timeout(_WAIT_MS)
+    # Whoever closes last empties the -wal file and lets it stay: who may only read, or only looks, can make none.
+    db.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans most queries anew for every value bound to them
+    # Rarely written back: whoever's commit it falls into waits for the disk, and lets its followers wait (16 MB).
+    settings = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000")
+    for setting in (*settings, f"journal_size_limit = {_LARGEST_IDLE_WAL}"):
+        db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
+
+
+def unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:
+    """What to raise when the file cannot be used."""
+    from moot.views import trouble
+
+    return trouble.unavailable(path, error, reason)
