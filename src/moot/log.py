@@ -104,10 +104,11 @@ class Log(ABC):
         """
 
     @abstractmethod
-    def exclusive(self) -> AbstractContextManager[None]:
+    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
         """Keep other writers out for a moment, where the engine can; elsewhere conflicts do the work.
 
-        Not re-entrant. `append` and `read` may be used inside.
+        Without `wait` the block is entered at once, and is told whether others are kept out: False if one of them
+        writes just now. Not re-entrant. `append` and `read` may be used inside.
         """
 
     @property
@@ -186,8 +187,8 @@ class Shown(Log):
         for events in self.raw.follow(after, timeout, stop):
             yield self._without_text(events)
 
-    def exclusive(self) -> AbstractContextManager[None]:
-        return self.raw.exclusive()
+    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
+        return self.raw.exclusive(wait=wait)
 
     def close(self) -> None:
         self.raw.close()

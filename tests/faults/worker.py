@@ -106,7 +106,7 @@ def race_init(gate: str, cwd: str, packs: list[str]) -> list[dict[str, Any]]:
 
 def stop_inside(where: str, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Stand still in the middle of a command, with the log's lock in hand: before its append, or just after it."""
-    _stop_once(Engine, {"before": "_check_known", "after": "_appended"}[where])
+    _stop_once(Engine, {"before": "work", "after": "_appended"}[where])
     return outcome(_here[0], verb, arguments)
 
 

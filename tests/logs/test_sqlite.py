@@ -172,16 +172,6 @@ def test_a_disk_that_does_not_flush_is_said_and_not_acknowledged(log, monkeypatc
     assert isinstance(log.append(commit("one"), {}, [draft("s")]), Duplicate)  # tried again, it turns out to be there
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the call")
-def test_who_appends_often_lets_the_disk_begin_early(log, monkeypatch):
-    begun = []
-    real = file.early_flush()
-    monkeypatch.setattr(file, "early_flush", lambda: lambda wal: begun.append(real(wal)))
-    for n in range(30):
-        log.append(commit(f"c{n}"), {}, [draft("s")])
-    assert begun == [0] * 10  # what the system answers when it is content
-
-
 def test_the_journal_is_a_write_ahead_log(log):
     with log._database as connection:
         assert connection.pragma("journal_mode") == "wal"

@@ -113,7 +113,7 @@ def test_a_workspace_that_cannot_be_used_is_an_error_of_its_span(run: Command) -
     story = """
 from moot.core.errors import Unavailable
 from moot.engine.loop import Engine
-def commit(*args):
+def commit(*args, **options):
     raise Unavailable("locked", "Another process has kept the log locked.", "Do it again.")
 with Workspace(agent="Ada") as ws:
     Engine.commit, real = commit, Engine.commit

@@ -126,13 +126,16 @@ class Session:
         self.warn(error.code, f"{error.message} {error.remedy}")
         return Answer(result={"position": self._stored}, say=(f"stored, up to position {self._stored}",))
 
-    def commit(self, act: Callable[[Work], None]) -> Outcome:
-        """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow."""
+    def commit(self, act: Callable[[Work], None], *, ahead: bool = False) -> Outcome:
+        """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow.
+
+        `ahead`: see `Engine.commit`.
+        """
         if self.past is not None:  # a verb that looks, unless it is told to do something
             from moot.engine.past import read_only
 
             raise read_only("Changing something")
-        outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
+        outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key(), ahead=ahead)
         self._kept(outcome)
         if outcome.events:
             self.sync()

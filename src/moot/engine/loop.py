@@ -10,7 +10,6 @@ from moot.core.event import Commit, Event
 from moot.core.record import Record
 from moot.engine.work import Work
 from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
-from moot.views import look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ class Engine:
         self.reactions = reactions
         self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
+        self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self._bound = False
         self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
 
@@ -67,18 +67,21 @@ class Engine:
         """The views, caught up with the log; pinned ones as they are."""
         if self.store.pinned:
             return self.store
-        self._bind()
-        self._notice_new_views()
+        self.notice_new_views()
         if self.store.cursor() < self.log.head():
             with self.log.exclusive():
-                self.begin()
-                try:
-                    self._catch_up()
-                except BaseException:
-                    self.store.rollback()
-                    raise
-                self.store.commit()
+                self.fold_in()
         return self.store
+
+    def fold_in(self) -> None:
+        """What others appended, by one who has the turn."""
+        self.begin()
+        try:
+            self._catch_up()
+        except BaseException:
+            self.store.rollback()
+            raise
+        self.store.commit()
 
     def peek(self) -> Store:
         """The views as they are, perhaps a little behind the log."""
@@ -90,25 +93,28 @@ class Engine:
         by: str | Callable[[Work], str],
         act: Callable[[Work], None],
         key: Callable[[str], Key] | None = None,
+        *,
+        ahead: bool = False,
     ) -> Outcome:
         """Decide and append until no other was faster. `act` may run several times and must not touch the world.
 
-        `by` is the principal, or finds it out (an agent's incarnation is known only inside).
+        `by` is the principal, or finds it out (an agent's incarnation is known only inside). `ahead`: what is decided
+        rests on the states of streams alone, so that it need not wait for its turn to be decided (`moot.engine.ahead`).
         """
-        self._bind()
+        ahead = ahead and self.requests is None  # what effects are requested for is known only inside
         lost: Conflict | None = None
         for _ in range(_TRIES):
-            with self.log.exclusive():
-                self.begin()
-                try:
-                    result = self._attempt(by, act, key)
-                except BaseException:
-                    self.store.rollback()
-                    raise
-                if not isinstance(result, Conflict):
-                    return self._finish(result)
-                self.store.rollback()
-                lost = result
+            result: Outcome | Conflict | None = None
+            with self.log.exclusive(wait=not ahead) as alone:
+                if alone:
+                    result = self._inside(by, act, key)
+            if not alone:
+                from moot.engine.ahead import commit_ahead
+
+                ahead, result = False, commit_ahead(self, by, act, key)
+            if isinstance(result, Outcome):
+                return result
+            lost = result or lost
         stream = lost.stream if lost else "the log"
         raise Held(
             "lost_race",
@@ -117,20 +123,32 @@ class Engine:
             stream=stream,
         )
 
+    def _inside(
+        self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
+    ) -> Outcome | Conflict:
+        """One attempt of one who has the turn."""
+        self.begin()
+        try:
+            result = self._attempt(by, act, key)
+        except BaseException:
+            self.store.rollback()
+            raise
+        if isinstance(result, Conflict):
+            self.store.rollback()
+            return result
+        return self._finish(result)
+
     def _attempt(
         self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
     ) -> Outcome | Conflict:
         cursor = self._catch_up()
-        self._check_known()
-        work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions, self.clock.token)
-        if self.trace is not None:
-            work.trace = self.trace()
+        work = self.work()
         principal = by if isinstance(by, str) else by(work)
         request = key(principal) if key else None
         if request is not None:
             before = self.log.append(Commit(id="", at=work.at, by=principal), {}, (), request)
             if isinstance(before, (Duplicate, Mismatch)):
-                return self._repeated(before, request)
+                return self.repeated(before, request)
         act(work)
         if not work.drafts:
             return Outcome()
@@ -139,14 +157,29 @@ class Engine:
         commit = Commit(id=self.clock.commit_id(), at=work.at, by=principal)
         result = self.log.append(commit, work.conditions, work.drafts, request, cursor)
         if isinstance(result, Appended):
-            return self._appended(_events(work, commit, result.first), cursor)
-        return result if isinstance(result, Conflict) else self._repeated(result, request)
+            return self._appended(events_of(work, commit, result.first), cursor)
+        return result if isinstance(result, Conflict) else self.repeated(result, request)
+
+    def work(self) -> Work:
+        """An attempt at a commit, on the views as they are now."""
+        newer = self.store.standing()[2]
+        if newer is not None:
+            raise Unavailable(
+                "newer_events",
+                f"The log has events that this version of moot does not know ({newer}).",
+                "Update moot. Until then everything can be read and nothing changed.",
+                type=newer,
+            )
+        work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions, self.clock.token)
+        if self.trace is not None:
+            work.trace = self.trace()
+        return work
 
     def _appended(self, events: list[Event], cursor: int) -> Outcome:
         """From here on the answer is yes, whatever happens to the views: the next call catches up."""
         try:
-            redacts = any(event.stream == REDACTIONS for event in events)
-            if events[0].position == cursor + 1 and not redacts:
+            streams = [event.stream for event in events]
+            if events[0].position == cursor + 1 and REDACTIONS not in streams:
                 self._project(events)
             else:  # another machine's event came in between
                 self._catch_up()
@@ -172,7 +205,8 @@ class Engine:
             self.store.renew()
         return self.read()
 
-    def _repeated(self, found: Duplicate | Mismatch, key: Key | None) -> Outcome:
+    def repeated(self, found: Duplicate | Mismatch, key: Key | None) -> Outcome:
+        """The answer of the first time."""
         if isinstance(found, Mismatch):
             name = key.name if key else found.key
             raise Refused(
@@ -253,10 +287,12 @@ class Engine:
 
     def begin(self) -> None:
         """Begin a transaction on the views that count now. Nobody can exchange them while one has the turn."""
-        self._notice_new_views(inside=True)
+        self.notice_new_views(inside=True)
         self.store.begin()
 
-    def _notice_new_views(self, *, inside: bool = False) -> None:
+    def notice_new_views(self, *, inside: bool = False) -> None:
+        """Go on with the views that count now, if another made them anew; make sure that they are of this log."""
+        self._bind(inside=inside)
         if self.store.exchanged():  # another made them anew, maybe because it put another log into place
             self.store.close()
             self.log.refresh()
@@ -264,28 +300,19 @@ class Engine:
             self._bind(inside=inside)
 
     def _project(self, events: Sequence[Event]) -> None:
-        from moot.views.project import project  # a reader that is up to date never needs it
+        if self._folder is None:
+            from moot.views.project import project  # a reader that is up to date never needs it
 
-        project(self.store, events)
-
-    def _check_known(self) -> None:
-        newer = look.newer(self.store)
-        if newer is not None:
-            raise Unavailable(
-                "newer_events",
-                f"The log has events that this version of moot does not know ({newer}).",
-                "Update moot. Until then everything can be read and nothing changed.",
-                type=newer,
-            )
+            self._folder = project
+        self._folder(self.store, events)
 
 
-def _events(work: Work, commit: Commit, first: int) -> list[Event]:
-    """The events as the log has them now, made without reading them back."""
+def events_of(work: Work, commit: Commit, first: int) -> list[Event]:
+    """What was decided, as the log has it now from `first` on, made without reading it back."""
     versions = dict(work.conditions)
     events = []
     for n, draft in enumerate(work.drafts):
         prev, versions[draft.stream] = versions[draft.stream], first + n
-        events.append(
-            Event(position=first + n, prev=prev, at=commit.at, by=commit.by, commit=commit.id, n=n, **draft.__dict__)
-        )
+        here = {"position": first + n, "prev": prev, "at": commit.at, "by": commit.by, "commit": commit.id, "n": n}
+        events.append(Event.made({**draft.__dict__, **here}))
     return events

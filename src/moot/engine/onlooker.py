@@ -50,8 +50,7 @@ class Onlooker(Engine):
         """The views, as far as the log goes now."""
         if self.store.pinned:
             return self.store
-        self._notice_new_views()
-        self._bind()
+        self.notice_new_views()
         head = self.log.head()
         if self._aside.private and self.clock.monotonic() - self._tried >= _AGAIN:
             self._go_back(head)
@@ -70,6 +69,8 @@ class Onlooker(Engine):
         by: str | Callable[[Work], str],  # noqa: ARG002
         act: Callable[[Work], None],  # noqa: ARG002
         key: Callable[[str], Key] | None = None,  # noqa: ARG002
+        *,
+        ahead: bool = False,  # noqa: ARG002
     ) -> Outcome:
         _refuse()
 

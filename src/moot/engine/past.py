@@ -83,7 +83,7 @@ class PastLog(Log):
             after = events[-1].position
             yield events
 
-    def exclusive(self) -> AbstractContextManager[None]:
+    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:  # noqa: ARG002
         """See `Log.exclusive`. Nobody writes here."""
         return _Nobody()
 
@@ -93,8 +93,8 @@ class PastLog(Log):
 
 
 class _Nobody:
-    def __enter__(self) -> None:
-        return
+    def __enter__(self) -> bool:
+        return True
 
     def __exit__(self, *_: object) -> None:
         return

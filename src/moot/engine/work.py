@@ -289,8 +289,8 @@ class Work(World):
         if self.trace is not None:
             payloads = [p.replace(trace=self.trace) if "trace" in p.__dict__ else p for p in payloads]
         for payload in payloads:
-            draft = Draft(stream=stream, type=payload.type, v=payload.v, data=payload.plain(), thread=thread, pack=pack)
-            self.drafts.append(draft)
+            said = {"stream": stream, "type": payload.type, "data": payload.plain(), "v": payload.v}
+            self.drafts.append(Draft.made({**said, "cause": None, "thread": thread, "pack": pack}))
             if len(self.drafts) > _EVENT_LIMIT:
                 raise Refused("too_many_events", "One command would cause too many events.", "Do it in smaller steps.")
             if kind == "message":

@@ -81,7 +81,8 @@ def send(
 
     if dry_run:
         return session.try_out(act)
-    return stored(session.commit(act))
+    named = not any(address.startswith("@") for address in to)  # who is here is asked inside
+    return stored(session.commit(act, ahead=named))
 
 
 def stored(outcome: Outcome) -> Answer:

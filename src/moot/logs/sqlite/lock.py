@@ -8,39 +8,65 @@ from __future__ import annotations
 
 import fcntl
 import os
-from _thread import TIMEOUT_MAX, allocate_lock, start_new_thread
+from _thread import TIMEOUT_MAX
 
 from moot.forks import watch
 from moot.logs.sqlite import faults
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from moot.logs.sqlite.waiter import Waiter
+
+    T = TypeVar("T")
 
 
 class WriterLock:
     """Held by one handle at a time."""
 
+    keeps_others_out = True
+
     def __init__(self, path: str, timeout: float) -> None:
         self._path = path
         self._timeout = timeout
-        self.contended = False  # whether others were before us when we came
         self._file: int | None = None
-        self._waiter: _Waiter | None = None
+        self._waiter: Waiter | None = None
         watch(self)
 
     def acquire(self) -> None:
         """Wait for it, but no longer than the timeout."""
+        if not self.acquire_now():
+            self._wait(self._opened(), None)
+
+    def acquire_now(self) -> bool:
+        """Take it if nobody has it."""
         try:
-            if self._file is None:
-                self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            file = self._opened()
             if self._waiter is not None and self._waiter.blocks:
-                self._wait(self._file)
-                return
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self.contended = False
-            except BlockingIOError:
-                self._wait(self._file)
+                return False
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
         except OSError as error:
             self.close()
             raise faults.of_system(error, self._path) from error
+        return True
+
+    def hold(self, work: Callable[[], T]) -> T:
+        """Do something short while one has it, and give it back. Where one has to wait, another thread may do it."""
+        if not self.acquire_now():
+            return self._wait(self._opened(), work)  # type: ignore[return-value]
+        try:
+            return work()
+        finally:
+            self.release()
+
+    def _opened(self) -> int:
+        if self._file is None:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        return self._file
 
     def release(self) -> None:
         """Let the next one in."""
@@ -60,12 +86,22 @@ class WriterLock:
     def __del__(self) -> None:
         self.close()
 
-    def _wait(self, file: int) -> None:
-        self.contended = True
+    def _wait(self, file: int, work: Callable[[], T] | None) -> T | None:
+        from moot.logs.sqlite.waiter import Waiter, Wanted  # mostly nobody else writes
+
         if self._waiter is None:
-            self._waiter = _Waiter(file)
-        if not self._waiter.wait(min(self._timeout, TIMEOUT_MAX)):
+            self._waiter = Waiter(file)
+        wanted = Wanted(work)
+        if not self._waiter.wait(wanted, min(self._timeout, TIMEOUT_MAX)):
             raise faults.locked(self._path, self._holder(), self._timeout)
+        failed = wanted.failed
+        if work is None and isinstance(failed, OSError):
+            self.close()
+            raise faults.of_system(failed, self._path) from failed
+        if failed is not None:
+            raise failed
+        done: T | None = wanted.result
+        return done
 
     def _holder(self) -> int | None:
         """The process that has the lock, for whoever waits in vain; None where the system does not tell."""
@@ -93,93 +129,21 @@ class WriterLock:
         self.close()
 
 
-class _Waiter:
-    """Blocks in `flock` in a thread of its own, because that call knows no timeout and no way back.
-
-    The thread is kept for the next time: where several write, one waits more often than not. One that was left while it
-    still blocks is gone on with; until then nobody else may lock this file, since both would be one to the system.
-    """
-
-    def __init__(self, file: int) -> None:
-        self._file = file
-        self._asked, self._arrived, self._guard = allocate_lock(), allocate_lock(), allocate_lock()
-        self._asked.acquire()
-        self._arrived.acquire()
-        self._state = "idle"  # wanted, left (nobody waits any more, and the thread still blocks), here
-        self._ended = False
-        self._failed: OSError | None = None
-        start_new_thread(self._work, ())
-
-    @property
-    def blocks(self) -> bool:
-        """Whether the thread still waits for somebody who has left."""
-        return self._state == "left"
-
-    def wait(self, timeout: float) -> bool:
-        """True once the lock is there, False if that took too long."""
-        with self._guard:
-            if self._state == "idle":
-                self._asked.release()
-            self._state = "wanted"
-        try:
-            self._arrived.acquire(timeout=timeout)
-        except BaseException:  # interrupted by a signal
-            self._leave()
-            raise
-        here = not self._leave(unless_here=True)
-        failed, self._failed = self._failed, None
-        if failed is not None:
-            raise failed
-        return here
-
-    def _leave(self, *, unless_here: bool = False) -> bool:
-        """Whether nothing is held now."""
-        with self._guard:
-            if self._state == "wanted":
-                self._state = "left"
-                return True
-            self._state = "idle"
-            self._arrived.acquire(blocking=False)
-            if not unless_here:
-                fcntl.flock(self._file, fcntl.LOCK_UN)
-            return not unless_here
-
-    def close(self) -> None:
-        """Let go of the file, and of the lock; by the thread, as soon as it can."""
-        self._ended = True
-        with self._guard:
-            if self._state == "idle":
-                self._asked.release()
-
-    def _over(self) -> bool:
-        return self._ended
-
-    def _work(self) -> None:
-        while self._asked.acquire() and not self._over():
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX)
-            except OSError as error:
-                self._failed = error
-            with self._guard:
-                if self._state == "wanted":
-                    self._state = "here"
-                    self._arrived.release()
-                else:
-                    self._state = "idle"
-                    fcntl.flock(self._file, fcntl.LOCK_UN)
-            if self._over():
-                break
-        fcntl.flock(self._file, fcntl.LOCK_UN)  # a child that was forked meanwhile may have the file open, too
-        os.close(self._file)
-
-
 class NoLock:
     """No queue: writers meet in SQLite."""
 
-    contended = False
+    keeps_others_out = False
 
     def acquire(self) -> None:
         """Nothing to wait for."""
+
+    def acquire_now(self) -> bool:
+        """Nobody is kept out, so whoever decides before its turn has nothing to gain."""
+        return True
+
+    def hold(self, work: Callable[[], T]) -> T:
+        """Just do it."""
+        return work()
 
     def release(self) -> None:
         """Nothing to give back."""

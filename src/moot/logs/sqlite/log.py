@@ -9,19 +9,24 @@ from __future__ import annotations
 import os
 import time
 
-from moot.log import Appended, Duplicate, Log
+from moot.log import Appended, Conflict, Duplicate, Log
 from moot.logs.sqlite import bell, faults, file, queries, transaction
 from moot.logs.sqlite.database import Database
 from moot.logs.sqlite.lock import NoLock, WriterLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from types import TracebackType
+    from typing import TypeVar
+
+    import apsw
 
     from moot.core.event import Commit, Draft, Event, Key
-    from moot.log import Archive, Conflict, Mismatch
+    from moot.log import Archive, Mismatch
+
+    T = TypeVar("T")
 
 _PAGE = 500
 _POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
@@ -47,6 +52,8 @@ class SqliteLog(Log):
         self._bell = bell_directory or bell.directory_for(self.directory)
         self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
         self._turn = Turn(self._lock, self._bell, self._database)
+        self._at_once = AtOnce(self._turn)
+        self._known: tuple[apsw.Connection | None, int, int] = (None, 0, 0)  # after our last append: its mark, its end
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
@@ -87,8 +94,7 @@ class SqliteLog(Log):
         try:
             if self._turn.taken:
                 return self._append(commit, conditions, events, data, key, as_of)
-            with self._turn:
-                return self._append(commit, conditions, events, data, key, as_of)
+            return self._turn.hold(lambda: self._append(commit, conditions, events, data, key, as_of))
         except UnicodeEncodeError as error:
             raise faults.not_text(commit.id, error.object) from error
 
@@ -108,15 +114,13 @@ class SqliteLog(Log):
         key: Key | None,
         as_of: int | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        if self._database.notice_another_file():
-            as_of = None  # that was of another log
+        if self._database.notice_another_file() and as_of is not None:
+            return Conflict(next(iter(conditions), ""), 0)  # what was read was of another log
         with self._database as connection:
             execute = connection.execute
             if not connection.in_transaction:
                 execute("BEGIN IMMEDIATE")
-            if file.version_of(connection) > file.VERSION:  # migrated under us by a newer program
-                raise faults.newer(self._database.path, file.version_of(connection), file.VERSION)
-            head: int = execute(queries.HEAD).get
+            head = self._end(connection)
             refusal: Duplicate | Mismatch | Conflict | None = None
             if key is not None or head != as_of:
                 refusal = transaction.known(connection, commit, key)
@@ -128,10 +132,22 @@ class SqliteLog(Log):
                 return refusal
             last = transaction.write(connection, head, commit, conditions, events, data, key)
             execute("COMMIT")
+            self._known = connection, connection.data_version(), last
         self._turn.written = True
-        if not self._lock.contended:  # nobody waits for the turn to end: the disk can work while views are written
-            self._database.flush_early()
         return Appended(head + 1, last)
+
+    def _end(self, connection: apsw.Connection) -> int:
+        """Where the log ends, inside a transaction that may write; asked for only if another has written since we did.
+
+        SQLite counts the changes that a connection sees, its own and those of others.
+        """
+        known, mark, head = self._known
+        if known is connection and mark == connection.data_version():
+            return head
+        version = file.version_of(connection)
+        if version > file.VERSION:  # migrated under us by a newer program
+            raise faults.newer(self._database.path, version, file.VERSION)
+        return int(connection.execute(queries.HEAD).get)
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         """See `Log.read`."""
@@ -149,8 +165,12 @@ class SqliteLog(Log):
     def head(self) -> int:
         """See `Log.head`."""
         with self._database as connection:
-            if self._turn.alone and self._database.writable and not connection.in_transaction:
-                connection.execute("BEGIN IMMEDIATE")  # which the append that follows will go on with
+            if self._turn.alone and self._database.writable:
+                if not connection.in_transaction:
+                    connection.execute("BEGIN IMMEDIATE")  # which the append that follows will go on with
+                known, mark, head = self._known
+                if known is connection and mark == connection.data_version():
+                    return head
             return int(connection.execute(queries.HEAD).get)
 
     def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
@@ -191,9 +211,9 @@ class SqliteLog(Log):
         """See `Log.refresh`."""
         self._database.notice_another_file()
 
-    def exclusive(self) -> AbstractContextManager[None]:
+    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
         """See `Log.exclusive`."""
-        return self._turn
+        return self._turn if wait else self._at_once
 
     def close(self) -> None:
         """See `Log.close`."""
@@ -217,29 +237,77 @@ class Turn:
         self._bell = bell_directory
         self._database = database
 
-    def __enter__(self) -> None:
-        if self.taken:
-            raise faults.nested(self._database.path)
-        self.taken = True
+    def __enter__(self) -> bool:
+        self._begin()
         try:
             self._lock.acquire()
+            self.alone = self._lock.keeps_others_out
         except BaseException:  # refused, or interrupted just when it came
-            self.taken = False
-            self._lock.release()
+            self._give_back()
             raise
-        self.alone = isinstance(self._lock, WriterLock)
+        return True
+
+    def enter_now(self) -> bool:
+        """The same if it is free; else nothing is changed."""
+        self._begin()
+        try:
+            found = self._lock.acquire_now()
+            self.alone = found and self._lock.keeps_others_out
+        except BaseException:
+            self._give_back()
+            raise
+        self.taken = found
+        return found
+
+    def hold(self, work: Callable[[], T]) -> T:
+        """A turn for one append, as short as can be."""
+        self._begin()
+        try:
+            result = self._lock.hold(work)
+        finally:
+            self.taken = False
+        self._make_durable()
+        return result
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
-            self.alone = False
             self._database.roll_back()
         finally:
-            self._lock.release()
-            self.taken = False
+            self._give_back()
+        self._make_durable()
+
+    def _begin(self) -> None:
+        if self.taken:
+            raise faults.nested(self._database.path)
+        self.taken = True
+
+    def _give_back(self) -> None:
+        self._lock.release()
+        self.taken = self.alone = False
+
+    def _make_durable(self) -> None:
         if self.written or self.relied:
             written, self.written, self.relied = self.written, False, False
             self._database.flush()
             if written:
                 bell.ring(self._bell)
+
+
+class AtOnce:
+    """A turn for one who does not wait: it says whether it was had."""
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._had = False
+
+    def __enter__(self) -> bool:
+        self._had = self._turn.enter_now()
+        return self._had
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._had:
+            self._turn.__exit__(kind, error, trace)
