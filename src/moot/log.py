@@ -81,6 +81,7 @@ class Log(ABC):
         `Appended(0, 0)` if neither is. After an error, the same commit id may be tried again.
 
         `as_of` is where the log ended when the conditions were read: one that still ends there has moved in no stream.
+        A stream that is written to must have the version that is given all the same: no two events follow the same one.
 
         What is appended is durable when this returns, or inside of `exclusive` when that ends. Whoever builds on it
         before comes after it in the log, so that it cannot be durable alone.

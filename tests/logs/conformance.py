@@ -104,6 +104,13 @@ class Basics:
         assert log.head() == 3
         assert log.append(commit("two"), {"a": 2}, [draft("c")]) == Appended(4, 4)
 
+    def test_no_two_events_follow_the_same_one_even_if_the_log_ends_where_it_did(self, log):
+        """Whoever believes that a stream is new does not look, and may be wrong: by chance, or by mistake."""
+        log.append(commit("one"), {}, [draft("a"), draft("a"), draft("b")])
+        assert log.append(commit("two"), {"c": 0, "a": 0}, [draft("c"), draft("a")], as_of=3) == Conflict("a", 2)
+        assert log.head() == 3
+        assert log.append(commit("two"), {"c": 0, "a": 2}, [draft("c"), draft("a")], as_of=3) == Appended(4, 5)
+
     def test_a_stream_that_is_only_read_is_a_condition_too(self, log):
         log.append(commit("one"), {}, [draft("read")])
         assert log.append(commit("two"), {"read": 0}, [draft("written")]) == Conflict("read", 1)
@@ -169,6 +176,15 @@ class Basics:
         assert [event.position for event in log.read(2, 2, "b")] == [4, 6]
         assert [event.position for event in log.read(6, 2, "b")] == [8, 10]
         assert log.read(stream="c") == []
+
+    def test_a_stream_is_read_past_any_position_of_the_log(self, log):
+        for i in range(12):
+            log.append(commit(f"c{i}"), {}, [draft("a" if i % 3 else "b", i=i)])
+        everything = log.read()
+        for after in range(14):
+            for limit in (0, 1, 3, 100):
+                expected = [event for event in everything if event.stream == "b" and event.position > after][:limit]
+                assert log.read(after, limit, "b") == expected
 
     @pytest.mark.parametrize(
         "text",

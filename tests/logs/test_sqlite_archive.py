@@ -90,29 +90,65 @@ def test_a_copy_is_one_file_that_can_be_examined(log: SqliteLog, tmp_path: Path)
     assert caught.value.code == "damaged_log"
 
 
-def test_a_log_of_the_first_version_is_migrated_and_keeps_what_it_has(tmp_path: Path) -> None:
-    SqliteLog.create(str(tmp_path))
-    connection = apsw.Connection(str(tmp_path / file.NAME))
-    connection.execute("DROP TRIGGER event_never_changes")
-    (first,) = [script for number, script in queries.migrations() if number == 1]
-    start = first.index("CREATE TRIGGER event_never_changes")
-    connection.execute(first[start : first.index("\n", start)])
-    connection.pragma("user_version", 1)
+def _of_version(directory: Path, version: int, *prevs: int) -> None:
+    """A log as an earlier version made it, with one stream whose events follow `prevs`."""
+    SqliteLog.create(str(directory))
+    path = directory / file.NAME
+    path.unlink()
+    connection = apsw.Connection(str(path))
+    connection.pragma("application_id", file.APPLICATION_ID)
+    for number, script in queries.migrations():
+        if number <= version:
+            connection.execute(script)
+    connection.execute(queries.SET_META, ("workspace", "w"))
+    for position, prev in enumerate(prevs, 1):
+        row = (
+            position,
+            "a:b",
+            1,
+            "a",
+            prev,
+            "2030-01-01T12:00:00.000Z",
+            "x",
+            '{"text":"x"}',
+            None,
+            None,
+            None,
+            f"c{position}",
+        )
+        connection.execute(queries.ADD_EVENT, (*row, 0))
+        connection.execute(queries.ADD_COMMIT, (f"c{position}", position, position))
+    connection.pragma("user_version", version)
+    connection.pragma("journal_mode", "wal")
     connection.close()
+
+
+@pytest.mark.parametrize("version", range(1, file.VERSION))
+def test_a_log_of_an_earlier_version_is_migrated_and_keeps_what_it_has(tmp_path: Path, version: int) -> None:
+    _of_version(tmp_path, version, 0, 1, 2)
     log = SqliteLog(str(tmp_path))
-    assert log.append(*_first()) == Appended(1, 1)
-    assert log.read()[0].data == {"text": "x"}
+    assert [event.prev for event in log.read(stream="a")] == [0, 1, 2]
+    each, drafts = commit("one", "a")
+    assert log.append(each, {"a": 3}, drafts) == Appended(4, 4)
     log.close()
     connection = apsw.Connection(str(tmp_path / file.NAME))
     assert connection.pragma("user_version") == file.VERSION
+    assert connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL").fetchall() == [
+        ("event_follows",)
+    ]
     with pytest.raises(apsw.ConstraintError):
         connection.execute("UPDATE event SET data = '{}'")
     connection.close()
 
 
-def _first() -> tuple[Commit, dict[str, int], list[Draft]]:
-    each, drafts = commit("one", "a")
-    return each, {}, drafts
+def test_a_log_in_which_two_events_follow_the_same_one_is_refused_and_not_touched(tmp_path: Path) -> None:
+    _of_version(tmp_path, 2, 0, 1, 1)
+    with pytest.raises(Unavailable) as caught:
+        SqliteLog(str(tmp_path))
+    assert caught.value.code == "damaged_log"
+    connection = apsw.Connection(str(tmp_path / file.NAME))
+    assert (connection.pragma("user_version"), connection.execute(queries.HEAD).get) == (2, 3)
+    connection.close()
 
 
 def test_a_row_without_a_tombstone_cannot_be_erased(log: SqliteLog) -> None:

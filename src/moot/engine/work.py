@@ -64,10 +64,11 @@ class Work(World):
 
     def agent(self, name: str) -> agent.Agent:
         stream = principals.agent_stream(name)
-        if stream not in self._states:
-            self._states[stream], version = load.agent(self.store, stream, name)
+        known: agent.Agent | None = self._states.get(stream)
+        if known is None:
+            known, version = load.agent(self.store, stream, name)
+            self._states[stream] = known
             self.conditions.setdefault(stream, version)
-        known: agent.Agent = self._states[stream]
         return known
 
     def agent_name(self, key: str) -> str:
@@ -85,11 +86,10 @@ class Work(World):
         return self._once(stream, lambda: load.message(self.store, name))
 
     def new_message(self) -> str:
-        """An id that no message has."""
+        """An id that no message has: if one does after all, its stream is not new, and the append a conflict."""
         name = f"m-{self._token(7)}"
-        while look.has_message(self.store, name) or message.stream(name) in self.conditions:
+        while (stream := message.stream(name)) in self.conditions:
             name = f"m-{self._token(7)}"
-        stream = message.stream(name)
         self.conditions[stream] = 0
         self._states[stream] = message.Message(id=name)
         return name
@@ -219,8 +219,10 @@ class Work(World):
         self._happened("agent", name.lower(), principals.agent_stream(name), payloads)
 
     def do_message(self, name: str, command: Any, thread: str | None, pack: str | None = None) -> None:
-        payloads = message.decide(self.message(name), command)
-        self._happened("message", name, message.stream(name), payloads, thread=thread or name, pack=pack)
+        stream = message.stream(name)
+        said = stream in self._said or stream not in self._states
+        payloads = message.decide(self.message(name) if said else self._states[stream], command)
+        self._happened("message", name, stream, payloads, thread=thread or name, pack=pack)
 
     def do_mailbox(self, name: str, command: Any) -> None:
         fields = command.__dict__

@@ -110,10 +110,6 @@ def chain(store: Store, message: str) -> list[tuple[str, Entry, str | None, str 
     ]
 
 
-def has_message(store: Store, name: str) -> bool:
-    return store.row("has_message", name) is not None
-
-
 def thread(store: Store, name: str, limit: int = 1000) -> list[Message]:
     return [Message.of(loads(row[0])) for row in store.rows("messages_of_thread", name, limit)]
 

@@ -94,9 +94,6 @@ INSERT INTO message (position, id, thread, kind, sender, task, attempt, body) VA
 -- name: message
 SELECT position, body FROM message WHERE id = ?
 
--- name: has_message
-SELECT 1 FROM message WHERE id = ?
-
 -- name: messages_of_thread
 SELECT body, position FROM message WHERE id = ?1 AND thread = id
 UNION ALL

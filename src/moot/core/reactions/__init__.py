@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from moot.core.task import Task
 
     Step = tuple[str, str, Record]
-    Reaction = Callable[[str, Payload, "World"], Iterator[Step]]
+    Reaction = Callable[[str, Payload, "World"], Iterable[Step]]
 
 
 class World(ABC):
@@ -82,9 +82,17 @@ class World(ABC):
         """Where something said to this principal (or agent's name) arrives; None: nobody would ever read it."""
 
 
-def later(key: str, happened: Payload, world: World) -> Iterator[Step]:
+_LATER = frozenset(("artifact", "dependency", "decision", "checkpoint", "task", "file"))
+
+
+def later(key: str, happened: Payload, world: World) -> Iterable[Step]:
     """What follows from what few commands do: imported when it was done."""
-    match happened.type.partition(":")[0]:
+    kind = happened.type.partition(":")[0]
+    return _later(kind, key, happened, world) if kind in _LATER else ()
+
+
+def _later(kind: str, key: str, happened: Payload, world: World) -> Iterator[Step]:
+    match kind:
         case "artifact" | "dependency":
             from moot.core.reactions.artifacts import artifacts
 

@@ -10,13 +10,17 @@ from moot.core.task import LapseTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from moot.core.payload import Payload
     from moot.core.reactions import Step, World
 
 
-def departures(key: str, happened: Payload, world: World) -> Iterator[Step]:
+def departures(key: str, happened: Payload, world: World) -> Iterable[Step]:
+    return _gone(key, happened, world) if isinstance(happened, (Joined, Left)) else ()
+
+
+def _gone(key: str, happened: Joined | Left, world: World) -> Iterator[Step]:
     if isinstance(happened, Joined) and happened.replaces is not None:
         old = agent(happened.name, happened.replaces)
         yield from _let_go(old, f"replaced by {agent(happened.name, happened.incarnation)}", world, failed=True)

@@ -9,15 +9,17 @@ from moot.core.task import BlockTask, Moved, ReadyTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from moot.core.payload import Payload
     from moot.core.reactions import Step, World
 
 
-def dependencies(key: str, happened: Payload, world: World) -> Iterator[Step]:
-    if not isinstance(happened, Moved):
-        return
+def dependencies(key: str, happened: Payload, world: World) -> Iterable[Step]:
+    return _released(key, happened, world) if isinstance(happened, Moved) else ()
+
+
+def _released(key: str, happened: Moved, world: World) -> Iterator[Step]:
     if happened.phase == "done":
         for name in world.dependents(key):
             yield "task", name, ReadyTask(done=key)

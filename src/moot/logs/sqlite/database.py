@@ -16,11 +16,13 @@ from moot.logs.sqlite.lock import WriterLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from moot.core.errors import Unavailable
 
 _FORK_PATIENCE = 5.0
+_OFTEN = 20  # appends
 
 _stranded: list[apsw.Connection] = []  # inherited open from the parent: even closing them would be wrong
 
@@ -38,6 +40,8 @@ class Database:
         self._timeout = timeout
         self._connection: apsw.Connection | None = None
         self._wal: int | None = None
+        self._flushes = 0
+        self._early: Callable[[int], object] | None = None
         self._refusal: Unavailable | None = None
         self._file: tuple[int, int] | None = None  # device and inode of what is open
         self._closed = False
@@ -94,12 +98,23 @@ class Database:
             with self as connection:
                 connection.execute("ROLLBACK")
 
+    def flush_early(self) -> None:
+        """Let the disk begin, in a process that has appended often enough to be worth the preparation."""
+        if self._flushes < _OFTEN:
+            return
+        if self._early is None:
+            self._early = file.early_flush()
+        with self._busy:  # or a fork in another thread would close the file, and the number be another's
+            if self._wal is not None:
+                self._early(self._wal)
+
     def flush(self) -> None:
         """Wait until the disk has every transaction that was committed before."""
         with self._busy:
             try:
                 if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
                     self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+                self._flushes += 1
                 file.flush(self._wal)
             except OSError as error:
                 raise faults.not_flushed(self.path, str(error)) from error
@@ -148,6 +163,8 @@ class Database:
         turn.acquire()
         try:
             file.migrate(connection)
+        except apsw.ConstraintError as error:
+            raise faults.damaged(self.path, "two of its events follow the same one") from error
         except apsw.Error as error:
             raise faults.of_sqlite(error, self.path, connection.system_errno) or error from error
         finally:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import time
 
+import apsw
+
 from moot.log import Appended, Conflict, Duplicate, Log
 from moot.logs.sqlite import bell, faults, file, queries, transaction
 from moot.logs.sqlite.database import Database
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import TracebackType
     from typing import TypeVar
-
-    import apsw
 
     from moot.core.event import Commit, Draft, Event, Key
     from moot.log import Archive, Mismatch
@@ -130,10 +130,19 @@ class SqliteLog(Log):
                 execute("ROLLBACK")
                 self._turn.relied = isinstance(refusal, Duplicate)  # see `_make_sure`
                 return refusal
-            last = transaction.write(connection, head, commit, conditions, events, data, key)
+            try:
+                last = transaction.write(connection, head, commit, conditions, events, data, key)
+            except apsw.ConstraintError:  # a stream is not as it was said to be
+                execute("ROLLBACK")
+                refusal = transaction.moved(connection, conditions)
+                if refusal is None:
+                    raise
+                return refusal
             execute("COMMIT")
             self._known = connection, connection.data_version(), last
         self._turn.written = True
+        if self._turn.alone:  # the views are written now: the disk can work meanwhile
+            self._database.flush_early()
         return Appended(head + 1, last)
 
     def _end(self, connection: apsw.Connection) -> int:

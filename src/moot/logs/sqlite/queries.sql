@@ -4,12 +4,13 @@
 SELECT coalesce(max(position), 0) FROM event;
 
 -- name: version
-SELECT coalesce(max(position), 0) FROM event WHERE stream = ?;
+SELECT coalesce((SELECT position FROM event WHERE stream = ? ORDER BY prev DESC LIMIT 1), 0);
 
 -- name: moved
 WITH asked (stream, version) AS (SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)),
      found (stream, version, now) AS (
-       SELECT stream, version, coalesce((SELECT max(position) FROM event e WHERE e.stream = asked.stream), 0) FROM asked)
+       SELECT stream, version,
+         coalesce((SELECT position FROM event e WHERE e.stream = asked.stream ORDER BY prev DESC LIMIT 1), 0) FROM asked)
 SELECT stream, now FROM found WHERE now <> version LIMIT 1;
 
 -- name: commit
@@ -34,7 +35,11 @@ FROM event WHERE position > ? ORDER BY position LIMIT ?;
 
 -- name: read_stream
 SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n
-FROM event WHERE position > ? AND stream = ? ORDER BY position LIMIT ?;
+FROM event
+WHERE stream = ?2 AND position > ?1
+  -- Within a stream, what follows a position follows whatever was last before it.
+  AND prev >= coalesce((SELECT prev FROM event WHERE stream = ?2 AND prev < ?1 ORDER BY prev DESC LIMIT 1), 0)
+ORDER BY prev LIMIT ?3;
 
 -- name: get_meta
 SELECT value FROM meta WHERE key = ?;
