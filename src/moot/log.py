@@ -165,6 +165,8 @@ class Shown(Log):
 
     def __init__(self, log: Log) -> None:
         self.raw = log
+        # These show nothing, and are on the way of every command.
+        self.append, self.head, self.exclusive = log.append, log.head, log.exclusive  # type: ignore[method-assign]
         self._upto = 0  # the last tombstone that is known
         self._named: dict[int, dict[str, Any]] = {}  # the data of tombstones, by the position that they name
 

@@ -68,8 +68,9 @@ else:
 def storable(value: Any) -> str:
     """The same, for SQLite: half a surrogate pair, which JSON can say and UTF-8 cannot, comes escaped."""
     text = dumps(value)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return dumps_ascii(value)
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return dumps_ascii(value)
     return text

@@ -21,6 +21,7 @@ else:
 _ATOMS = frozenset((str, int, float, bool, type(None)))  # most values: what JSON has as it is
 _NO_DEFAULT = object()
 _set = object.__setattr__
+_new = object.__new__
 
 
 @dataclass_transform(frozen_default=True)
@@ -55,8 +56,8 @@ class Record:
     @classmethod
     def made(cls, fields: dict[str, Any]) -> Self:
         """A record of exactly these fields, unchecked, for those who make a great many. The dict is given away."""
-        found = object.__new__(cls)
-        object.__setattr__(found, "__dict__", fields)
+        found = _new(cls)
+        _set(found, "__dict__", fields)
         return found
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
@@ -76,7 +77,7 @@ class Record:
     def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed."""
         fields = {**self.__dict__, **changes}
-        return self._made(fields) if len(fields) == len(self._names) else type(self)(**fields)
+        return self.made(fields) if len(fields) == len(self._names) else type(self)(**fields)
 
     def plain(self) -> dict[str, Any]:
         """Its fields as JSON-ready data, in order, those at their default left out."""
@@ -98,19 +99,12 @@ class Record:
         fields = {n: _freeze(v) if type(v) is list else v for n, v in data.items() if n in known}
         if len(fields) != len(cls._names):
             fields = {**cls._defaults, **fields}
-        return cls._made(fields) if len(fields) == len(cls._names) else cls(**fields)
-
-    @classmethod
-    def _made(cls, fields: dict[str, Any]) -> Self:
-        """The record of exactly these fields. Whoever calls this has seen that none is missing and none unknown."""
-        record = object.__new__(cls)
-        object.__setattr__(record, "__dict__", fields)
-        return record
+        return cls.made(fields) if len(fields) == len(cls._names) else cls(**fields)
 
     @classmethod
     def in_order(cls, values: Sequence[Any]) -> Self:
         """The record with one value for each field, in order."""
-        return cls._made(dict(zip(cls._names, values, strict=True)))
+        return cls.made(dict(zip(cls._names, values, strict=True)))
 
 
 def _thaw(value: Any, *, whole: bool = False) -> Any:

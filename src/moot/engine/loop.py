@@ -154,7 +154,7 @@ class Engine:
             return Outcome()
         if self.requests is not None:
             self.requests(work, principal)
-        commit = Commit(id=self.clock.commit_id(), at=work.at, by=principal)
+        commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal})
         result = self.log.append(commit, work.conditions, work.drafts, request, cursor)
         if isinstance(result, Appended):
             return self._appended(events_of(work, commit, result.first), cursor)
@@ -186,7 +186,7 @@ class Engine:
         except self.store.failures:
             self.store.rollback()
             return Outcome(events=tuple(events), behind=True)
-        return Outcome(events=tuple(events))
+        return Outcome.made({"events": tuple(events), "repeated": False, "behind": False})
 
     def _finish(self, outcome: Outcome) -> Outcome:
         try:
@@ -287,7 +287,8 @@ class Engine:
 
     def begin(self) -> None:
         """Begin a transaction on the views that count now. Nobody can exchange them while one has the turn."""
-        self.notice_new_views(inside=True)
+        if not self._bound or self.store.exchanged():
+            self.notice_new_views(inside=True)
         self.store.begin()
 
     def notice_new_views(self, *, inside: bool = False) -> None:

@@ -189,7 +189,7 @@ class Work(World):
             raise Refused(
                 "not_joined", f"{state.name} has left.", f"Join again: `moot join {state.name}`.", agent=state.name
             )
-        return principals.Actor(principal=state.principal, roles=state.roles)
+        return principals.Actor.made({"principal": state.principal, "roles": state.roles})
 
     def lifecycle(self, name: str) -> Lifecycle:
         if name not in self.lifecycles:

@@ -121,11 +121,11 @@ class Database:
 
     def notice_another_file(self) -> bool:
         """Let go of a file that has lost its name: what is written into it would be written for nobody."""
-        lost = self._connection is not None and self._file != _identity(self.path)
-        if lost:
-            with self._busy:
-                self._drop()
-        return lost
+        if self._connection is None or self._file == _identity(self.path):
+            return False
+        with self._busy:
+            self._drop()
+        return True
 
     def close(self) -> None:
         """Close it for good."""

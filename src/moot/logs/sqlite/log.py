@@ -143,7 +143,7 @@ class SqliteLog(Log):
         self._turn.written = True
         if self._turn.alone:  # the views are written now: the disk can work meanwhile
             self._database.flush_early()
-        return Appended(head + 1, last)
+        return Appended.made({"first": head + 1, "last": last})
 
     def _end(self, connection: apsw.Connection) -> int:
         """Where the log ends, inside a transaction that may write; asked for only if another has written since we did.
