@@ -43,7 +43,7 @@ class WriterLock:
     def acquire_now(self) -> bool:
         """Take it if nobody has it."""
         try:
-            file = self._opened()
+            file = self._opened() if self._file is None else self._file
             if self._waiter is not None and self._waiter.blocks:
                 return False
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

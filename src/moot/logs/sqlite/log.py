@@ -53,6 +53,7 @@ class SqliteLog(Log):
         self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
         self._turn = Turn(self._lock, self._bell, self._database)
         self._at_once = AtOnce(self._turn)
+        self._encode: Callable[[Draft], str] | None = None
         self._known: tuple[apsw.Connection | None, int, int] = (None, 0, 0)  # after our last append: its mark, its end
 
     @classmethod
@@ -87,9 +88,11 @@ class SqliteLog(Log):
             if key is not None and isinstance(known, Duplicate):
                 self._make_sure()
             return known or Appended(0, 0)
-        from moot.logs.sqlite.codec import data_of
+        if self._encode is None:
+            from moot.logs.sqlite.codec import data_of  # whoever only reads may do without
 
-        data = [data_of(draft) for draft in events]  # before the lock: nobody need wait for this
+            self._encode = data_of
+        data = [self._encode(draft) for draft in events]  # before the lock: nobody need wait for this
         self._database.check_writable()
         try:
             if self._turn.taken:
