@@ -9,7 +9,6 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -17,69 +16,25 @@ import pytest
 from moot.core.handler import Handler
 from moot.engine.performers import Job, missing, perform
 from moot.engine.performers.webhook import is_public, secret_of
+from tests.engine.receiver import Receiver
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"branch": "grün"}}
 SECRET = b"sixteen bytes or more of it"
 ENV = {"HOOK": f"whsec_{base64.b64encode(SECRET).decode()}"}
 
 
-class Server(ThreadingHTTPServer):
-    """Answers as it is told, and remembers what it got."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Answering)
-        self.status, self.headers, self.body = 204, {}, b""
-        self.got: list[tuple[str, Any, bytes]] = []
-        self.let_go = threading.Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/hook?a=b"
-
-
-class Answering(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        server = self.server
-        server.got.append((self.path, self.headers, self.rfile.read(int(self.headers["Content-Length"]))))
-        if server.status == 0:  # says a letter now and then, and never an end
-            try:
-                while not server.let_go.wait(0.05):
-                    self.wfile.write(b"H")
-            except OSError:
-                return
-            return
-        self.send_response(server.status)
-        for name, value in server.headers.items():
-            self.send_header(name, value)
-        self.end_headers()
-        try:
-            self.wfile.write(server.body)
-        except OSError:
-            return
-
-    def log_message(self, *_: object) -> None:
-        return
-
-
 @pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as made:
-        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
-        thread.start()
+def server() -> Iterator[Receiver]:
+    with Receiver().running() as made:
         yield made
-        made.let_go.set()
-        made.shutdown()
-        thread.join(30)
 
 
-def post(url: str, *, allow: tuple[str, ...] = ("127.0.0.1",), timeout: float = 30.0, cancel=None, **fields: Any):
+def post(
+    url: str, *, allow: tuple[str, ...] = ("127.0.0.1",), timeout: float = 30.0, cancel=None, env=ENV, **fields: Any
+):
     handler = Handler(name="h", on=("a:b",), url=url, allow_hosts=allow, timeout=timeout, **fields)
     flag = cancel or threading.Event()
-    return perform(Job(handler=handler, event=EVENT, key="e-1", attempt=1, root="/", env=ENV, cancel=flag))
+    return perform(Job(handler=handler, event=EVENT, key="e-1", attempt=1, root="/", env=env, cancel=flag))
 
 
 def test_a_webhook_is_signed_as_the_standard_says(server):
@@ -244,10 +199,16 @@ def test_what_is_no_http_is_a_failure():
     assert "BadStatusLine" in result.detail
 
 
-def test_a_certificate_that_nobody_vouches_for_is_refused(server):
-    result = post(server.url.replace("http://", "https://"), timeout=5.0)
-    assert not result.ok
-    assert server.got == []
+def test_a_trace_goes_along_as_a_header(server):
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    assert post(server.url, env={"TRACEPARENT": trace}).ok
+    assert server.got[0][1].get_all("traceparent") == [trace]
+
+
+@pytest.mark.parametrize("trace", [{}, {"TRACEPARENT": "nonsense"}, {"TRACEPARENT": "00-a\r\nX: y"}])
+def test_without_a_trace_there_is_no_header(server, trace):
+    assert post(server.url, env=trace).ok
+    assert "traceparent" not in server.got[0][1]
 
 
 @pytest.mark.parametrize("text", ["", "whsec_", "whsec_???", "plain text", "whsec_YQ"])

@@ -1,7 +1,8 @@
 """A webhook: one POST, signed as Standard Webhooks says, to an address that was looked up once and judged.
 
 No redirect is followed. A private, local or otherwise special address is refused unless the handler names the host, and
-the connection goes to the very address that was judged. Time and size of the answer are bounded.
+the connection goes to the very address that was judged. An encrypted receiver proves who it is before it is told
+anything. Time and size of the answer are bounded.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from urllib.parse import urlsplit
 
 from moot.core.deciders.effect import LONGEST_WAIT
 from moot.engine.performers import Result
+from moot.engine.tracing import VARIABLE, checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,10 +76,16 @@ def post(job: Job) -> Result:
         if job.cancel.is_set():
             return Result(ok=False, detail="its runner was stopped", stopped=True)
         late = time.monotonic() >= end or isinstance(error, TimeoutError)
-        said = f"no answer within {job.handler.timeout:g} s" if late else f"{type(error).__name__}: {error}"
+        said = f"no answer within {job.handler.timeout:g} s" if late else _told(error)
         return Result(ok=False, detail=f"{host}: {said}")
     finally:
         over.set()
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message}); nothing was sent"
+    return f"{type(error).__name__}: {error}"
 
 
 def secret_of(text: str) -> bytes | None:
@@ -188,6 +196,8 @@ def _exchanged(sock: socket.socket, host: str, path: str, job: Job) -> Result | 
         if secret is None:
             return Result(ok=False, detail=f"{job.handler.secret_env} does not hold a signing secret")
         headers["webhook-signature"] = signature(secret, job.key, moment, body)
+    if (trace := checked(job.env.get(VARIABLE))) is not None:
+        headers["traceparent"] = trace
     connection = HTTPConnection(host)
     connection.sock = sock
     connection.putrequest("POST", path, skip_host=True, skip_accept_encoding=True)
