@@ -25,6 +25,19 @@ if TYPE_CHECKING:
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 
+# What coding agents set in the shells that they open: Claude Code, Codex, Cursor, Gemini CLI, opencode, Qwen Code.
+_AGENTS_SHELLS = (
+    "CLAUDECODE",
+    "CODEX_THREAD_ID",
+    "CODEX_SANDBOX",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+    "OPENCODE",
+    "QWEN_CODE",
+)
+_FOR_ANYBODY = ("init", "join", "mirror")
+_MOSTLY_LOOK = ("inbox", "needs-me", "wait")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     words = sys.argv[1:] if argv is None else list(argv)
@@ -105,6 +118,8 @@ def _run(call: Call) -> int:
         if can_draw(os.environ):
             return watch_live(parse.directory(call), os.environ)
     answer = _answer(call, verb, arguments)
+    if call.agent is None and "MOOT_AGENT" not in os.environ and _changes(verb, arguments):
+        answer = _mistakable(answer)
     voices.tell(answer, as_json=call.json)
     return answer.code
 
@@ -142,6 +157,26 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     )
     session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
     return session.run(verb.name, arguments)
+
+
+def _changes(verb: Verb, arguments: dict[str, object]) -> bool:
+    if verb.name in _MOSTLY_LOOK:
+        return "answer" in arguments
+    return verb.writes and verb.name not in _FOR_ANYBODY
+
+
+def _mistakable(answer: Answer) -> Answer:
+    """An agent that forgot to say who it is acts as the person, with all that a person may: it should know."""
+    shell = next((name for name in _AGENTS_SHELLS if os.environ.get(name)), None)
+    if shell is None:
+        return answer
+    from moot.api.answer import Notice
+
+    said = (
+        f"This counts as done by a person, but {shell} says that this is a coding agent's shell. If you are an agent: "
+        "`--agent NAME`, or `export MOOT_AGENT=NAME`. If you are a person: `export MOOT_AGENT=`."
+    )
+    return answer.replace(warnings=(*answer.warnings, Notice("acted_as_person", said)))
 
 
 def _pass_on(stream: TextIO, chunk: bytes) -> None:

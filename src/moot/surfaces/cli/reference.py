@@ -31,7 +31,7 @@ EXIT_CODES = (
     ("130, 141", "Interrupted; whoever read the output was gone."),
 )
 ENVIRONMENT = (
-    ("MOOT_AGENT", "The agent that calls. Without it, the call is a person's."),
+    ("MOOT_AGENT", "The agent that calls. Without it, the call is a person's; empty, it says so."),
     ("MOOT_INCARNATION", "Which incarnation of it; `moot join` prints both. A stale one is refused."),
     ("MOOT_WORKSPACE", "A directory inside the workspace to use, wherever the command is called from."),
     ("MOOT_DEBUG", "Set to 1, an error inside moot itself shows its traceback."),

@@ -26,6 +26,7 @@ def tell(answer: Answer, *, as_json: bool) -> None:
         if answer.more is None:
             _json({"result": plain(answer.result), "warnings": plain(answer.warnings)})
         else:
+            _warn(answer)
             for item in answer.result if isinstance(answer.result, list) else ():
                 _json(plain(item))
     else:
