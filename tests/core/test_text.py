@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.text import closest, fence, one_line, visible
+from moot.core.text import closest, counted, fence, one_line, visible
 
 anything = st.text(st.characters(exclude_categories=()))  # halves of pairs included
 ACTING = {"Cc", "Cs", "Zl", "Zp", "Cf"}
@@ -110,3 +110,7 @@ def test_no_text_can_leave_its_fence(text):
 
 def test_fenced_text_keeps_its_lines():
     assert fence("one\n\n> two\n") == "> one\n>\n> > two\n>"
+
+
+def test_one_of_a_thing_is_not_several():
+    assert [counted(number, "event") for number in (0, 1, 2)] == ["0 events", "1 event", "2 events"]

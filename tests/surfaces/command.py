@@ -23,6 +23,12 @@ SOURCES = Path(moot.__file__).resolve().parents[1]
 PATIENCE = 60.0
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
+# One of several: "1 events". What is counted is a noun with an s, and moot counts these.
+MISCOUNTED = re.compile(
+    r"(?<![#\w.,:-])1 (events|commits|streams|tasks|messages|effects|problems|attempts|other claims|claims|agents|bytes"
+    r"|entries|files|worktrees|defects|fields|requests|handlers|receipts|checks)\b"
+)
+
 
 class Ran(NamedTuple):
     """What a run came to."""
@@ -83,6 +89,7 @@ class Command:
         assert "Traceback" not in ran.err, ran.err
         assert not RAW.search(ran.out), ran
         assert not RAW.search(ran.err), ran
+        assert not MISCOUNTED.search(ran.out + ran.err), ran
         return ran
 
     def at_a_terminal(self, *words: str, agent: str | None = None) -> Ran:

@@ -54,7 +54,7 @@ CASES = {
     "ack": Case("Bob", "ack {request}", "acked m-", lambda r: len(r["acked"]) == 1),
     "thread": Case("Ada", "thread {request}", "> Please look.", lambda r: r[0]["stages"][0][1] == "stored"),
     "overdue": Case(None, "overdue", "has not answered Ada", lambda r: r[0]["sender"] == "Ada", drawn="Overdue"),
-    "mailbox": Case("Bob", "mailbox", "1 messages, last read never", lambda r: len(r["messages"]) == 1),
+    "mailbox": Case("Bob", "mailbox", "1 message, last read never", lambda r: len(r["messages"]) == 1),
     "mailbox clear": Case(
         "Ada",
         "mailbox clear @developer --force",

@@ -136,7 +136,7 @@ def test_a_type_that_a_pack_binds_becomes_that_packs_command(ada: Workspace, bob
 def test_an_effect_is_requested_with_its_cause_and_performed(run: Command) -> None:
     handlers(run, COUNT)
     ran = run("emit", "build:finished", "--data", '{"ok": true}')
-    assert "1 effects requested" in ran.out
+    assert "1 effect requested" in ran.out
     assert "nobody performs them here: `moot handle` does. [nobody_handles]" in ran.err
     one, two = run("log", "--limit", "2", "--json").result
     assert (one["type"], two["type"], one["commit"]) == ("build:finished", "effect:requested", two["commit"])

@@ -257,7 +257,7 @@ def test_views_that_stay_behind_are_caught_up_in_private(town: Town) -> None:
         found = overview(session)
         assert [job.id for job in found.tasks.ready] == ["lost"]
         assert [(problem.code, problem.message) for problem in found.problems] == [
-            ("views_behind", "the shared views lack the last 1 events")
+            ("views_behind", "the shared views are 1 event behind")
         ]
         assert everything(state) == before
         town.ask("Ada", "board")  # any other command brings them up

@@ -10,7 +10,7 @@ from moot.api.letters import expired
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import name_of, person
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import counted, one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -143,7 +143,7 @@ def _tasks(session: Session) -> Iterator[Waiting]:
     ends = {life.exhausted for life in session.engine.lifecycles.values() if life.exhausted}
     for state in sorted(ends):
         for task in look.stopped(store, state, _SHOWN):
-            yield _stopped(task, f"{task.state} after {task.attempt} attempts")
+            yield _stopped(task, f"{task.state} after {counted(task.attempt, 'attempt')}")
     for task in () if "failed" in ends else look.stopped(store, "failed", _SHOWN):
         waits = [name for name in look.dependents(store, task.id) if load.task(store, name)[0].phase == "open"]
         if waits:

@@ -13,6 +13,7 @@ from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.text import counted
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -181,7 +182,7 @@ def _troubles(session: Session, store: Store, agents: Iterable[Seen]) -> Iterato
             "views_missing", "", "the shared views cannot be read: all of it was folded from the log", "moot verify"
         )
     elif behind:
-        yield Problem("views_behind", "", f"the shared views lack the last {behind} events", "moot verify")
+        yield Problem("views_behind", "", f"the shared views are {counted(behind, 'event')} behind", "moot verify")
     hidden = [agent.name for agent in agents if agent.silent_for is None and session.past is None]
     if hidden:
         said = f"when these were seen cannot be read: {_named(hidden)}"

@@ -9,7 +9,7 @@ from moot.api.overview import ago
 from moot.core import timestamps
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import cells, one_line
+from moot.core.text import cells, counted, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,12 +42,12 @@ class Pane(Record):
 def headline(found: Overview) -> Line:
     """The whole of it in one line."""
     problems, needed = len(found.problems), len(found.needs)
-    done = f", {found.tasks.done} of {found.tasks.total} tasks done" if found.tasks.total else ""
+    done = f", {found.tasks.done} of {counted(found.tasks.total, 'task')} done" if found.tasks.total else ""
     return (
         ("moot ", "bold"),
-        (f"{_count(problems, 'problem')}" if problems else "no problems", "bad" if problems else "good"),
+        (f"{counted(problems, 'problem')}" if problems else "no problems", "bad" if problems else "good"),
         (f", {needed} for you" if needed else "", "warn"),
-        (f", {_count(len(found.agents), 'agent')} here{done}, #{found.position} ", ""),
+        (f", {counted(len(found.agents), 'agent')} here{done}, #{found.position} ", ""),
         (one_line(found.root, _LONG), "dim"),
     )
 
@@ -79,10 +79,6 @@ def panes(found: Overview) -> tuple[Pane, ...]:
     )
 
 
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"
-
-
 def _since(at: str, now: float) -> str:
     then = timestamps.parse(at)
     return "" if then is None else f" {_coarse(now - then)}"
@@ -107,7 +103,7 @@ def _agents(agents: Iterable[Seen]) -> tuple[Line, ...]:
     for agent in sorted(agents, key=lambda one: (not one.quiet, one.name.lower())):
         seen = _seen(agent)
         tone = "bad" if agent.quiet else "good" if seen == "now" else ""
-        holds = [*agent.tasks, *([_count(agent.claims, "claim")] if agent.claims else [])]
+        holds = [*agent.tasks, *([counted(agent.claims, "claim")] if agent.claims else [])]
         rows.append(
             (
                 (agent.name, "bold"),

@@ -6,7 +6,7 @@ from itertools import islice
 
 from moot.api.needs import Waiting
 from moot.core.errors import Refused
-from moot.core.text import one_line
+from moot.core.text import counted, one_line
 from moot.views import project_effects as view
 
 TYPE_CHECKING = False
@@ -19,12 +19,13 @@ if TYPE_CHECKING:
 
 def parked(session: Session, most: int) -> Iterator[Waiting]:
     for effect in islice(view.effects(session.engine.read(), None, "parked"), most):
+        tries = counted(effect.attempt, "attempt")
         yield Waiting(
             kind="effect",
             id=effect.id,
             since=effect.at,
             who=effect.handler,
-            text=f"parked after {effect.attempt} attempts at {effect.on} of {effect.stream}: {effect.reason}",
+            text=f"parked after {tries} at {effect.on} of {effect.stream}: {effect.reason}",
             command=f"moot effects retry {effect.id}, or moot effects drop {effect.id} --reason '…'",
         )
 

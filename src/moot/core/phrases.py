@@ -5,7 +5,7 @@ The voice of `schema`, which alone decides what is right. Foreign text comes out
 
 from __future__ import annotations
 
-from moot.core.text import ELLIPSIS, visible
+from moot.core.text import ELLIPSIS, counted, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def shown(value: Any) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}" if value else "an empty list"
     if isinstance(value, dict):
-        return f"an object of {len(value)} fields" if len(value) > 1 else f"an object of {len(value)} field"
+        return f"an object of {counted(len(value), 'field')}"
     if isinstance(value, int) and abs(value) >= 10**_LONGEST:
         return "a very large number"
     return json.dumps(value)

@@ -75,6 +75,11 @@ def closest(word: str, known: Iterable[str]) -> str | None:
     return folded[near[0]] if near else None
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 event`, `2 events`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def fence(text: str) -> str:
     """Foreign text for an agent's eyes. Every line of it begins with `>`, so none can pass for the end of it."""
     return "\n".join(f"> {line}" if line else ">" for line in visible(text).split("\n"))

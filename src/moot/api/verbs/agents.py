@@ -8,6 +8,7 @@ from moot.core.deciders.agent import Agent, Join, Joined, Leave, Left, evolve
 from moot.core.errors import Usage
 from moot.core.principal import agent_stream, checked_name
 from moot.core.record import Record
+from moot.core.text import counted
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -123,7 +124,7 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
     lines = [f"You are {me.principal}{again}.{filled}"]
     if waiting := _waiting(session, me):
-        lines.append(f"{waiting} messages wait: moot inbox")
+        lines.append(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: moot inbox")
     lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={me.incarnation}")
     return Answer(result=_change(session, me, outcome), say=tuple(lines))
 

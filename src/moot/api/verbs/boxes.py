@@ -9,7 +9,7 @@ from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent
 from moot.core.record import Record
-from moot.core.text import fence, one_line
+from moot.core.text import counted, fence, one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> 
     letters = tuple(of_delivery(d) for d in found if all or _visible(store, d, of_task=bool(task)))
     in_force = current[-1].entry.id if current else None
     result = Box(name=box, last_read=look.last_read(store, box), messages=letters, in_force=in_force)
-    lines = [f"{box}: {len(letters)} messages, last read {one_line(result.last_read or 'never', 40)}"]
+    lines = [f"{box}: {counted(len(letters), 'message')}, last read {one_line(result.last_read or 'never', 40)}"]
     lines += [f"in force: {in_force}"] if in_force else []
     for item in letters:
         hidden = f", cleared ({one_line(item.hidden, 80)})" if item.hidden else ""
@@ -111,7 +111,7 @@ def clear(session: Session, name: str, task: str | None, force: bool) -> Answer:
 
     outcome = session.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
-    return Answer(result={"mailbox": box, "cleared": ids}, say=(f"{box}: {len(ids)} messages cleared.",))
+    return Answer(result={"mailbox": box, "cleared": ids}, say=(f"{box}: {counted(len(ids), 'message')} cleared.",))
 
 
 def restore(session: Session, name: str, task: str | None) -> Answer:
@@ -125,7 +125,7 @@ def restore(session: Session, name: str, task: str | None) -> Answer:
 
     outcome = session.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
-    return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {len(ids)} messages put back.",))
+    return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {counted(len(ids), 'message')} put back.",))
 
 
 def instructions(session: Session, task: str | None) -> Answer:

@@ -12,7 +12,7 @@ from moot.core import timestamps
 from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import counted, one_line
 from moot.views import look
 
 TYPE_CHECKING = False
@@ -126,7 +126,10 @@ def checkup(session: Session) -> list[Finding]:
         Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),
         _log(session),
         Finding(
-            "views", good=behind == 0, message=f"{behind} events behind", remedy="" if not behind else "Run it again."
+            "views",
+            good=behind == 0,
+            message=f"{counted(behind, 'event')} behind",
+            remedy="" if not behind else "Run it again.",
         ),
         _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` gives back what they hold."),
         _finding("held entries", [entry.id for entry in held], "`moot held` lists them with their defects."),
@@ -153,7 +156,7 @@ def _log(session: Session) -> Finding:
     if newer is not None:
         said = f"it has events that this version of moot does not know ({newer}); it can be read, and not changed"
         return Finding("log", good=False, message=said, remedy="Update moot.")
-    return Finding("log", good=True, message=f"{log.head()} events")
+    return Finding("log", good=True, message=counted(log.head(), "event"))
 
 
 def _effects(session: Session) -> list[str]:
@@ -163,7 +166,7 @@ def _effects(session: Session) -> list[str]:
 
     idle = not anybody_runs(session.place.state)
     return [
-        f"{number} of {handler} {'wait' if status == 'waiting' else status}"
+        f"{number} of {handler} {status if status == 'parked' else 'waits' if number == 1 else 'wait'}"
         for handler, status, number in counts(session.engine.store)
         if status == "parked" or (status == "waiting" and idle)
     ]
@@ -184,16 +187,17 @@ def verify(session: Session, rebuild: bool) -> Answer:
     if not report.sound:
         raise Refused(
             "not_sound",
-            f"{len(report.problems)} problems: " + "; ".join(report.problems),
+            f"{counted(len(report.problems), 'problem')}: " + "; ".join(report.problems),
             "`moot verify --rebuild` makes the views anew from the log, which has everything."
             if report.log_sound
             else "The log itself is damaged: restore log.db of the state directory from a backup (`moot doctor` says "
             "where it is).",
             **report.full(),
         )
-    said = f"sound: {report.events} events in {report.commits} commits on {report.streams} streams; views "
+    said = f"sound: {counted(report.events, 'event')} in {counted(report.commits, 'commit')} "
+    said += f"on {counted(report.streams, 'stream')}; views "
     said += "rebuilt" if rebuild else "agree"
-    said += f"; {report.redacted} events redacted, {report.erased} of them erased" if report.redacted else ""
+    said += f"; {counted(report.redacted, 'event')} redacted, {report.erased} of them erased" if report.redacted else ""
     return Answer(result=report, say=(said,))
 
 

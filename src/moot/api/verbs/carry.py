@@ -9,6 +9,7 @@ from moot.api.answer import Answer, Notice
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import Refused
 from moot.core.record import Record
+from moot.core.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def export(
     count = _write(path, _pages(session, after, fits), force=force)
     head = session.engine.log.head()
     done = Exported(file=path, events=count, position=head)
-    return Answer(result=done, say=(f"{count} events in {path}. The next one may go on: --after {head}",))
+    return Answer(result=done, say=(f"{counted(count, 'event')} in {path}. The next one may go on: --after {head}",))
 
 
 def _pages(session: Session, after: int, fits: Any) -> Iterator[list[dict[str, Any]]]:
@@ -123,7 +124,7 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
         trial.close()
     session.engine.read()
     session.sync()
-    said = f"{'would import' if dry_run else 'imported'} {taken.events} events"
+    said = f"{'would import' if dry_run else 'imported'} {counted(taken.events, 'event')}"
     said += f"; {taken.known} were there already" if taken.known else ""
     cut = f"The file ends in the middle of a commit: {taken.cut_off} of its events are left out."
     warnings = [Notice("import_cut_off", cut)] if taken.cut_off else []
@@ -157,7 +158,7 @@ def backup(session: Session, file: str, force: bool) -> Answer:
             if os.path.exists(left):
                 os.unlink(left)
     done = Copied(file=path, events=events, size=size)
-    return Answer(result=done, say=(f"{events} events in {path}, checked ({size} bytes).",))
+    return Answer(result=done, say=(f"{counted(events, 'event')} in {path}, checked ({size} bytes).",))
 
 
 def restore(opener: Opener, file: str, force: bool) -> Answer:
@@ -165,7 +166,7 @@ def restore(opener: Opener, file: str, force: bool) -> Answer:
     kept = f" The log before it is kept as {restored.kept}." if restored.kept else ""
     again = ", ".join(f"#{position}" for position in restored.redacted)
     kept += f" What was redacted since then is redacted again: {again}." if again else ""
-    said = (f"restored {restored.events} events from {restored.file}.{kept}",)
+    said = (f"restored {counted(restored.events, 'event')} from {restored.file}.{kept}",)
     return Answer(result=restored, say=said, warnings=_reopened(restored.effects))
 
 

@@ -8,7 +8,7 @@ from moot.core.deciders import receipt as receipts
 from moot.core.errors import Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import fence, one_line
+from moot.core.text import counted, fence, one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
         "in": receipt.directory,
         "files": f"{receipt.tree or 'unknown'}{' (not as committed)' if receipt.dirty else ''}",
         "commit": receipt.commit or "",
-        "output": f"{receipt.size} bytes, sha256 {receipt.digest}",
+        "output": f"{counted(receipt.size, 'byte')}, sha256 {receipt.digest}",
         "task": receipt.task or "",
     }
     lines = [_line(receipt, doubt), *(f"  {name}: {one_line(value, 500)}" for name, value in facts.items() if value)]

@@ -11,7 +11,7 @@ from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usag
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import LapseTask
-from moot.core.text import one_line
+from moot.core.text import counted, one_line
 from moot.views import load
 
 TYPE_CHECKING = False
@@ -80,7 +80,7 @@ def wait(
                     )
         return None
 
-    return until(session, start, deadline, look_at, lambda: f"{len(found)} of {count} events")
+    return until(session, start, deadline, look_at, lambda: f"{len(found)} of {counted(count, 'event')}")
 
 
 def _fits(word: str, pattern: str) -> bool:
@@ -286,7 +286,8 @@ def in_trouble(error: Unavailable) -> Notice:
 
 def explain(session: Session, thing: str) -> Answer:
     tale = story(session.engine, thing, session.packs.shared_roles)
-    said = f"The story of {one_line(thing, 80)} is long; its first {tale.left_out} events are left out. See `moot log`."
+    missing = counted(tale.left_out, "event")
+    said = f"The story of {one_line(thing, 80)} is long; without its first {missing}. See `moot log`."
     return Answer(
         result=list(tale.events),
         say=tuple(map(line, tale.events)) or ("Nothing has happened there yet.",),

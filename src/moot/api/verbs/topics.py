@@ -8,6 +8,7 @@ from moot.core.compact import dumps
 from moot.core.deciders.topic import Emit
 from moot.core.errors import Unknown, Usage
 from moot.core.record import Record
+from moot.core.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def _answer(outcome: Outcome, kind: str, pack: str | None) -> Answer:
     )
     again = " (already, by the same key)" if outcome.repeated else ""
     meant = f" as {event.type}" if pack is not None else ""
-    effects = f"; {emitted.caused} effects requested" if emitted.caused else ""
+    effects = f"; {counted(emitted.caused, 'effect')} requested" if emitted.caused else ""
     return Answer(result=emitted, say=(f"#{event.position} {kind}{meant} in {event.stream}{effects}{again}",))
 
 

@@ -44,7 +44,7 @@ from moot.core.claims import (
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import unreachable
-from moot.core.text import one_line
+from moot.core.text import counted, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def _held(collisions: list[Collision]) -> Held:
         what += f" overlaps {first.path} (both mean {first.witness}), which"
     why = f", for {claim.task}" if claim.task else ""
     why += f": {one_line(claim.reason, 80)}" if claim.reason else ""
-    others = f", and {len(collisions) - 1} more claims are in the way" if len(collisions) > 1 else ""
+    others = f", and {counted(len(collisions) - 1, 'other claim')} in the way" if len(collisions) > 1 else ""
     return Held(
         "file_held",
         f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}{why}){others}.",

@@ -37,6 +37,7 @@ from moot.core.task import (
     Step,
     Task,
 )
+from moot.core.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -276,7 +277,7 @@ def _not_holder(task: Task, command: MoveTask) -> Held:
 def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
     return Refused(
         "attempts_exhausted",
-        f"{task.id} had {task.attempt} of {life.attempts} attempts.",
+        f"{task.id} had {task.attempt} of {counted(life.attempts, 'attempt')}.",
         f"A person (no MOOT_AGENT) can give it another: `moot task {command.verb} {task.id} --override --reason '…'`.",
         task=task.id,
         attempt=task.attempt,

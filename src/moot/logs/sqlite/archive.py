@@ -12,6 +12,7 @@ import apsw
 
 from moot.core.compact import storable
 from moot.core.errors import Unavailable
+from moot.core.text import counted
 from moot.log import Archive
 from moot.logs.sqlite import faults, file, queries, transaction
 
@@ -163,5 +164,5 @@ def examine(path: str) -> int:
     except apsw.Error as error:
         raise faults.of_sqlite(error, path) or faults.damaged(path, str(error)) from error
     if count != head:
-        raise faults.damaged(path, f"it has {count} events and ends at position {head}")
+        raise faults.damaged(path, f"it has {counted(count, 'event')} and ends at position {head}")
     return int(head)

@@ -12,6 +12,7 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.principal import name_of, same_agent
 from moot.core.schema import defects
 from moot.core.task import AddTask, AmendTask, DescribeTask, Moved, MoveTask
+from moot.core.text import counted
 from moot.packs.orchestrator import rules
 from moot.views import look
 
@@ -106,7 +107,7 @@ def _checked(submission: Submission, data: dict[str, Any]) -> tuple[dict[str, An
         listed = "; ".join(d.sentence for d in wrong)
         raise Refused(
             "bad_message",
-            f"The {spec.name} has {len(wrong)} defect{'s' if len(wrong) > 1 else ''}: {listed}.",
+            f"The {spec.name} has {counted(len(wrong), 'defect')}: {listed}.",
             f"{_types(wrong)}Correct all of them and send it again; `--dry-run` checks without sending.",
             type=spec.name,
             defects=[d.full() for d in wrong],
