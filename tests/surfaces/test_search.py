@@ -62,3 +62,62 @@ def test_sending_does_not_touch_the_index(said: Command) -> None:
     before = {p.name: p.stat().st_mtime_ns for p in (said.repo / ".git" / "moot").glob("search*")}
     said("send", "Bob", "More.", agent="Ada")
     assert {p.name: p.stat().st_mtime_ns for p in (said.repo / ".git" / "moot").glob("search*")} == before
+
+
+# Receipts: what was run, what came of it, and what for
+
+
+@pytest.fixture
+def checked(said: Command) -> Command:
+    said("task", "claim", "task-001", agent="Bob")
+    noisy = "print('Collected the lexer and 40 sprockets'); raise SystemExit(3)"
+    said("check", "--task", "task-001", "--", "python3", "-c", noisy.replace("sprockets", "spro' 'ckets"), agent="Bob")
+    said("check", "--", "echo", "quiet", agent="Bob")
+    return said
+
+
+def test_a_receipt_is_found_by_its_command_its_outcome_and_its_task(checked: Command) -> None:
+    for words in (["python3"], ["failed"], ["exit", "code", "3"], ["raise", "task-001"]):
+        (found,) = checked("search", *words, "--kind", "receipts", "--json").result
+        assert (found["kind"], found["state"], found["task"]) == ("receipts", "failed", "task-001")
+        assert found["title"].startswith("python3 -c print(")
+    (other,) = checked("search", "passed", "--json").result
+    assert (other["title"], other["state"], other["task"]) == ("echo quiet", "passed", None)
+    assert checked("search", "quiet").out.splitlines()[1] == "> echo [quiet] passed"
+
+
+def test_what_a_command_printed_is_not_searched(checked: Command) -> None:
+    assert "40 sprockets" in checked("log", "--type", "receipt:recorded", "--json").out
+    assert checked("search", "sprockets").out == "Nothing says so.\n"
+    assert checked("search", "--json", "sha256*").result == []
+
+
+def test_what_was_said_stands_before_what_was_run(checked: Command) -> None:
+    for _ in range(3):
+        checked("check", "--", "echo", "lexer", agent="Bob")
+    kinds = [found["kind"] for found in checked("search", "lexer", "--json").result]
+    assert kinds == ["tasks", *["receipts"] * 4]
+    newest = checked("search", "lexer", "--newest", "--json").result
+    assert [found["kind"] for found in newest[:3]] == ["receipts"] * 3
+
+
+def test_of_an_effect_only_the_reasons_are_searched(said: Command) -> None:
+    (said.repo / "moot.toml").write_text(
+        '[[handlers]]\nname = "publish"\non = ["build:*"]\nrun = ["sh", "-c", "echo sprockets; exit $1", "sh", "0"]\n'
+        '[[handlers]]\nname = "upload"\non = ["build:*"]\nrun = ["sh", "-c", "echo gaskets; exit 1"]\n'
+    )
+    said("handle", "--allow", "publish", "--allow", "upload")
+    said("emit", "build:finished")
+    said("handle", "--drain")
+    assert "sprockets" in said("log", "--type", "effect:done", "--json").out
+    assert said("search", "sprockets").out == "Nothing says so.\n"
+    assert said("search", "publish").out == "Nothing says so.\n"
+    assert "[gaskets]" in said("search", "gaskets").out
+
+
+def test_a_redacted_receipt_is_not_found_by_its_command(checked: Command) -> None:
+    (receipt,) = checked("search", "quiet", "--json").result
+    assert checked("redact", receipt["id"]).code == 0
+    assert checked("search", "quiet").out == "Nothing says so.\n"
+    (found,) = checked("search", "passed", "--kind", "receipts", "--json").result
+    assert (found["id"], found["title"]) == (receipt["id"], "[redacted]")

@@ -14,12 +14,12 @@ from moot.views.store import Store, named_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.core.event import Event
 
-VERSION = 1  # raise it with every change of search.sql or of what is folded into it
+VERSION = 2  # raise it with every change of search.sql or of what is folded into it
 
 KINDS = {
     "message": "messages",
@@ -27,6 +27,7 @@ KINDS = {
     "decision": "decisions",
     "artifact": "artifacts",
     "checkpoint": "checkpoints",
+    "receipt": "receipts",
 }
 OTHERS = "events"
 
@@ -35,12 +36,14 @@ OTHERS = "events"
 _MACHINERY = frozenset({
     "affects", "attempt", "author", "awaiting", "by", "code", "creator", "done", "holder", "id", "ids", "incarnation",
     "kind", "left", "lifecycle", "maker", "message", "mirror", "mode", "modifier", "name", "needs", "on", "phase",
-    "priority", "replaces", "reply", "reply_to", "report", "role", "roles", "sender", "sha256", "source", "state",
-    "target", "task", "to", "verb", "waits", "wants", "who", "worktree",
+    "priority", "redacted", "replaces", "reply", "reply_to", "report", "role", "roles", "sender", "sha256", "source",
+    "state", "target", "task", "to", "trace", "verb", "waits", "wants", "who", "worktree",
 })  # fmt: skip
 _CORE = frozenset(("agent", "claims", "entry", *KINDS))
 # They are about things that were said, and say nothing themselves.
 _SILENT = frozenset(("dependency", "graph", "mailbox"))
+# Of what programs say, only why something failed is for people. Their output is `moot explain`'s and `moot effects`'.
+_ONLY = {"effect": ("reason",), "redactions": ("reason",)}
 _OPEN, _CLOSE = "\x02", "\x03"
 _BLANKS = {ord(_OPEN): " ", ord(_CLOSE): " "}
 
@@ -119,8 +122,18 @@ def texts(event: Event) -> str:
     kind = event.stream.partition("/")[0]
     if kind in _SILENT:
         return ""
+    if kind == "receipt":
+        return _receipt(event.data)
     skipped = _MACHINERY if kind in _CORE else frozenset[str]()
-    return "\n".join(text for name, value in event.data.items() if name not in skipped for text in _strings(value))
+    names = _ONLY.get(kind) or [name for name in event.data if name not in skipped]
+    return "\n".join(text for name in names for text in _strings(event.data.get(name)))
+
+
+def _receipt(data: Mapping[str, Any]) -> str:
+    """What was run, what came of it, and what for. Its output would be found for every word that a test prints."""
+    code = data.get("code")
+    outcome = "timed out" if data.get("timed_out") else "passed" if code == 0 else f"failed with exit code {code}"
+    return "\n".join([" ".join(_strings(data.get("argv"))), outcome, *_strings(data.get("task"))])
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -23,7 +23,7 @@ DELETE FROM meta WHERE key = 'untidy'
 SELECT rowid, stream, kind, bm25(said, 2.0, 1.0) AS worth FROM said
 WHERE said MATCH ?1 AND rowid <= ?2 AND (?3 IS NULL OR kind IN (SELECT value FROM json_each(?3)))
   AND (?4 IS NULL OR who = ?4) AND (?5 IS NULL OR task = ?5) AND (?6 IS NULL OR at >= ?6) AND (?7 IS NULL OR at < ?7)
-ORDER BY worth, rowid DESC
+ORDER BY kind = 'receipts', worth, rowid DESC -- what was run again and again stands behind what was said about it
 
 -- name: newest
 SELECT rowid, stream, kind, 0.0 FROM said

@@ -133,6 +133,9 @@ def _now(store: Store, kind: str, key: str) -> tuple[str, str | None]:
     if kind == "message":
         message, _ = load.message(store, key)
         return f"{message.kind} from {name_of(message.sender)} to {', '.join(message.to)}", None
+    if kind == "receipt":
+        receipt = load.late(store, "receipt", key)[0]
+        return " ".join(receipt.argv), "passed" if receipt.passed else "failed"
     row = store.row("entity", f"{kind}/{key}")
     state: dict[str, Any] = loads(row[1]) if row else {}
     title = next((state[name] for name in ("title", "question", "summary", "name") if state.get(name)), "")
@@ -155,7 +158,7 @@ _HELP = "`moot search --help` shows how it is called."
 VERBS = (
     Verb(
         "search",
-        "Find what was said: in messages, tasks, decisions, artifacts, checkpoints and all other events.",
+        "Find what was said: in messages, tasks, decisions, artifacts, checkpoints, receipts and all other events.",
         search,
         params=(
             Param("words", 'All of them must be there. "a phrase", begin*, -without.', positional=True, many=True),
@@ -170,7 +173,8 @@ VERBS = (
         examples=("moot search parser", "moot search 'lease \"fell silent\" -test' --kind tasks,messages --since 3d"),
         detail=(
             "Case and accents do not count. Everything that was ever said is found, and shown with what it belongs to "
-            "and how that stands now. Quotes and -words go into one argument of the shell, or behind `--`. The first "
+            "and how that stands now. Of receipts it is the command, its outcome and its task, behind what was said; "
+            "output is not searched. Quotes and -words go into one argument of the shell, or behind `--`. The first "
             "search after many events takes a moment: searching keeps its own index, sending never waits for it."
         ),
         writes=False,
