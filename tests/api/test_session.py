@@ -63,6 +63,25 @@ def test_a_repeat_by_key_says_who_holds_the_task_now(session):
     assert said[-1] == "already, by the same key; now it is open"
 
 
+@pytest.mark.parametrize(
+    ("given_back", "said", "gone"),
+    [
+        ([], "now it is still there", ()),
+        (["a.py"], "now it holds only b.py", ("a.py",)),
+        (["a.py", "b.py"], "now it is gone: claim them anew, without this key", ("a.py", "b.py")),
+    ],
+    ids=["all", "some", "none"],
+)
+def test_a_repeat_by_key_says_what_is_left_of_the_claim(session, given_back, said, gone):
+    first = session.run("claim", {"paths": ["a.py", "b.py"], "key": "k"})
+    assert (first.result.repeated, first.result.gone, len(first.say)) == (False, (), 1)
+    if given_back:
+        session.run("release", {"what": given_back})
+    again = session.run("claim", {"paths": ["a.py", "b.py"], "key": "k"})
+    assert again.say == (first.say[0], f"already, by the same key; {said}")
+    assert (again.result.id, again.result.repeated, again.result.gone) == (first.result.id, True, gone)
+
+
 def test_the_same_words_in_another_directory_are_another_request(session, tmp_path):
     for name in ("s", "t"):
         (tmp_path / name).mkdir()

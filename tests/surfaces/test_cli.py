@@ -520,7 +520,7 @@ OTHER = {
     "task submit": ["task", "submit", "task-002"],
     "release": ["release", "other.py"],
 }
-PASSING = {"repeated", "silent_for"}  # what may differ: that it is the second time, and how time went by
+PASSING = {"repeated", "silent_for", "gone"}  # what may differ: that it is the second time, and what happened since
 
 
 @pytest.fixture

@@ -38,6 +38,13 @@ class Holding(Record):
     worktree: str | None  # None: in all of them
 
 
+class Grant(Holding):
+    """A claim as it was granted. `repeated`: that was before, by the same key; `gone`: its paths that it lost since."""
+
+    repeated: bool = False
+    gone: tuple[str, ...] = ()
+
+
 def claim(
     session: Session,
     paths: tuple[str, ...],
@@ -84,7 +91,19 @@ def claim(
     else:
         raise Held("lost_race", "The claim could not be found again.", "`moot claims` lists what is held.")
     said = f"{held.id} {held.mode}: {', '.join(held.paths)}{_in_words(held.worktree)} (token {held.token})"
-    return Answer(result=_holding(session, held), say=(said,))
+    if not outcome.repeated:
+        return Answer(result=Grant(**_holding(session, held).__dict__), say=(said,))
+    now = load.claims(session.engine.read())[0].live.get(held.id)
+    gone = tuple(path for path in held.paths if now is None or path not in now.paths)
+    grant = Grant(**_holding(session, held).__dict__, repeated=True, gone=gone)
+    return Answer(result=grant, say=(said, f"already, by the same key; now it {_left_of(held, gone)}"))
+
+
+def _left_of(claim: Claim, gone: tuple[str, ...]) -> str:
+    if not gone:
+        return "is still there"
+    left = [path for path in claim.paths if path not in gone]
+    return f"holds only {', '.join(left)}" if left else "is gone: claim them anew, without this key"
 
 
 def _silent(session: Session, claims: list[Claim]) -> tuple[tuple[str, float], ...]:

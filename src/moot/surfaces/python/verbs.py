@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moot.api.verbs.agents import Member
     from moot.api.verbs.boxes import Box, Instructions
     from moot.api.verbs.events import Awaited
-    from moot.api.verbs.files import Holding
+    from moot.api.verbs.files import Grant, Holding
     from moot.api.verbs.inbox import Inbox, Overdue
     from moot.api.verbs.mail import Receipt
     from moot.core.deciders.entry import Entry
@@ -172,7 +172,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         reason: str | None = None,
         task: str | None = None,
         key: str | None = None,
-    ) -> Holding:
+    ) -> Grant:
         """Hold files or globs, all of them or none. Relative paths start where the workspace was opened."""
         return self._ask("claim", locals())
 
