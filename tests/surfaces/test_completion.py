@@ -74,6 +74,8 @@ def test_bash_completes_verbs_of_one_word_and_of_two(town: Command) -> None:
         ("moot send ", ["Ada", "Bob", "@all"]),
         ("moot send A", ["Ada"]),
         ("moot --agent B", ["Bob"]),
+        ("moot --at 3 task claim task-001", ["task-001"]),
+        ("moot --at ", []),
         ("moot send Bob hi --task task-00", [f"task-00{n}" for n in (6, 4, 3, 2, 1)]),
         ("moot task claim task-001", ["task-001"]),
         ("moot task link task-001 --needs task-003", ["task-003"]),
@@ -89,6 +91,85 @@ def test_bash_completes_verbs_of_one_word_and_of_two(town: Command) -> None:
 )
 def test_bash_completes_options_choices_and_names(town: Command, line: str, words: list[str]) -> None:
     assert completed(town, line) == words
+
+
+# What zsh and fish offer at the end of a line. In zsh it is the line editor that leaves out what does not fit.
+ASKING = {
+    "zsh": """
+compdef() { }
+compadd() { shift; print -l -- "$@" }
+_describe() { print -l -- "${(@P)4%%:*}" }
+_files() { print -l -- * }
+source "$1"
+words=("${(@s: :)2}") CURRENT=${#words}
+_moot
+""",
+    "fish": """
+source $argv[1]
+complete -C $argv[2]
+""",
+}
+
+
+def offered(town: Command, shell: str, line: str) -> set[str]:
+    program = shutil.which(shell)
+    if program is None:
+        pytest.skip(f"{shell} is not installed")
+    quiet = {"zsh": ["-f", "-c", ASKING["zsh"], "ask"], "fish": ["-N", "-c", ASKING["fish"]]}
+    done = subprocess.run(
+        [program, *quiet[shell], str(town.repo.parent / f"moot.{shell}"), line],
+        cwd=town.repo,
+        env=town.environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert done.stderr == ""
+    words = {word.partition("\t")[0] for word in done.stdout.splitlines() if word}
+    return {word for word in words if word.startswith(line.rpartition(" ")[2])}
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("moot ta", {"task"}),
+        ("moot task re", {"reject", "release", "reopen"}),
+        ("moot --json -C . held s", {"show"}),
+        ("moot nonsense ", set()),
+        ("moot task add --pri", {"--priority"}),
+        ("moot task add --priority ", {"high", "medium", "low"}),
+        ("moot task add x --no-review --prio", {"--priority"}),
+        ("moot send ", {"Ada", "Bob", "@all"}),
+        ("moot send --type request ", {"Ada", "Bob", "@all"}),
+        ("moot send --dry-run A", {"Ada"}),
+        ("moot send Bob ", set()),
+        ("moot --agent B", {"Bob"}),
+        ("moot --a", {"--agent", "--at"}),
+        ("moot --at 3 task show task-001", {"task-001"}),
+        ("moot --at ", set()),
+        ("moot send Bob hi --task task-00", {f"task-00{n}" for n in (6, 4, 3, 2, 1)}),
+        ("moot task claim --key k task-001", {"task-001"}),
+        ("moot completion ", {"bash", "zsh", "fish"}),
+        ("moot log --type task:re", {"task:readied", "task:rejected", "task:released", "task:reopened"}),
+        ("moot init --pack ", {"orchestrator"}),
+        ("moot task add x --id ", set()),
+        ("moot -C /nowhere task claim ", set()),
+        ("moot as ", {"Ada", "Bob"}),
+    ],
+)
+def test_zsh_and_fish_complete_verbs_options_choices_and_names(
+    town: Command, shell: str, line: str, words: set[str]
+) -> None:
+    assert offered(town, shell, line) == words
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_zsh_and_fish_offer_every_verb_and_files_where_files_are_meant(town: Command, shell: str) -> None:
+    firsts = {name.partition(" ")[0] for name in catalogue.names()}
+    assert offered(town, shell, "moot ") == firsts | {"as", "help", "completion"}
+    assert offered(town, shell, "moot import a") == {"a file.txt"}
 
 
 def test_bash_completes_the_mail_of_the_one_who_asks(town: Command) -> None:

@@ -40,7 +40,11 @@ KINDS = (
     "things",
 )
 FLAGS = {"--json": "the answer as one JSON object", "--help": "how it is called", "--version": "which version this is"}
-VALUES = {"-C": ("as if called from this directory", "files"), "--agent": ("act as this agent", "agents")}
+VALUES = {
+    "-C": ("as if called from this directory", "files"),
+    "--agent": ("act as this agent", "agents"),
+    "--at": ("answer as it was then", ""),
+}
 _MOST = 200
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@#")
 _HERE = os.path.dirname(__file__)

@@ -79,7 +79,7 @@ OWN = (
         "messages, which it asks the workspace for.",
         (
             "moot completion bash > ~/.local/share/bash-completion/completions/moot",
-            'moot completion zsh > "${fpath[1]}/_moot"',
+            "moot completion zsh > ~/.zfunc/_moot  # and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit",
             "moot completion fish > ~/.config/fish/completions/moot.fish",
         ),
     ),

@@ -31,16 +31,18 @@ def quoted(text: str) -> str:
 
 def bash(forms: Sequence[Form]) -> str:
     return _script(
-        "bash", VERBS=_verbs(forms), OPTIONS=_options(forms), KINDS=_kinds(forms), GLOBALS=" ".join(_GLOBALS)
+        "bash",
+        VERBS=_verbs(forms),
+        OPTIONS=_options(forms),
+        KINDS=_kinds(forms),
+        GLOBALS=" ".join(_GLOBALS),
+        VALUES=" | ".join(VALUES),
     )
 
 
 def zsh(forms: Sequence[Form]) -> str:
-    firsts: dict[str, str] = {}
-    for form in forms:
-        first, _, second = form.name.partition(" ")
-        firsts[first] = form.summary if not second and first not in firsts else firsts.get(first, f"{first} …")
-    described = "\n".join(f"    {quoted(f'{name}:{said}')}" for name, said in firsts.items())
+    firsts = {form.name: form.summary for form in forms if " " not in form.name}
+    described = "\n".join(f"    {quoted(f'{name}:{said}')}" for name, said in {**firsts, **_groups(forms)}.items())
     return _script(
         "zsh",
         DESCRIBED=described,
@@ -48,7 +50,19 @@ def zsh(forms: Sequence[Form]) -> str:
         OPTIONS=_options(forms),
         KINDS=_kinds(forms),
         GLOBALS=" ".join(_GLOBALS),
+        VALUES=" | ".join(VALUES),
     )
+
+
+def _groups(forms: Sequence[Form]) -> dict[str, str]:
+    """Words that only begin verbs, each with what may follow."""
+    known = {form.name for form in forms}
+    firsts = dict.fromkeys(form.name.partition(" ")[0] for form in forms if " " in form.name)
+    return {
+        first: ", ".join(form.name.partition(" ")[2] for form in forms if form.name.startswith(f"{first} "))
+        for first in firsts
+        if first not in known
+    }
 
 
 def _verbs(forms: Sequence[Form]) -> str:
@@ -85,7 +99,7 @@ def _kinds(forms: Sequence[Form]) -> str:
         for number, slot in enumerate(form.places, 1):
             last = number == len(form.places) and slot.many
             lines += _kind(f"{form.name} {number}", slot, repeated=f"{form.name} " if last else "")
-    lines += [f"    *{quoted(f' {flag}')}) kind={kind} ;;" for flag, (_, kind) in VALUES.items()]
+    lines += [f"    *{quoted(f' {flag}')}) kind={kind} ;;" for flag, (_, kind) in VALUES.items() if kind]
     return "\n".join(lines)
 
 
@@ -102,26 +116,37 @@ def fish(forms: Sequence[Form]) -> str:
         lines.append(f"complete -c moot -l {flag[2:]} -d {_fish(said)}")
     lines.append(f"complete -c moot -s C -r -F -d {_fish(VALUES['-C'][0])}")
     lines.append(f"complete -c moot -l agent -x -a '(__moot_names agents)' -d {_fish(VALUES['--agent'][0])}")
+    lines.append(f"complete -c moot -l at -x -d {_fish(VALUES['--at'][0])}")
     for form in forms:
         first, _, second = form.name.partition(" ")
         place, word = (f"__moot_at {first}", second) if second else ("__moot_at", first)
         lines.append(f"complete -c moot -n {_fish(place)} -f -a {_fish(word)} -d {_fish(form.summary)}")
-    firsts = dict.fromkeys(form.name.partition(" ")[0] for form in forms if " " in form.name)
-    known = {form.name for form in forms}
-    lines += [f"complete -c moot -n __moot_at -f -a {_fish(first)}" for first in firsts if first not in known]
+    for first, said in _groups(forms).items():
+        lines.append(f"complete -c moot -n __moot_at -f -a {_fish(first)} -d {_fish(said)}")
     for form in forms:
         inside = f"__moot_in {form.name}"
         for slot in form.options:
             value = f" -x{_source(slot)}" if slot.value and slot.kind != "files" else " -r -F" if slot.value else ""
             lines.append(f"complete -c moot -n {_fish(inside)} -l {slot.flag[2:]}{value} -d {_fish(slot.help)}")
         for number, slot in enumerate(form.places):
-            upto = "" if slot.many else f" {number}"
+            upto = "" if slot.many and number == len(form.places) - 1 else f" {number}"
             where = f"__moot_place {form.name} -- {number}{upto}"
             if slot.kind == "files":
                 lines.append(f"complete -c moot -n {_fish(where)} -F")
             elif slot.kind:
                 lines.append(f"complete -c moot -n {_fish(where)} -f{_source(slot)}")
-    return _script("fish", LINES="\n".join(lines), VERBS=" ".join(_fish(form.name) for form in forms))
+    return _script(
+        "fish",
+        LINES="\n".join(lines),
+        VERBS=" ".join(_fish(form.name) for form in forms),
+        VALUES=" ".join(VALUES),
+        ALONE="\n".join(_alone(form) for form in forms if any(not slot.value for slot in form.options)),
+    )
+
+
+def _alone(form: Form) -> str:
+    flags = " ".join(slot.flag for slot in form.options if not slot.value)
+    return f"        case {_fish(form.name)}\n            printf '%s\\n' {flags}"
 
 
 def _source(slot: Slot) -> str:

@@ -14,7 +14,7 @@ _moot() {
   for ((i = 1; i < ${#typed[@]}; i++)); do
     word=${typed[i]}
     case $word in
-    -C | --agent)
+    @VALUES@)
       if ((i + 1 < ${#typed[@]})); then
         where+=("$word" "${typed[i + 1]}")
         ((i += 1))

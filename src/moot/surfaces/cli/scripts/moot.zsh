@@ -1,5 +1,6 @@
 #compdef moot
-# Completion of moot for zsh, made by `moot completion zsh`. Save it as _moot in a directory of your $fpath.
+# Completion of moot for zsh, made by `moot completion zsh`. Save it as _moot in a directory of your
+# $fpath, such as ~/.zfunc (`fpath+=~/.zfunc` before compinit), or: source <(moot completion zsh)
 
 _moot() {
   local cur=${words[CURRENT]} word verb='' before='' known='' options='' alone='' kind='' ended=''
@@ -10,7 +11,7 @@ _moot() {
   for ((i = 2; i < CURRENT; i++)); do
     word=${words[i]}
     case $word in
-    -C | --agent)
+    @VALUES@)
       if ((i + 1 < CURRENT)); then
         where+=("$word" "${words[i + 1]}")
         ((i += 1))
