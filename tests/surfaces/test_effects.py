@@ -137,7 +137,7 @@ def test_an_effect_is_requested_with_its_cause_and_performed(run: Command) -> No
     handlers(run, COUNT)
     ran = run("emit", "build:finished", "--data", '{"ok": true}')
     assert "1 effect requested" in ran.out
-    assert "nobody performs them here: `moot handle` does. [nobody_handles]" in ran.err
+    assert "nobody performs effects here: `moot handle` does. [nobody_handles]" in ran.err
     one, two = run("log", "--limit", "2", "--json").result
     assert (one["type"], two["type"], one["commit"]) == ("build:finished", "effect:requested", two["commit"])
     assert run("handle", "--drain").out == "1 done.\n"

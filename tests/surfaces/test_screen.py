@@ -54,12 +54,19 @@ def test_wrapping_loses_no_word(line: tuple[tuple[str, str], ...], width: int) -
     assert all(width_of(row) <= width for row in rows)
 
 
+def test_the_blanks_of_a_last_column_are_no_line() -> None:
+    row = (("task-001  ", "bold"), ("short" + " " * 40, ""))
+    pane = Pane("board", "Board", (row, row))
+    shown = [plain(line) for line in compose((), [pane], 30, 10, Choice(section=1))]
+    assert shown[2:5] == ["task-001  short", "task-001  short", ""]
+
+
 def test_where_there_is_little_room_the_urgent_is_left() -> None:
     line = ((("something", ""),),)
     panes = [Pane("board", "Board", line * 9), Pane("problems", "Problems", line * 9, urgent=True)]
     shown = [plain(row) for row in compose((), panes, 40, 4, Choice())]
     assert [row.partition(" ─")[0] for row in shown[1:]] == ["1 Board", "2 Problems", "something"]
-    assert shown[2].endswith("─ 8 more")
+    assert shown[2].endswith("─ 8 more lines")
 
 
 def test_many_problems_leave_room_for_the_rest() -> None:

@@ -212,7 +212,7 @@ class Session:
 
             if not anybody_runs(self.place.state):
                 said = f"{caused} effects wait" if caused > 1 else "An effect waits"
-                self.warn("nobody_handles", f"{said}, and nobody performs them here: `moot handle` does.")
+                self.warn("nobody_handles", f"{said}, and nobody performs effects here: `moot handle` does.")
 
     def take_warnings(self) -> list[str]:
         """What was warned of since the last call, as sentences."""

@@ -6,11 +6,11 @@ Pure: sections and a size in, as many lines as the screen has out. Terminals are
 from __future__ import annotations
 
 from moot.core.record import Record
-from moot.core.text import ELLIPSIS, cells, cut, visible
+from moot.core.text import ELLIPSIS, cells, counted, cut, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from moot.api.panes import Line, Pane
 
@@ -56,9 +56,7 @@ def paint(line: Line, *, colours: bool) -> str:
 
 def fit(line: Line, width: int) -> Line:
     """The line in at most `width` cells; what is cut is marked. Nothing in it acts on a terminal."""
-    safe = [(visible(text).replace("\n", " ").replace("\t", " "), tone) for text, tone in line]
-    while safe and safe[-1][0] != (text := safe[-1][0].rstrip()):
-        safe[-1:] = [(text, safe[-1][1])] if text else []
+    safe = _trimmed([(visible(text).replace("\n", " ").replace("\t", " "), tone) for text, tone in line])
     if sum(cells(text) for text, _ in safe) <= width:
         return tuple(safe)
     fitted, room = [], width - 1
@@ -71,12 +69,20 @@ def fit(line: Line, width: int) -> Line:
     return (*fitted, (ELLIPSIS, fitted[-1][1]))
 
 
+def _trimmed(line: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The line without the blanks at its end, such as those that fill the last column."""
+    pieces = list(line)
+    while pieces and pieces[-1][0] != (text := pieces[-1][0].rstrip()):
+        pieces[-1:] = [(text, pieces[-1][1])] if text else []
+    return pieces
+
+
 def wrap(line: Line, width: int, indent: int = 2) -> Iterator[Line]:
     """The line on as many rows as it needs, from the second on indented. Words stay whole where they can."""
     indent = max(0, min(indent, width - 2))  # a character may need two cells
     row: list[tuple[str, str]] = []
     room, begun = width, False
-    for text, tone in line:
+    for text, tone in _trimmed(line):
         for word in _words(visible(text)):
             rest = word
             while cells(rest) > room:
@@ -104,7 +110,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _title(pane: Pane, number: int, width: int, hidden: int = 0) -> Line:
-    name, more = f"{number} {pane.title} ", f" {hidden} more" if hidden else ""
+    name, more = f"{number} {pane.title} ", f" {counted(hidden, 'more line')}" if hidden else ""
     return fit(((name, pane.tone), ("─" * max(0, width - cells(name) - len(more)), "dim"), (more, "dim")), width)
 
 
