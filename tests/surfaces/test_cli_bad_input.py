@@ -67,6 +67,24 @@ def refused(
     return said
 
 
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["sned", "Bob", "hi"], "moot send"),
+        (["taks", "add", "x"], "moot task add"),
+        (["tsk"], "moot task"),
+        (["tsk", "--help"], "moot task"),
+        (["task", "clam"], "moot task claim"),
+        (["help", "sned"], "moot send"),
+        (["help", "compleiton"], "moot completion"),
+        (["compleiton", "bash"], "moot completion"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, list) else None,
+)
+def test_a_verb_that_is_misspelt_is_answered_with_the_nearest(town: Command, words: list[str], meant: str) -> None:
+    assert f"Did you mean `{meant}`?" in refused(town, *words, code=2, error="unknown_verb")["remedy"]
+
+
 # What is not there
 
 

@@ -12,7 +12,7 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from moot.api.answer import Answer
@@ -129,11 +129,14 @@ def find(name: str) -> Verb:
     return found
 
 
-def unknown_verb(name: str, longer: str = "") -> Usage:
-    """What to say about a verb that there is not; `longer` is what it would be with the next word."""
+def unknown_verb(name: str, longer: str = "", own: Iterable[str] = ()) -> Usage:
+    """What to say about a verb that there is not.
+
+    `longer` is what it would be with the next word; `own` are words that the surface knows beside the verbs.
+    """
     from moot.core.text import closest
 
-    near = closest(longer, names()) or closest(name, names())
+    near = closest(longer, names()) or closest(name, [*names(), *(verb.partition(" ")[0] for verb in names()), *own])
     hint = f"Did you mean `moot {near}`? " if near else ""
     return Usage("unknown_verb", f"There is no verb {name!r}.", f"{hint}`moot --help` lists them.", verb=name)
 

@@ -182,7 +182,7 @@ def _chosen(state: Checkpoint, answer: str) -> str:
     raise Refused(
         "not_an_option",
         f"{said[:80]!r} is none of the options of {state.id}.",
-        f"Choose one, by its words or its number: {numbered}. More can be said with --text.",
+        f"Choose one, by its words or its number: {numbered}. To say more: `moot checkpoint resolve … --text '…'`.",
         checkpoint=state.id,
         options=list(state.options),
     )

@@ -7,6 +7,7 @@ import sys
 from moot.api import catalogue
 from moot.core.errors import Usage
 from moot.surfaces.cli import reference
+from moot.surfaces.cli.parse import TAUGHT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def incomplete(name: str) -> Usage:
 def _verbs_of(name: str) -> list[str]:
     verbs = [verb for verb in catalogue.names() if verb.startswith(f"{name} ")]
     if not verbs:
-        raise catalogue.unknown_verb(name)
+        raise catalogue.unknown_verb(name, own=TAUGHT)
     return [f"  {verb:<20} {catalogue.find(verb).summary}" for verb in verbs]
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from moot.api.catalogue import Param, Verb
 
-OWN = ("as", "help", "completion", "complete")  # what is no verb of the catalogue
+TAUGHT = ("as", "help", "completion")  # what is no verb of the catalogue
+OWN = (*TAUGHT, "complete")  # which is for shells
 _READ_LIMIT = 64 * 1024 * 1024
 _GLOBAL_FLAGS = {"--json": "json", "--help": "help", "-h": "help", "--version": "version"}
 _GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
@@ -75,7 +76,7 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     begins = any(name.startswith(f"{words[0]} ") for name in names)  # `task`, which is none by itself
     if words[0] in (*OWN, *names) or (begins and len(words) == 1):
         return words[0], 1
-    raise catalogue.unknown_verb(two if begins else words[0], two)
+    raise catalogue.unknown_verb(two if begins else words[0], two, TAUGHT)
 
 
 def directory(call: Call) -> str:
