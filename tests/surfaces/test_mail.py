@@ -80,12 +80,12 @@ def test_a_request_that_was_confirmed_still_waits_for_its_answer(town: Town) -> 
     answer = town.ask("Bob", "ack", ids=(asked,))
     assert answer.result == {"acked": [asked], "unanswered": [asked]}
     assert answer.say == (f"acked {asked}", f"{asked} still wants an answer: moot reply {asked} '…'")
-    assert town.stages(asked) == {"bob": "acked"}
+    assert town.stages(asked) == {"Bob": "acked"}
     assert waiting(town.ask("Bob", "inbox")) == [asked]
     assert town.overdue() == [asked]
     assert town.ask("Bob", "ack", ids=(asked,)).say[0] == f"{asked}: acked before"
     town.ask("Bob", "reply", id=asked, text="Yes.")
-    assert town.stages(asked) == {"bob": "answered"}
+    assert town.stages(asked) == {"Bob": "answered"}
     assert waiting(town.ask("Bob", "inbox")) == []
     assert town.overdue() == []
 
@@ -122,9 +122,9 @@ def test_an_answer_settles_every_mailbox_of_the_caller_that_has_the_message(crew
     asked = crew.request("Ada", "Dan", "@developer", within=0)
     if acks:
         crew.ask("Dan", "ack", ids=(asked,))
-        assert crew.stages(asked) == {"dan": "acked", "@developer": "acked"}
+        assert crew.stages(asked) == {"Dan": "acked", "@developer": "acked"}
     crew.ask("Dan", "reply", id=asked, text="Yes.")
-    assert crew.stages(asked) == {"dan": "answered", "@developer": "answered"}
+    assert crew.stages(asked) == {"Dan": "answered", "@developer": "answered"}
     assert crew.overdue() == []
     inbox = crew.ask("Dan", "inbox")
     assert (new(inbox), waiting(inbox)) == ([], [])
@@ -135,7 +135,7 @@ def test_what_another_took_of_a_role_does_not_keep_one_from_settling_one_s_own(c
     crew.ask("Eve", "ack", ids=(asked,))
     crew.ask("Dan", "ack", ids=(asked,))
     crew.ask("Dan", "reply", id=asked, text="Yes.")
-    assert crew.stages(asked) == {"dan": "answered", "@developer": "acked"}
+    assert crew.stages(asked) == {"Dan": "answered", "@developer": "acked"}
     assert waiting(crew.ask("Eve", "inbox")) == [asked]
 
 
@@ -151,7 +151,7 @@ def test_to_add_to_one_s_own_request_does_not_answer_it(crew: Town) -> None:
 def test_a_request_to_oneself_is_answered_by_oneself(town: Town) -> None:
     asked = town.request("Ada", "Ada")
     town.ask("Ada", "reply", id=asked, text="Done.")
-    assert town.stages(asked) == {"ada": "answered"}
+    assert town.stages(asked) == {"Ada": "answered"}
 
 
 def test_a_request_of_one_who_retired_ends_when_it_is_confirmed(town: Town) -> None:
@@ -161,7 +161,7 @@ def test_a_request_of_one_who_retired_ends_when_it_is_confirmed(town: Town) -> N
     refused(Refused, "agent_retired", town, "Bob", "reply", id=asked, text="Yes.")
     assert town.ask("Bob", "ack", ids=(asked,)).result == {"acked": [asked], "unanswered": []}
     assert town.overdue() == []
-    assert town.stages(asked) == {"bob": "dead"}
+    assert town.stages(asked) == {"Bob": "dead"}
 
 
 def test_what_is_in_none_of_one_s_mailboxes_is_not_confirmed(town: Town) -> None:
@@ -183,7 +183,7 @@ def test_what_expired_is_neither_shown_nor_overdue(town: Town, shown: bool) -> N
     assert (town.overdue(), town.overdue(all=True)) == ([], [])
     answer = town.ask("Bob", "inbox")
     assert (new(answer), waiting(answer), answer.say) == ([], [], ("No mail.",))
-    assert town.stages(asked) == {"bob": "expired"}
+    assert town.stages(asked) == {"Bob": "expired"}
 
 
 def test_what_expired_takes_no_place_of_what_did_not(town: Town) -> None:

@@ -217,8 +217,8 @@ def test_a_message_is_sent_shown_and_answered(ada: Workspace, bob: Workspace) ->
     answer = bob.reply(receipt.id, "Looked.")
     assert answer.to == ("Ada",)
     assert [(letter.text, dict(letter.stages)) for letter in ada.thread(receipt.id)] == [
-        ("Please look.", {"bob": "answered"}),
-        ("Looked.", {"ada": "stored"}),
+        ("Please look.", {"Bob": "answered"}),
+        ("Looked.", {"Ada": "stored"}),
     ]
     assert ada.inbox().new[0].reply_to == receipt.id
 

@@ -48,7 +48,9 @@ def moved(verb: str, **data: Any) -> Event:
         (moved("move", flags=["late: after the deadline"]), "working → open (attempt 2; late: after the deadline)"),
         (moved("submit", report="m-1", reason="Done."), "working → open (attempt 2; report m-1): Done."),
         (event("mailbox:cleared", ids=["m-1"], reason="asked"), "m-1 left the file (asked)"),
-        (event("mailbox:restored", ids=["m-1"], unread=True), "m-1 are back in the file (to be read again)"),
+        (event("mailbox:restored", ids=["m-1"], unread=True), "m-1 put back into the file (to be read again)"),
+        (event("task:readied", done="task-001", waits=[]), "waits no more for task-001"),
+        (event("task:readied", done="task-001", waits=["task-002"]), "waits no more for task-001 (still for task-002)"),
         (event("message:sent", kind="note", to=["Bob"], text=""), "sent a note to Bob"),
     ],
 )

@@ -37,11 +37,11 @@ _SAID = {
     "message:expired": "{ids} expired",
     "message:dead": "{ids} will never be read",
     "mailbox:cleared": "{ids} left the file ({reason})",
-    "mailbox:restored": "{ids} are back in the file",
+    "mailbox:restored": "{ids} put back into the file",
     "task:added": "added “{title}”",
     "task:flagged": "flagged",
     "task:blocked": "waits for {on}",
-    "task:readied": "waits no more for {done}; still for {waits}",
+    "task:readied": "waits no more for {done}",
     "task:amended": "a later report: {report}",
     "task:described": "now has {extra}",
     "graph:linked": "{task} needs {needs}",
@@ -115,6 +115,8 @@ def _facts(data: Mapping[str, Any]) -> list[str]:
     found += [f"{name} {_told(data[name])}" for name in _EXTRAS if data.get(name)]
     if data.get("paths") and ("creator" in data or "maker" in data):
         found.append(f"paths {_told(data['paths'])}")
+    if data.get("waits") and "done" in data:
+        found.append(f"still for {_told(data['waits'])}")
     if data.get("retired"):
         found.append("for good")
     if data.get("forced"):

@@ -140,8 +140,10 @@ def thread(session: Session, id: str) -> Answer:  # noqa: A002
     first = look.thread(store, id) or look.thread(store, _message(session, id).thread)
     letters = []
     for message in first:
+        called = {name.lower(): name for name in message.to}
         chain = look.chain(store, message.id)
-        letters.append(of_message(message, stages=tuple((box, entry.stage) for box, entry, _, _ in chain)))
+        stages = tuple((called.get(box, box), entry.stage) for box, entry, _, _ in chain)
+        letters.append(of_message(message, stages=stages))
     return Answer(result=letters, say=tuple(line for item in letters for line in told(item)))
 
 
