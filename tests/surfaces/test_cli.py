@@ -378,12 +378,22 @@ def test_the_first_word_of_several_verbs_lists_them(bare: Command) -> None:
     ]
 
 
+def test_a_wait_answers_with_an_object_whatever_it_was_for(bare: Command) -> None:
+    enliven(bare)
+    (done,) = bare("wait", "--task", "task-005", "--json").result["tasks"]
+    assert (done["id"], done["phase"]) == ("task-005", "done")
+    assert bare("wait", "--mail", "--json", agent="Bob").result.keys() == {"new", "ids"}
+    (event,) = bare("wait", "--type", "task:added", "--after", "0", "--json").result["events"]
+    assert event["type"] == "task:added"
+
+
 def test_the_version_is_that_of_the_package(bare: Command) -> None:
     try:
         version = importlib.metadata.version("moot")
     except importlib.metadata.PackageNotFoundError:
         pytest.skip("moot is run from its sources and not installed")
     assert bare("--version").out == f"moot {version}\n"
+    assert bare("--version", "--json").result == {"version": version}
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,8 @@ def doctor(opener: Opener) -> Answer:
     if bad:
         raise Refused(
             "unhealthy",
-            f"{len(bad)} of {len(findings)} checks failed: " + "; ".join(f"{f.check}: {f.message}" for f in bad),
+            f"{len(bad)} of {counted(len(findings), 'check')} failed: "
+            + "; ".join(f"{f.check}: {f.message}" for f in bad),
             " ".join(f.remedy for f in bad if f.remedy) or "See the messages.",
             findings=[f.full() for f in findings],
         )

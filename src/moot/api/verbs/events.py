@@ -158,7 +158,8 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
             _lapse_silent(session, name)
             states.append(state)
         if all(state.phase == "done" for state in states):
-            return Answer(result=states, say=tuple(one_line(f"{state.id} {state.state}", 200) for state in states))
+            said = tuple(one_line(f"{state.id} {state.state}", 200) for state in states)
+            return Answer(result={"tasks": states}, say=said)
         return None
 
     return look_at([]) or until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
@@ -316,7 +317,10 @@ VERBS = (
             Param("timeout", "Give up after this long.", type="seconds", default=600.0),
         ),
         examples=("moot wait --mail --timeout 30m", "moot wait --task task-001 --task task-002"),
-        detail="Exit code 0: it came; 5: not in time; 6: it failed (a task was stopped, or a --fail-on event came).",
+        detail=(
+            "Exit code 0: it came; 5: not in time; 6: it failed (a task was stopped, or a --fail-on event came). With "
+            "--json the result has `new` and `ids` of the mail, or the `tasks`, or the `events`."
+        ),
     ),
     Verb(
         "log",

@@ -93,7 +93,7 @@ def _take_everything(stream: TextIO) -> None:
 
 def _run(call: Call) -> int:
     if call.version:
-        return _print_version()
+        return _print_version(as_json=call.json)
     if call.verb in (None, "help") or (call.help and call.verb != "as"):
         from moot.surfaces.cli.help import teach
 
@@ -193,6 +193,9 @@ def _draw(what: str, done: int, of: int) -> None:
         draw(what, done, of)
 
 
-def _print_version() -> int:
-    sys.stdout.write(f"moot {sys.modules['moot'].__version__}\n")  # loaded before all else; nothing inside imports it
+def _print_version(*, as_json: bool) -> int:
+    from moot.api.answer import Answer
+
+    version = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
+    voices.tell(Answer(result={"version": version}, say=(f"moot {version}",)), as_json=as_json)
     return 0

@@ -242,7 +242,9 @@ class Verbs(Tasks, Handling, Searching, Carrying):
     ) -> Awaited | Mail | list[Task]:
         """Wait for mail, tasks or events. Raises `TimedOut`, or `AwaitedFailed` when it came and had failed."""
         came = self._ask("wait", locals())
-        return Mail.of(came) if isinstance(came, dict) else came
+        if task:
+            return came["tasks"]
+        return Mail.of(came) if mail else came
 
     def log(self, *, after: int | None = None, limit: int = 50, type: Some = (), stream: Some = ()) -> list[Event]:
         """What happened; `Workspace.follow` goes on as new events come."""
