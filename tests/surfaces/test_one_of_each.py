@@ -27,7 +27,7 @@ def test_a_log_of_one_event_is_told_as_such(lone: Command) -> None:
 
 
 def test_a_single_check_that_failed_is_told_as_such(bare: Command) -> None:
-    assert bare("doctor").err.startswith("moot: 1 of 1 check failed: ")
+    assert bare("doctor", cwd=bare.repo.parent).err.startswith("moot: 1 of 1 check failed: ")
 
 
 def test_one_message_waits(lone: Command) -> None:

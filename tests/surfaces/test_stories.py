@@ -51,6 +51,10 @@ def moved(verb: str, **data: Any) -> Event:
         (event("mailbox:restored", ids=["m-1"], unread=True), "m-1 put back into the file (to be read again)"),
         (event("task:readied", done="task-001", waits=[]), "waits no more for task-001"),
         (event("task:readied", done="task-001", waits=["task-002"]), "waits no more for task-001 (still for task-002)"),
+        (
+            event("receipt:recorded", argv=["make", "-C", "a b"], seconds=1.5, code=2),
+            "ran make -C a b in 1.5 s: exit code 2",
+        ),
         (event("message:sent", kind="note", to=["Bob"], text=""), "sent a note to Bob"),
     ],
 )

@@ -95,7 +95,10 @@ def sentence(event: Event) -> str:
     template = _MOVED if "verb" in event.data else _SAID.get(event.type)
     if template is None:
         return one_line(dumps(event.data), _WIDTH)
-    said = template.format_map(_Fields({name: _told(value) for name, value in event.data.items()}))
+    told = {name: _told(value) for name, value in event.data.items()}
+    if isinstance(argv := event.data.get("argv"), list):
+        told["argv"] = " ".join(map(str, argv))
+    said = template.format_map(_Fields(told))
     facts = _facts(event.data)
     said = said.strip().removesuffix(":") + (f" ({'; '.join(facts)})" if facts else "")
     if event.data.get("reason") and "{reason}" not in template:
