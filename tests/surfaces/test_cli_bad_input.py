@@ -126,7 +126,15 @@ def test_what_is_unknown_is_named_with_what_is_known(town: Command, words: list[
     "words", [["send", "Bob", "hi"], ["task", "claim"], ["claim", "new.py"], ["inbox"], ["wait", "--mail"]]
 )
 def test_an_unknown_caller_is_refused_with_the_closest_name(town: Command, words: list[str]) -> None:
-    assert "Did you mean Ada?" in refused(town, *words, agent="Adda", code=4, error="unknown_agent")["remedy"]
+    remedy = refused(town, *words, agent="Adda", code=4, error="unknown_agent")["remedy"]
+    assert "Did you mean Ada?" in remedy
+    assert "join first: `moot join Adda`" in remedy
+
+
+def test_a_repository_without_a_workspace_is_told_how_to_get_one(bare: Command) -> None:
+    said = bare("board", "--json").error
+    assert (said["error"], "There is no workspace here" in said["message"]) == ("no_log", True)
+    assert "`moot init`" in said["remedy"]
 
 
 @pytest.mark.parametrize("agent", ["Bob Smith", "", "all", "\udcff"])

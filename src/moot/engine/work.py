@@ -174,7 +174,7 @@ class Work(World):
         """The agent that calls, provided that it is here and is the current incarnation."""
         state = self.agent(name)
         if not state.exists:
-            raise agent.unknown(name, closest_agent(self.store, name))
+            raise agent.unknown(name, closest_agent(self.store, name), caller=True)
         if incarnation is not None and incarnation != state.incarnation:
             raise Held(
                 "stale_incarnation",

@@ -164,8 +164,9 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
         )
 
 
-def unknown(name: str, closest: str | None) -> Unknown:
+def unknown(name: str, closest: str | None, *, caller: bool = False) -> Unknown:
     hint = f"Did you mean {closest}? " if closest else ""
+    hint += f"To be it, join first: `moot join {name}`. " if caller else ""
     return Unknown(
         "unknown_agent", f"No agent is called {name!r}.", f"{hint}`moot agents` lists them.", closest=closest
     )

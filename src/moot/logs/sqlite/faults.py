@@ -53,7 +53,8 @@ def of_system(error: OSError, path: str) -> Unavailable:
 
 
 def missing(path: str) -> Unavailable:
-    return Unavailable("no_log", f"There is no log at {path}.", "Create the workspace with `moot init`.", path=path)
+    remedy = "If nobody works with moot here yet, `moot init` makes the workspace."
+    return Unavailable("no_log", f"There is no workspace here: no log at {path}.", remedy, path=path)
 
 
 def foreign(path: str, what: str) -> Unavailable:
