@@ -155,7 +155,7 @@ test_a_wrong_marker = pytest.mark.moot(packs="nothing")(test_a_wrong_marker)
         ("a_name_that_is_taken", "failed", "Yeats"),
         ("in_vain", "failed", "Waited in vain. The last events: 1 task:added task/task-001"),
         ("without_end", "error", "Yeats is still at work."),
-        ("a_view_that_is_not_what_the_log_says", "error", "problems: "),
+        ("a_view_that_is_not_what_the_log_says", "error", "1 problem: "),
         ("a_wrong_marker", "error", "nothing"),
     ],
 )
