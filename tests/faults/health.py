@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from moot.core.errors import MootError
+from moot.core.errors import MootError, Unavailable
 from moot.wiring.workshop import Workshop
 from tests.faults import replay, scripts
 from tests.faults.worker import ENV
@@ -19,13 +19,35 @@ def wrong(root: str, script: str, acknowledged: list[Any]) -> str | None:
     try:
         if script == "start":
             Workshop(root, ENV).create(())  # who was not told that it is there does it again
+        if script == "repair":
+            acknowledged = [*_in_the_copy(root), *acknowledged]
+            _repair_again(root)
         with scripts.newer() if script == "migrate" else nullcontext():
             found = _of_the_log(root, acknowledged) or _of_the_work(root)
             found = found or _of_the_file(os.path.join(scripts.state(root), "log.db"))
             # A backup is whole, be it the old one or the new one.
-            return found or (_of_the_file(scripts.copy(root)) if script in ("backup", "restore") else None)
+            return found or (_of_the_file(scripts.copy(root)) if script in ("backup", "restore", "repair") else None)
     except MootError as error:
         return f"{error.code}: {error.message}"
+
+
+def _repair_again(root: str) -> None:
+    """Whoever is told that the log is damaged, or not there, restores it again."""
+    try:
+        with scripts.session(root):
+            return
+    except Unavailable as error:
+        if error.code not in ("damaged_log", "foreign_log", "no_log"):
+            raise
+    Workshop(root, ENV).restore(scripts.copy(root), force=False)
+
+
+def _in_the_copy(root: str) -> list[Any]:
+    connection = apsw.Connection(scripts.copy(root), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return connection.execute("SELECT position, commit_id FROM event ORDER BY position").fetchall()
+    finally:
+        connection.close()
 
 
 def _of_the_file(path: str) -> str | None:

@@ -113,6 +113,13 @@ def make(mouth: int, cwd: str, packs: list[str], die_at: int = 0, only: str = ""
     os.write(mouth, json.dumps(said).encode())
 
 
+def put_back(mouth: int, cwd: str, backup: str, die_at: int = 0, only: str = "") -> None:
+    """The same for putting a backup in place of the log."""
+    os.write(mouth, UP)
+    said = at_line(die_at, signal.SIGKILL, only, lambda: Workshop(cwd, ENV).restore(backup, force=True).full())
+    os.write(mouth, json.dumps(said).encode())
+
+
 # --- plans: the next command of a life --------------------------------------------------------------------------
 
 
@@ -180,7 +187,13 @@ def reports(session: Session, journal: Journal, number: int) -> tuple[str, dict[
     return "send", {"type": "completion_report", "data": data}
 
 
-WORK: dict[str, Callable[..., None]] = {"work_on": work_on, "once": once, "make": make, "play": scripts.play}
+WORK: dict[str, Callable[..., None]] = {
+    "work_on": work_on,
+    "once": once,
+    "make": make,
+    "put_back": put_back,
+    "play": scripts.play,
+}
 PLANS: dict[str, Callable[[Session, Journal, int], tuple[str, dict[str, Any]]]] = {
     "everything": everything,
     "assignments": assignments,

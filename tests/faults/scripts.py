@@ -67,6 +67,20 @@ def prepare(root: str, script: str) -> None:
             here.run("send", {"to": ["Bob"], "text": f"Message {number}"})
     with session(root) as here:
         here.run("backup", {"file": copy(root)})
+    if script == "repair":
+        damage(root)
+
+
+def damage(root: str) -> None:
+    """What a log may be after a bad day: no database any more, beside a journal that would be taken for whole."""
+    path, kept = os.path.join(state(root), file.NAME), b""
+    with session(root, "Ada") as here:
+        here.run("send", {"to": ["Bob"], "text": "Not in the backup."})
+        with open(f"{path}-wal", "rb") as journal:
+            kept = journal.read()
+    with open(path, "r+b") as log, open(f"{path}-wal", "wb") as journal:
+        log.write(b"a bad day" * 20)
+        journal.write(kept)
 
 
 def start(root: str, say: Say) -> None:
@@ -124,6 +138,13 @@ def restore(root: str, say: Say) -> None:
         does(here, say, "send", to=["Bob"], text="After the backup was put back.")
 
 
+def repair(root: str, say: Say) -> None:
+    """The same where the log is damaged."""
+    Workshop(root, ENV).restore(copy(root), force=False)
+    with session(root, "Ada") as here:
+        does(here, say, "send", to=["Bob"], text="After the log was repaired.")
+
+
 def copy(root: str) -> str:
     return os.path.join(root, "copy.db")
 
@@ -149,6 +170,7 @@ SCRIPTS: dict[str, Callable[[str, Say], None]] = {
     "migrate": migrate,
     "backup": backup,
     "restore": restore,
+    "repair": repair,
 }
 
 

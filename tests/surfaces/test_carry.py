@@ -465,6 +465,22 @@ def test_a_log_that_cannot_be_read_any_more_is_replaced_and_kept(run: Command, t
         assert ws.verify().sound
 
 
+def test_a_log_that_opens_and_cannot_be_read_is_replaced_and_kept(run: Command, tmp_path: Path) -> None:
+    """Nobody is asked to force it: what the log would say against it is what cannot be read."""
+    with Workspace(run.repo) as ws:
+        ws.backup(str(tmp_path / "x.db"))
+    log = run.repo / ".git" / "moot" / "log.db"
+    with log.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * 2 * 4096)
+    assert run("log", "--json").error["error"] == "damaged_log"
+    ran = run("restore", str(tmp_path / "x.db"), "--json")
+    assert ran.result["events"] == 2
+    assert b"\xff" * 2 * 4096 in Path(ran.result["kept"]).read_bytes()
+    with Workspace(run.repo) as ws:
+        assert ws.verify().sound
+
+
 def test_an_agent_may_not_restore(run: Command, tmp_path: Path) -> None:
     for words in (("--agent", "Ada", "restore", "x.db"), ("restore", "x.db")):
         assert run(*words, "--json", agent="Ada").error["error"] == "people_only"

@@ -18,6 +18,7 @@ from moot.engine.clock import Clock
 from moot.engine.loop import Engine
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog
+from moot.logs.sqlite.file import RESTORING
 from moot.views.store import Store
 
 TYPE_CHECKING = False
@@ -58,6 +59,10 @@ def open_session(
     reactions = (dependencies, departures, later, *packs.reactions())
     real = SqliteLog(place.state, reading=reading and at is None)
     log: Log = real
+    if not reading and os.path.exists(os.path.join(place.state, RESTORING)):
+        from moot.logs.sqlite.restore import tidy
+
+        tidy(place.state)  # somebody restores it, or was killed while doing so
     presence, then = Presence(place.state, clock), None
     engines: type[Engine] = Engine
     if at is not None:

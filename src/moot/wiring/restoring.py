@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
 
 from moot.api.verbs.care import Restored
 from moot.core import principal
@@ -11,7 +10,7 @@ from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
 from moot.engine.reburying import bury_again
 from moot.log import Shown
-from moot.logs.sqlite import SqliteLog, archive, file, restore
+from moot.logs.sqlite import SqliteLog, archive, restore
 from moot.views import look
 from moot.views.project_effects import open_effects
 from moot.views.store import Store
@@ -19,14 +18,13 @@ from moot.wiring import open_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from moot.api.session import Session
     from moot.engine.place import Place
 
     Progress = Callable[[int, int], None]
 
-_ASIDE = "restoring"  # a folder beside the log, while it is being replaced
 _UNREADABLE = ("damaged_log", "foreign_log", "no_log")
 
 
@@ -47,18 +45,21 @@ def put_back(
         progress("restoring", done, of)
 
     try:
-        session = open_session(cwd, env)
-    except MootError as error:
+        restored = _in_place(cwd, env, path, events, restoring, force=force)
+    except MootError as error:  # it cannot be opened, or not be read to its end
         if error.code not in _UNREADABLE:
             raise
         restored = _anew(place.state, path, events, restoring)
-        return restored.replace(effects=_open_effects(cwd, env))
+    return restored.replace(effects=_open_effects(cwd, env))
+
+
+def _in_place(cwd: str, env: Mapping[str, str], path: str, events: int, progress: Progress, *, force: bool) -> Restored:
+    session = open_session(cwd, env)
     try:
-        restored = _replaced(session, path, events, restoring, force=force)
+        return _replaced(session, path, events, progress, force=force)
     finally:
         session.engine.log.close()
         session.engine.store.close()
-    return restored.replace(effects=_open_effects(cwd, env))
 
 
 def _anew(state: str, path: str, events: int, progress: Progress) -> Restored:
@@ -91,41 +92,34 @@ def _replaced(session: Session, path: str, events: int, progress: Progress, *, f
                 "`moot backup` what is there now if you need it, then restore with --force. The log is kept, too.",
                 file=path,
             )
-        kept = restore.keep(state, progress) if lacking else None
-        with _without_what_was_redacted(session, path, progress) as (source, redacted):
+        with restore.room(state) as room:
+            copied = restore.keep(state, room, progress) if lacking else None
+            source, redacted = _without_what_was_redacted(session, path, room, progress)
             # First the views: whoever has the workspace open notices them, and they can be folded from either log.
             engine.store.close()
             engine.store.renew(alone=True)
             restore.replace(state, source, progress)
+            kept = restore.name(state, copied) if copied else None
     return Restored(file=path, events=events, kept=kept, redacted=redacted)
 
 
-@contextmanager
 def _without_what_was_redacted(
-    session: Session, path: str, progress: Progress
-) -> Iterator[tuple[str, tuple[int, ...]]]:
+    session: Session, path: str, room: str, progress: Progress
+) -> tuple[str, tuple[int, ...]]:
     """The file to put in place: the backup, or a copy in which the redactions since then are made again.
 
     So the text is at no moment in the log again, whenever this is killed.
     """
-    import shutil
-
-    log, aside = session.engine.log, os.path.join(session.place.state, _ASIDE)
-    shutil.rmtree(aside, ignore_errors=True)  # of one that was killed; nobody else has the turn
+    log = session.engine.log
     if not log.tombstones():
-        yield path, ()
-        return
+        return path, ()
+    copied = restore.copy_to(room, path, progress)
+    new = Shown(SqliteLog(room, exclusive=False))
     try:
-        restore.copy_to(aside, path, progress)
-        new = Shown(SqliteLog(aside, exclusive=False))
-        try:
-            clock, person = session.clock, principal.person(session.caller.login)
-            redacted = bury_again(log, new, Commit(id=clock.commit_id(), at=clock.wall(), by=person))
-        finally:
-            new.close()
-        yield os.path.join(aside, file.NAME), redacted
+        clock, person = session.clock, principal.person(session.caller.login)
+        return copied, bury_again(log, new, Commit(id=clock.commit_id(), at=clock.wall(), by=person))
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        new.close()
 
 
 def _open_effects(cwd: str, env: Mapping[str, str]) -> int:

@@ -67,6 +67,11 @@ def damaged(path: str, what: str) -> Unavailable:
     return Unavailable("damaged_log", f"The log {path} is damaged: {what}.", remedy, path=path)
 
 
+def half_restored(path: str) -> Unavailable:
+    remedy = "Wait if `moot restore` is at work; else run it again. The log of before is kept beside it."
+    return Unavailable("damaged_log", f"A restore of {path} has not come to its end.", remedy, path=path)
+
+
 def orphaned_wal(path: str) -> Unavailable:
     remedy = f"Put {path} back, or move {path}-wal and {path}-shm away to start an empty log."
     return Unavailable("damaged_log", f"{path} is missing, but the events in {path}-wal are not.", remedy, path=path)

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
 
 NAME = "log.db"
 LOCK = "lock"
+RESTORING = "restoring"  # a folder, as long as `restore.py` is at work
+HALF = (
+    b"moot: a restore is at work here, or was interrupted. The log of before: "  # stands in place of a log until then
+)
 APPLICATION_ID = 0x6D6F6F74  # "moot"
 VERSION = 3  # the highest migration in schema/
 
+_DRAFT = f"{NAME}."
 _MAGIC = b"SQLite format 3\x00"
 _LARGEST_IDLE_WAL = 16 << 20
 _WRITE_OUT = 2  # SYNC_FILE_RANGE_WRITE
@@ -58,18 +63,24 @@ def make(directory: str) -> bool:
         return False
     if _size(path + "-wal"):
         raise faults.orphaned_wal(path)  # SQLite would replay it into the new file
-    draft = os.path.join(directory, f"{NAME}.{os.urandom(4).hex()}")
+    _sweep(directory)
+    draft = os.path.join(directory, f"{_DRAFT}{os.urandom(4).hex()}")
     try:
         _fill(draft)
         os.rename(draft, path)
     except BaseException:
-        for leftover in (draft, draft + "-journal", draft + "-wal", draft + "-shm"):
-            if os.path.exists(leftover):
-                os.unlink(leftover)
+        _sweep(directory)
         raise
-    _sync_folder(directory)
+    sync_folder(directory)
     connect(path, apsw.SQLITE_OPEN_READWRITE, 0).close()
     return True
+
+
+def _sweep(directory: str) -> None:
+    """Remove drafts, also of those who were killed: only who has the turn makes one."""
+    for name in os.listdir(directory):
+        if name.startswith(_DRAFT):
+            os.unlink(os.path.join(directory, name))
 
 
 def _fill(path: str) -> None:
@@ -98,6 +109,8 @@ def recognise(path: str) -> None:
         raise faults.of_system(error, path) from error
     if not size:
         raise faults.damaged(path, "it is empty")
+    if header.startswith(HALF):
+        raise faults.half_restored(path)
     if not header.startswith(_MAGIC) or len(header) < 100:
         raise faults.foreign(path, "it is no SQLite database")
     if _number(header, 68) != APPLICATION_ID:
@@ -184,7 +197,8 @@ def _size(path: str) -> int:
         return 0
 
 
-def _sync_folder(directory: str) -> None:
+def sync_folder(directory: str) -> None:
+    """Wait until the disk has the names of the files in this folder."""
     file = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(file)

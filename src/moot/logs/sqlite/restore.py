@@ -3,85 +3,227 @@
 The pages are written into the file that is there, in one transaction of SQLite: whoever has it open sees the old log or
 the new one, and nobody goes on writing into a file that has lost its name. Only a file that is none any more is moved
 away. The caller has the turn of the writers, or there is nobody who could write.
+
+Whatever is not finished lies in a folder of its own. So this may be killed at any moment: the log is the old one or the
+new one, a damaged one stays damaged until the new one is whole, and the next who comes clears the folder away.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
+import shutil  # noqa: TID253 (loaded on demand)
 import time
+from contextlib import contextmanager
 
 import apsw
 
+from moot.core.errors import Unavailable
 from moot.logs.sqlite import faults, file, queries
 from moot.logs.sqlite.archive import copy, copy_into
 from moot.logs.sqlite.lock import WriterLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from moot.log import Progress
 
 _PATIENCE = 30.0
+_KEPT = "kept.db"
+
+
+@contextmanager
+def room(directory: str) -> Iterator[str]:
+    """The folder for what is not finished. The caller has the turn."""
+    clear(directory)
+    place = os.path.join(directory, file.RESTORING)
+    try:
+        os.mkdir(place, 0o700)
+    except OSError as error:
+        raise faults.of_system(error, place) from error
+    try:
+        yield place
+    finally:
+        clear(directory)
+
+
+def clear(directory: str) -> None:
+    """Remove the folder, also of one that was killed. A copy of a log that has been replaced gets its name instead."""
+    place = os.path.join(directory, file.RESTORING)
+    kept = os.path.join(place, _KEPT)
+    if os.path.exists(kept) and _needed(directory, kept):
+        name(directory, kept)
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def tidy(directory: str) -> None:
+    """The same for one who only passes by: as long as somebody has the turn, the folder is in use."""
+    try:
+        turn = os.open(os.path.join(directory, file.LOCK), os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return  # one who may not write clears nothing
+    try:
+        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        clear(directory)
+    except OSError:
+        return
+    finally:
+        os.close(turn)
 
 
 def lacks(directory: str, path: str) -> bool:
     """Whether the log in `directory` has an event that the one at `path` does not have."""
-    log = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
+    place = os.path.join(directory, file.NAME)
+    log = file.connect(place, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
     other = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        head = log.execute(queries.HEAD).get
-        mark = (head,)
-        return bool(head) and log.execute(queries.LAST_COMMIT, mark).get != other.execute(queries.LAST_COMMIT, mark).get
+        return _exceeds(log, other)
+    except apsw.Error as error:
+        raise faults.of_sqlite(error, place, log.system_errno) or error from error
     finally:
         log.close()
         other.close()
 
 
-def keep(directory: str, progress: Progress) -> str:
-    """A copy of the log beside it, under a name with the date."""
-    path = dated(directory)
+def _exceeds(log: apsw.Connection, other: apsw.Connection) -> bool:
+    mark = (log.execute(queries.HEAD).get,)
+    return bool(mark[0]) and log.execute(queries.LAST_COMMIT, mark).get != other.execute(queries.LAST_COMMIT, mark).get
+
+
+def _needed(directory: str, kept: str) -> bool:
+    """Whether the copy has what the log has not. In doubt it has."""
+    copied = apsw.Connection(kept, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        log = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
+        try:
+            return _exceeds(copied, log)
+        finally:
+            log.close()
+    except (apsw.Error, Unavailable):
+        return True
+    finally:
+        copied.close()
+
+
+def keep(directory: str, place: str, progress: Progress) -> str:
+    """A copy of the log in the folder `place`. It gets its `name` when it is the only one."""
+    path = os.path.join(place, _KEPT)
     source = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
     try:
-        copy_into(path, source, progress)
+        copy_into(f"{path}.part", source, progress)
     finally:
         source.close()
+    os.rename(f"{path}.part", path)
+    file.sync_folder(place)
+    file.sync_folder(directory)
     return path
 
 
-def copy_to(directory: str, path: str, progress: Progress) -> None:
-    """A log of its own in a new directory, with everything that the one at `path` has."""
-    try:
-        os.mkdir(directory, 0o700)
-    except OSError as error:
-        raise faults.of_system(error, directory) from error
+def name(directory: str, kept: str) -> str:
+    """Put a copy that was kept beside the log, under a name with the date."""
+    path = _dated(directory)
+    os.rename(kept, path)
+    file.sync_folder(directory)
+    return path
+
+
+def copy_to(directory: str, path: str, progress: Progress) -> str:
+    """A log of its own in a directory, with everything that the one at `path` has."""
+    made = os.path.join(directory, file.NAME)
     source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     try:
-        copy_into(os.path.join(directory, file.NAME), source, progress)
+        copy_into(made, source, progress)
     finally:
         source.close()
+    return made
 
 
 def anew(directory: str, path: str, progress: Progress, meanwhile: Callable[[], object]) -> str | None:
     """Put a copy where no log is, or one that cannot be read; that one is moved away. Nobody writes in between."""
+    log = os.path.join(directory, file.NAME)
     turn = WriterLock(os.path.join(directory, file.LOCK), _PATIENCE)
     turn.acquire()
     try:
-        kept = _set_aside(directory)
-        file.make(directory)
-        meanwhile()
-        replace(directory, path, progress)
+        with room(directory) as place:
+            new = copy_to(place, path, progress)
+            _finish(new)
+            meanwhile()
+            kept = _set_aside(log, place)
+            os.rename(new, log)
+            file.sync_folder(directory)
+        file.connect(log, apsw.SQLITE_OPEN_READWRITE, _PATIENCE).close()
+    except OSError as error:
+        raise faults.of_system(error, log) from error
     finally:
         turn.close()
     return kept
 
 
-def _set_aside(directory: str) -> str | None:
-    path, away = os.path.join(directory, file.NAME), dated(directory)
-    found = [end for end in ("-wal", "-shm", "") if os.path.exists(path + end)]
-    for end in found:
-        os.rename(path + end, away + end)
-    return away if found else None
+def _finish(path: str) -> None:
+    """Make a copy a log as everybody opens it, in one file."""
+    connection = apsw.Connection(path)
+    try:
+        connection.pragma("synchronous", "full")
+        file.migrate(connection)  # a copy may be older than this program
+        connection.pragma("journal_mode", "wal")
+    except apsw.Error as error:
+        raise faults.of_sqlite(error, path, connection.system_errno) or error from error
+    finally:
+        connection.close()
+
+
+def _set_aside(log: str, place: str) -> str | None:
+    """Move away what is there. Until the new log comes, a mark stands in its place.
+
+    Without the mark, one who is killed in between would leave a place where `moot init` makes an empty log; and with
+    one of the old files that are left, SQLite could make a whole log of something else.
+    """
+    away = _begun(log)
+    if away is None:
+        found = [end for end in ("", "-wal", "-shm") if os.path.exists(log + end)]
+        if not found:
+            return None
+        away = _linked(log) or _dated(os.path.dirname(log))
+        mark = os.path.join(place, "mark")
+        with open(mark, "wb") as half:
+            half.write(file.HALF + os.path.basename(away).encode() + b"\n")
+            half.flush()
+            os.fsync(half.fileno())
+        _second_name(log, away)
+        os.rename(mark, log)
+    for end in ("-wal", "-shm"):
+        if os.path.exists(log + end):
+            os.rename(log + end, away + end)
+    file.sync_folder(os.path.dirname(log))
+    return away
+
+
+def _begun(log: str) -> str | None:
+    """Where one who was killed has moved the log to."""
+    try:
+        with open(log, "rb") as mark:
+            said = mark.read(200)
+    except FileNotFoundError:
+        return None
+    away = os.path.basename(said.removeprefix(file.HALF).decode("utf-8", "replace").strip())
+    return os.path.join(os.path.dirname(log), away) if said.startswith(file.HALF) else None
+
+
+def _linked(log: str) -> str | None:
+    """The second name of the log, which one gave it who was killed then."""
+    folder = os.path.dirname(log)
+    named = (os.path.join(folder, found) for found in os.listdir(folder) if found.startswith("log-"))
+    return next((path for path in named if os.path.exists(log) and os.path.samefile(path, log)), None)
+
+
+def _second_name(log: str, away: str) -> None:
+    if not os.path.exists(log) or os.path.exists(away):
+        return
+    try:
+        os.link(log, away)
+    except OSError:  # a file system without links: for a moment there is no log
+        os.rename(log, away)
 
 
 def replace(directory: str, path: str, progress: Progress) -> None:
@@ -100,7 +242,7 @@ def replace(directory: str, path: str, progress: Progress) -> None:
         target.close()
 
 
-def dated(directory: str) -> str:
+def _dated(directory: str) -> str:
     """A free name for a log that was replaced."""
     day, number = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()), 0
     while True:
