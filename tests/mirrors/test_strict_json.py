@@ -75,7 +75,6 @@ def test_valid_json_is_read(data, value):
         (b'{"a": 1}\n// done', "no comments", 2, 1),
         (b'{"messages": [{"a": ', "ends in the middle", 1, 21),
         (b'{"a": "unfinish', "unterminated string", 1, 7),
-        (b'{"a": 1,}', "", 1, 9),
         (b"{'a': 1}", "double quotes", 1, 2),
         (b'{"a": "\x01"}', "control character", 1, 8),
         (b'{"a": "\\ud83d"}', "surrogate", 1, 7),
@@ -97,6 +96,14 @@ def test_what_is_torn_or_ambiguous_is_refused_with_its_place(data, reason, line,
     assert (torn.value.line, torn.value.column) == (line, column)
     assert f"line {line}, column {column}" in str(torn.value)
     assert isinstance(torn.value, ValueError)
+
+
+def test_a_comma_before_the_end_is_refused_there():
+    """Python 3.13 names the place of the comma, those before it the place after."""
+    with pytest.raises(Torn) as torn:
+        load(b'{"a": 1,}')
+    assert torn.value.line == 1
+    assert torn.value.column in (8, 9)
 
 
 @given(VALUES, st.data())
@@ -133,12 +140,20 @@ def test_what_would_not_be_read_back_is_not_written(value):
         dump(value)
 
 
-def test_a_value_without_end_is_not_written():
+@pytest.mark.parametrize("levels", [DEEPEST + 1, 2 * sys.getrecursionlimit(), 200_000])
+def test_a_value_that_could_not_be_read_again_is_not_written(levels):
     value: list = []
-    for _ in range(sys.getrecursionlimit() * 2):
+    for _ in range(levels - 1):
         value = [value]
     with pytest.raises(ValueError, match="deep"):
         dump(value)
+
+
+def test_the_deepest_value_is_written_and_read():
+    value: list | int = 1
+    for _ in range(DEEPEST):
+        value = [value]
+    assert load(dump(value)) == value
 
 
 @pytest.mark.parametrize("data", [b'["' + b'\\"' * 200_000, b'{"a":NaN,' * 2, b'["\\ud800",' + b'"a",' * 100_000])

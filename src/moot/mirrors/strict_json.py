@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 DEEPEST = 100
+_DEEP = "\n" + "  " * DEEPEST  # begins a line of what is so deep; strings have no line ends
 _BOM = b"\xef\xbb\xbf"
 _SENTENCES = {
     "Extra data": "there is text after the end of the value",
@@ -61,9 +62,11 @@ def dump(value: object) -> bytes:
     """The one form in which moot writes JSON files. Raises ValueError for what `load` would refuse."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
-        return text.encode() + b"\n"
     except RecursionError as error:
         raise ValueError("the value is nested too deeply") from error
+    if _DEEP in text:  # how far Python itself goes depends on its version
+        _refuse_faults(text)
+    return text.encode() + b"\n"
 
 
 def _decode(data: bytes) -> str:
