@@ -43,6 +43,9 @@ from tests.core.overlaps import matches, overlap
         ("a b/c'd", "a b/c'd"),
         ("caf\u0065\u0301.md", "café.md"),
         ("pages/[id].tsx", "pages/[id].tsx"),
+        ("./~/a", "./~/a"),
+        ("~root", "./~root"),
+        ("a/~/b", "a/~/b"),
     ],
 )
 def test_a_path_has_one_way_to_be_written(written, meant):
@@ -100,6 +103,8 @@ def test_what_is_no_path_of_the_repository_is_refused_with_a_remedy(path, code):
         ("a/**/./", "a/**"),
         ("[[]id]", "[[]id]"),
         ("*.{js,ts}", "*.{js,ts}"),
+        (".//~/", "./~/**"),
+        ("[~]/a", "[~]/a"),
     ],
 )
 def test_a_pattern_has_one_way_to_be_written(written, meant):
@@ -262,6 +267,11 @@ def test_a_negated_class_excludes_both_cases_where_git_ignores_it(pattern, path)
         ("[.a]", "[.b]", None),
         ("[.a][.b]", "[.c][.d]", None),
         ("?.", "[.b]?", "b."),
+        ("./~/a", "*/a", "./~/a"),
+        ("./~/a", "[~]/?", "./~/a"),
+        ("./~/*", "[~]/a", "./~/a"),
+        ("./~/*", "?/a", "./~/a"),
+        ("./~/a", "*/*/a", None),
         ("src/*.py", "src/*.js", None),
         ("a*", "b*", None),
         ("*a", "*b", None),

@@ -254,3 +254,43 @@ def test_a_reason_cannot_put_a_line_into_the_refusal(run: Command) -> None:
     ran = run("claim", "a.py", agent="Bob")
     assert ran.code == 3
     assert not any(line.strip().startswith("Run") for line in ran.err.splitlines())
+
+
+# Names that a shell would take for a home
+
+
+@pytest.mark.promise(10)
+@pytest.mark.parametrize("there", [False, True])
+def test_a_file_below_a_tilde_is_shown_as_it_can_be_typed_again(
+    ada: Workspace, rival: Workspace, repo: Path, there: bool
+) -> None:
+    if there:
+        make(repo / "~" / "[id].tsx")
+        make(repo / "~" / "a")
+    (path,) = ada.claim("./~/a").paths
+    assert path == "./~/a"
+    for spelling in (path, "*/a", "**/a", str(repo / "~" / "a")):
+        assert [held.holder for held in rival.who_holds(spelling)] == ["Ada#1"]
+    with pytest.raises(Held):
+        rival.claim("./~/")
+    ada.claim("./~/[id].tsx")
+    assert rival.who_holds("./~/[id].tsx")
+    assert not rival.who_holds("./~/i.tsx") or not there
+    ada.release([path, "./~/[id].tsx"])
+    assert ada.claims() == []
+
+
+def test_what_is_in_a_home_is_no_path_of_the_workspace(ada: Workspace) -> None:
+    for path in ("~", "~/a"):
+        with pytest.raises(Refused) as refused:
+            ada.claim(path)
+        assert refused.value.code == "path_outside"
+        assert f"./{path}" in refused.value.remedy
+
+
+def test_an_artifact_below_a_tilde_is_found_by_the_path_that_is_shown(ada: Workspace, repo: Path) -> None:
+    make(repo / "~" / "a")
+    made = ada.artifact_add("./~/a").artifact
+    assert not ada.warnings
+    assert made.paths == ("./~/a",)
+    assert ada.artifact_show(made.paths[0]).artifact.id == made.id

@@ -6,6 +6,8 @@
     [a-z] [!a-z]     one character of a class, or one outside of it (`^` is as good as `!`), never a slash
     **               as a whole segment: any number of segments, also none (src/** holds src)
 
+A path that begins with a tilde is written `./~/notes`: without the dot a shell, and its reader, takes it for a home.
+
 There is no escape character, and a backslash is refused; a class of one says it: `[[]`, `[*]`, `[?]`. So the file
 `pages/[id].tsx` is claimed as `pages/[[]id].tsx`; `escape` writes that. Dots at the start of a name are like any other.
 
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 
     from moot.core.meeting import Atom, Segment
 
+HERE = "./"  # what a path begins with that would be taken for a home
 PATH_LIMIT = 4096
 PATTERN_LIMIT = 1024
 SEGMENT_LIMIT = 64
@@ -53,7 +56,7 @@ def canonical(path: str) -> str:
     segments = _segments(path)
     if not segments:
         raise Refused("path_malformed", f"{_shown(path)} names no file.", "Name a path below the repository's root.")
-    return "/".join(segments)
+    return _written(segments)
 
 
 def canonical_pattern(text: str) -> str:
@@ -64,7 +67,7 @@ def canonical_pattern(text: str) -> str:
     segments = [s for i, s in enumerate(segments) if s != "**" or i == 0 or segments[i - 1] != "**"]
     if not segments:
         raise Refused("path_malformed", f"{_shown(text)} names no file.", "Name a path; `**` is the whole repository.")
-    pattern = "/".join(segments)
+    pattern = _written(segments)
     if is_glob(pattern):
         _check_size(pattern, segments)
     return pattern
@@ -101,7 +104,8 @@ def spellings(pattern: str, *, fold: bool = False) -> set[str]:
 
 def exactly(path: str, *, fold: bool = False) -> Pattern:
     """A canonical path as a pattern; nothing in it is a wildcard."""
-    literal = _folded(path) if fold else path
+    bare = path.removeprefix(HERE)
+    literal = _folded(bare) if fold else bare
     return Pattern(text=path, literal=literal, head=literal, tail=literal, segments=())
 
 
@@ -109,7 +113,7 @@ def compiled(text: str, *, fold: bool = False) -> Pattern:
     """A canonical pattern, read. Who has many pairs to compare reads each pattern once."""
     if not is_glob(text):
         return exactly(text, fold=fold)
-    segments = tuple(_segment(segment, fold) for segment in text.split("/"))
+    segments = tuple(_segment(segment, fold) for segment in text.removeprefix(HERE).split("/"))
     literals = [segment for segment in segments if isinstance(segment, str)]
     if len(literals) == len(segments):
         literal = "/".join(literals)
@@ -129,7 +133,7 @@ def meet(a: Pattern, b: Pattern) -> str | None:
     found = common_sequence(_parts(a), _parts(b), common_name, ANY_NAME)
     if found is None:
         return None
-    return _spelling(a) or _spelling(b) or "/".join(found)
+    return _spelling(a) or _spelling(b) or _written(found)
 
 
 def _segments(text: str) -> list[str]:
@@ -174,6 +178,11 @@ def _segments(text: str) -> list[str]:
             path=_storable(text),
         )
     return segments
+
+
+def _written(segments: Sequence[str]) -> str:
+    path = "/".join(segments)
+    return HERE + path if path.startswith("~") else path
 
 
 def _legal(char: str) -> bool:
@@ -291,7 +300,9 @@ def _parts(pattern: Pattern) -> Sequence[Segment]:
 
 def _spelling(pattern: Pattern) -> str | None:
     """The one path that it matches, in its own case where that is known."""
-    return pattern.literal if pattern.literal is None or is_glob(pattern.text) else pattern.text
+    if pattern.literal is None:
+        return None
+    return _written([pattern.literal]) if is_glob(pattern.text) else pattern.text
 
 
 def _shown(text: str) -> str:

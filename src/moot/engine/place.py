@@ -243,10 +243,17 @@ def _write_new(path: str, content: bytes) -> None:
 
 def resolve(place: Place, cwd: str, given: str) -> Named:
     """A path or glob as typed: relative to `cwd`, or absolute in any worktree."""
-    from moot.core.paths import canonical
+    from moot.core.paths import HERE, canonical
 
     if not _speakable(given):
         raise Refused("path_malformed", f"{given!r} is no path.", "Name a file, a directory or a glob.")
+    if given == "~" or given.startswith("~/"):
+        raise Refused(
+            "path_outside",
+            f"{given} is in a home, and moot does not look there.",
+            f"Name a path inside the workspace; a file that is called so is ./{given}.",
+            path=given,
+        )
     slash = "/" if given.endswith("/") else ""
     here = os.path.realpath(cwd)
     if place.root == place.common == here and not os.path.isabs(given):
@@ -276,6 +283,7 @@ def resolve(place: Place, cwd: str, given: str) -> Named:
     path = canonical(inner or ".") + slash
     parts = inner.split("/")
     there = next((n for n in range(len(parts)) if not os.path.lexists(os.path.join(top, *parts[: n + 1]))), len(parts))
+    there += path.startswith(HERE)  # one part more, which is there
     return Named(path, roots[_identity(top)], there, os.path.isdir(real))
 
 

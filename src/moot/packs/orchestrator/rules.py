@@ -156,11 +156,19 @@ def normalise_paths(
 def _relative(path: str, roots: Sequence[str]) -> str | None:
     """The path from the root that it lies below, with forward slashes; None if it leaves the project or is its root."""
     path = path.replace("\\", "/")
-    steps = None if path.startswith("~/") or path == "~" else _steps(path)
+    steps = None if _in_a_home(path) else _steps(path)
     if steps is not None and _is_absolute(path):
         above = [root for root in map(_steps, roots) if root is not None and steps[: len(root)] == root]
         steps = steps[len(max(above, key=len)) :] if above else None
-    return "/".join(steps) + ("/" if path.endswith("/") else "") if steps else None
+    if not steps:
+        return None
+    inside = "/".join(steps) + ("/" if path.endswith("/") else "")
+    elsewhere = _in_a_home(inside) or _is_absolute(inside)  # without a dot before it, which was there or is due now
+    return f"./{inside}" if elsewhere else inside
+
+
+def _in_a_home(path: str) -> bool:
+    return path == "~" or path.startswith("~/")
 
 
 def _is_absolute(path: str) -> bool:
