@@ -20,7 +20,8 @@ SCHEMA = "messages/task_assignment.json"
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of the pack that a test may change."""
     copy = tmp_path / "packs" / "orchestrator"
-    shutil.copytree(os.path.join(packs._PACKS, "orchestrator"), copy)
+    # Other processes write compiled files there at the same time.
+    shutil.copytree(os.path.join(packs._PACKS, "orchestrator"), copy, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.setattr(packs, "_PACKS", str(copy.parent))
     return copy
 
