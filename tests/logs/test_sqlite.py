@@ -265,6 +265,37 @@ def test_a_handle_may_be_used_on_both_sides_of_a_fork(engine, log):
     assert (streams.count("parent"), streams.count("child")) == (5, 5)
 
 
+def _is_open(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return False  # the one that the list was read from
+    return True
+
+
+def test_a_handle_that_is_dropped_leaves_no_file_open_and_takes_no_lock_of_another(engine, log):
+    """Not even by closing the file that it flushed: SQLite has its locks on the other two."""
+    log.append(commit("one"), {}, [draft("a")])
+    journal = os.stat(os.path.join(engine.directory, "log.db-wal"))
+
+    def journals() -> list[int]:
+        numbers = [int(number) for number in os.listdir("/dev/fd")]
+        return [number for number in numbers if _is_open(number) and os.path.samestat(os.fstat(number), journal)]
+
+    before = journals()
+    other = SqliteLog(engine.directory)
+    other.append(commit("two"), {}, [draft("a")])
+    assert len(journals()) == len(before) + 2
+    del other
+    assert journals() == before
+    # To leave the journal's mode takes all locks there are.
+    script = "import apsw, sys; print(apsw.Connection(sys.argv[1]).pragma('journal_mode', 'delete'))"
+    command = [sys.executable, "-c", script, os.path.join(engine.directory, "log.db")]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "BusyError" in said.stderr
+    assert log.head() == 2
+
+
 def test_a_file_of_an_older_version_is_migrated_when_it_is_opened(engine, log, monkeypatch, tmp_path):
     log.append(commit("one"), {}, [draft("a")])
     log.close()

@@ -33,13 +33,14 @@ class Database:
     A transaction that is open when an exception leaves the block is rolled back.
     """
 
+    _wal: int | None = None  # the -wal file, opened for `flush` alone
+
     def __init__(self, directory: str, timeout: float, *, reading: bool = False) -> None:
         self.path = os.path.join(directory, file.NAME)
         self._directory = directory
         self._reading = reading
         self._timeout = timeout
         self._connection: apsw.Connection | None = None
-        self._wal: int | None = None
         self._flushes = 0
         self._early: Callable[[int], object] | None = None
         self._refusal: Unavailable | None = None
@@ -132,6 +133,16 @@ class Database:
         with self._busy:
             self._closed = True
             self._drop()
+
+    def __del__(self) -> None:
+        """For one that was dropped; the connection closes itself.
+
+        To close any descriptor of a file gives up all locks of this process on that file. But SQLite locks the database
+        and the -shm file, and never the -wal file, so neither this handle nor another of this process loses one.
+        """
+        wal, self._wal = self._wal, None
+        if wal is not None:
+            os.close(wal)
 
     def _open(self) -> apsw.Connection:
         if self._closed:
