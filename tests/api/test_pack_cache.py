@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from moot.engine import caches
 from moot.wiring import packs
 
 SCHEMA = "messages/task_assignment.json"
@@ -69,7 +70,21 @@ def test_a_cache_that_is_none_is_parsed_over(
 ) -> None:
     cache = tmp_path / "cache" / "pack-orchestrator.json"
     cache.parent.mkdir()
-    cache.write_text(kept)
+    if kept:
+        caches.keep(str(cache), json.loads(kept))
     opened = parses(tmp_path, monkeypatch)
     assert [opened(), opened()] == [True, False]
-    assert SCHEMA in json.loads(cache.read_text())["schemas"]
+    assert SCHEMA in caches.recall(str(cache))["schemas"]
+
+
+def test_a_cache_in_which_a_letter_is_wrong_is_parsed_over(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = parses(tmp_path, monkeypatch)
+    assert [opened(), opened()] == [True, False]
+    cache = tmp_path / "cache" / "pack-orchestrator.json"
+    written = cache.read_bytes()
+    cache.write_bytes(written.replace(b"reviewer", b"reviewex", 1).replace(b"lead", b"leak", 1))
+    assert cache.read_bytes() != written
+    assert [opened(), opened()] == [True, False]
+    assert cache.read_bytes() == written

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from moot.core.claims import ClaimFiles, ClaimsState
 from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
-from moot.engine import place, settings
+from moot.engine import caches, place, settings
 from moot.engine.settings import Settings, seconds
 from moot.engine.settings_lines import Lines
 from moot.engine.settings_parse import KEYS, parse, size
@@ -374,9 +374,9 @@ def cached(here: Place) -> Path:
 def test_what_was_read_is_remembered_until_the_file_changes(here: Place) -> None:
     write(here, "tasks.attempts = 4")
     assert settings.load(here).task_attempts == 4
-    kept = json.loads(cached(here).read_text())
+    kept = caches.recall(str(cached(here)))
     kept["settings"]["task_attempts"] = 44  # to see where the answer comes from
-    cached(here).write_text(json.dumps(kept))
+    caches.keep(str(cached(here)), kept)
     assert settings.load(here).task_attempts == 44
     write(here, "tasks.attempts = 5")
     assert settings.load(here).task_attempts == 5, "same size, same time, another change time"
@@ -393,14 +393,15 @@ def test_an_edit_right_after_reading_is_seen(here: Place) -> None:
 def test_a_cache_of_another_schema_or_a_damaged_one_is_not_believed(here: Place) -> None:
     write(here, "tasks.attempts = 4")
     settings.load(here)
-    kept = json.loads(cached(here).read_text())
+    kept, written = caches.recall(str(cached(here))), cached(here).read_bytes()
     wrong: list[Any] = [{**kept, "schema": 0}, {**kept, "signature": []}, {**kept, "settings": None}, {}, [], 7]
     for damage in wrong:
-        cached(here).write_text(json.dumps(damage))
+        caches.keep(str(cached(here)), damage)
         assert settings.load(here).task_attempts == 4
-    cached(here).write_bytes(b"\xff{")
-    assert settings.load(here).task_attempts == 4
-    assert json.loads(cached(here).read_text()) == kept
+    for content in (b"", b"\xff{", json.dumps(kept).encode(), written.replace(b'attempts": 4', b'attempts": 5')):
+        cached(here).write_bytes(content)
+        assert settings.load(here).task_attempts == 4
+    assert cached(here).read_bytes() == written
 
 
 def test_a_bad_file_is_never_hidden_by_the_cache(here: Place) -> None:

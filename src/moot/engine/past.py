@@ -209,8 +209,10 @@ def _last_tombstone(log: Log) -> int:
 
 
 def _nearest(log: Log, shelf: Shelf, position: int) -> tuple[str | None, int]:
-    """The snapshot at or before `position`, and where it stands. Those that are not of this log are removed."""
+    """The snapshot at or before `position`, and where it stands. One of another log, or a changed one, is removed."""
     for start, path in shelf.at_or_before(position):
+        if not shelf.sound(path):
+            continue
         snapshot = Snapshot(path)
         try:
             if _belongs(log, snapshot, start):

@@ -114,36 +114,28 @@ def _signature(path: str) -> list[Any]:
 
 
 def _remembered(place: Place, signature: list[Any]) -> Settings | None:
-    import json
+    from moot.engine.caches import recall
 
+    kept = recall(_cache(place))
     try:
-        with open(_cache(place), "rb") as file:
-            kept = json.loads(file.read())
         if kept["schema"] == _SCHEMA and kept["signature"] == signature:
             return Settings.of(kept["settings"])
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return None  # none yet, or damaged: it is only a cache
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None  # none yet, or of another kind
     return None
 
 
 def _remember(place: Place, signature: list[Any], settings: Settings) -> None:
-    import json
+    from moot.engine.caches import keep
 
     path = _cache(place)
-    draft = f"{path}.{os.urandom(6).hex()}"
-    kept = {"schema": _SCHEMA, "signature": signature, "settings": settings.plain()}
     try:
         # Without a state directory there is no workspace yet, and it is not made here.
         if not os.path.isdir(os.path.dirname(path)):
             os.mkdir(os.path.dirname(path), 0o700)
-        with open(draft, "x", encoding="ascii") as file:
-            json.dump(kept, file)
-        os.replace(draft, path)
+        keep(path, {"schema": _SCHEMA, "signature": signature, "settings": settings.plain()})
     except OSError:
-        try:
-            os.unlink(draft)
-        except OSError:
-            return
+        return  # a cache that cannot be written is none
 
 
 def _cache(place: Place) -> str:

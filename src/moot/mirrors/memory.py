@@ -5,10 +5,10 @@ A cache. Without it everything is looked at anew and nothing is taken twice, bec
 
 from __future__ import annotations
 
-import json
 import os
 
 from moot.core.record import Record
+from moot.engine import caches
 from moot.mirrors.files import Signature
 
 TYPE_CHECKING = False
@@ -41,12 +41,11 @@ class Memory:
         self.files: dict[str, Known] = {}
 
     def read(self) -> Memory:
+        data = caches.recall(self._path)
         try:
-            with open(self._path, "rb") as file:
-                data = json.loads(file.read())
             self.rendered, self.views = int(data["rendered"]), str(data.get("views", ""))
             self.files = {path: Known.of(known) for path, known in data["files"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             self.rendered, self.views, self.files = 0, "", {}
         return self
 
@@ -55,15 +54,7 @@ class Memory:
 
     def write(self) -> None:
         files = {path: known.plain() for path, known in self.files.items()}
-        data = {"rendered": self.rendered, "views": self.views, "files": files}
-        draft = f"{self._path}.{os.getpid()}"
-        try:
-            with open(draft, "w", encoding="utf-8") as file:
-                json.dump(data, file)
-            os.replace(draft, self._path)
-        except OSError:
-            remove(draft)
-            raise
+        caches.keep(self._path, {"rendered": self.rendered, "views": self.views, "files": files})
 
 
 def remove(draft: str) -> None:

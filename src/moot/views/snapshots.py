@@ -1,8 +1,8 @@
 """Views as they were: whole files, each folded up to one position of the log and never changed again.
 
 They lie in a folder of their own beside the views, few and bounded in bytes, and can be deleted at any time. A snapshot
-is made in a draft and renamed in when it is whole. Nothing in here knows a log: whoever opens one checks that it
-belongs to theirs.
+is made in a draft and renamed in when it is whole; its name has a checksum over all of it. Nothing in here knows a log:
+whoever opens one checks that it belongs to theirs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from moot.views.store import VERSION, Store
 
 _FOLDER = "past"
 _NAME = f"views-{VERSION}-"
+_PARTS = 3  # of a name after that: position, mark, checksum
 _MOST = 8
 _MOST_BYTES = 1 << 30
 _UNUSED = 7 * 86_400.0  # seconds
@@ -84,14 +85,18 @@ class Shelf:
 
     def __init__(self, state: str, mark: int = 0) -> None:
         self.directory = os.path.join(state, _FOLDER)
-        self._end = f"-{mark}.db"
+        self._mark = str(mark)
 
     def at_or_before(self, position: int) -> list[tuple[int, str]]:
         """Position and path of each snapshot up to `position`, nearest first."""
+        found = []
         for item in self._files():
-            if item.name.startswith("views-") and not (item.name.startswith(_NAME) and item.name.endswith(self._end)):
+            at = self._position(item.name)
+            if at is not None and at <= position:
+                found.append((at, item.path))
+            elif at is None and item.name.startswith("views-"):
                 discard(item.path)
-        return sorted(((at, path) for at, path in self._all() if at <= position), reverse=True)
+        return sorted(found, reverse=True)
 
     def draft(self, base: str | None) -> Snapshot:
         """A new file to fold into, empty or with what `base` has."""
@@ -122,18 +127,32 @@ class Shelf:
     def keep(self, draft: Snapshot, position: int, *, copy: bool = False) -> str:
         """Put a draft that is folded up to `position` in its place; with `copy`, it can be folded on."""
         draft.close()
-        whole, path = draft.path, os.path.join(self.directory, f"{_NAME}{position}{self._end}")
+        whole, path = draft.path, ""
         try:
             if copy:
                 whole = f"{draft.path}-{position}"
                 _copy(draft.path, whole)
             _on_disk(whole)  # else the new name may outlive a loss of power, and the content not
+            path = os.path.join(self.directory, f"{_NAME}{position}-{self._mark}-{_sum(whole)}.db")
             os.replace(whole, path)
         except OSError as error:
             discard(whole)
             raise _unwritable(self.directory, error) from error
+        for at, other in self._all():
+            if at == position and other != path:
+                discard(other)
         self._tidy(path)
         return path
+
+    def sound(self, path: str) -> bool:
+        """Whether it is still what was kept. One that is not is removed."""
+        try:
+            if path.endswith(f"-{_sum(path)}.db"):
+                return True
+        except OSError:
+            return False
+        discard(path)
+        return False
 
     def touch(self, path: str) -> None:
         """Say that it was used."""
@@ -148,8 +167,14 @@ class Shelf:
             discard(item.path)
 
     def _all(self) -> list[tuple[int, str]]:
-        named = [(item.name.removeprefix(_NAME).removesuffix(self._end), item) for item in self._files()]
-        return [(int(at), item.path) for at, item in named if at.isdigit() and item.name == f"{_NAME}{at}{self._end}"]
+        named = [(self._position(item.name), item.path) for item in self._files()]
+        return [(at, path) for at, path in named if at is not None]
+
+    def _position(self, name: str) -> int | None:
+        """Where the snapshot of this name stands; None if it is none, or of another version or mark."""
+        parts = name.removeprefix(_NAME).split("-")
+        ours = name.startswith(_NAME) and len(parts) == _PARTS and parts[0].isdigit() and parts[1] == self._mark
+        return int(parts[0]) if ours else None
 
     def _files(self) -> list[os.DirEntry[str]]:
         try:
@@ -192,6 +217,16 @@ def _copy(source: str, target: str) -> None:
             new.seek(0)
         while piece := old.read(1 << 20):
             new.write(piece)
+
+
+def _sum(path: str) -> str:
+    from zlib import crc32
+
+    total = 0
+    with open(path, "rb") as file:
+        while piece := file.read(1 << 20):
+            total = crc32(piece, total)
+    return f"{total:08x}"
 
 
 def _on_disk(path: str) -> None:

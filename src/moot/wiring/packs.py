@@ -7,6 +7,7 @@ import sys
 
 from moot.api.pack import Pack, pack_of
 from moot.core.errors import Usage
+from moot.engine import caches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,14 +28,11 @@ def protocol(name: str) -> Protocol:
 
 def pack(name: str, state: str, *, keep: bool = True) -> Pack:
     """A pack, from its parsed form in the cache if its files are still the same."""
-    import json
-
     if name not in SHIPPED:
         raise Usage("unknown_pack", f"moot.toml names the pack {name!r}.", f"Known are: {', '.join(SHIPPED)}.")
     cache = os.path.join(state, "cache", f"pack-{name}.json")
+    kept = caches.recall(cache)
     try:
-        with open(cache, encoding="utf-8") as file:
-            kept = json.load(file)
         if kept["signature"] == _signature(name, kept["schemas"]):
             return _made(kept["pack"], kept["schemas"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
@@ -78,16 +76,8 @@ def _parsed(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def _keep(path: str, content: dict[str, Any]) -> None:
-    import json
-
-    draft = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(draft, "w", encoding="utf-8") as file:
-            json.dump(content, file)
-        os.replace(draft, path)
-    except OSError:  # a cache that cannot be written is none
-        try:
-            os.unlink(draft)
-        except OSError:
-            return
+        caches.keep(path, content)
+    except OSError:
+        return  # a cache that cannot be written is none

@@ -1,0 +1,59 @@
+"""What is kept beside the log to save work: believed as it was written, or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from moot.engine import caches
+from moot.mirrors.memory import Known, Memory
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(VALUES, st.data())
+def test_what_was_kept_is_recalled_and_a_changed_bit_or_a_lost_end_is_noticed(value, data):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "kept")
+        caches.keep(str(path), value)
+        assert caches.recall(str(path)) == value
+        content = bytearray(path.read_bytes())
+        at = data.draw(st.integers(0, len(content) - 1))
+        if data.draw(st.booleans()):
+            content[at] ^= 1 << data.draw(st.integers(0, 7))
+        else:
+            del content[at:]
+        path.write_bytes(content)
+        assert caches.recall(str(path)) is None
+
+
+def test_what_is_not_there_is_not_recalled(tmp_path):
+    assert caches.recall(str(tmp_path / "none")) is None
+
+
+def test_what_cannot_be_written_leaves_nothing(tmp_path):
+    (tmp_path / "kept").mkdir()
+    with pytest.raises(OSError, match="kept"):
+        caches.keep(str(tmp_path / "kept"), 7)
+    assert os.listdir(tmp_path) == ["kept"]
+
+
+@pytest.mark.promise(14)
+def test_mirrors_whose_memory_is_wrong_in_a_letter_look_at_everything_anew(tmp_path):
+    memory = Memory(str(tmp_path))
+    memory.rendered, memory.files = 41, {"a.json": Known(shown=("m-1",))}
+    memory.write()
+    assert Memory(str(tmp_path)).read().rendered == 41
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes().replace(b"41", b"47"))
+    assert Memory(str(tmp_path)).read().rendered == 0
+    assert Memory(str(tmp_path)).read().files == {}
