@@ -179,6 +179,7 @@ def test_who_appends_often_lets_the_disk_begin_early(log, monkeypatch):
     monkeypatch.setattr(file, "early_flush", lambda: lambda wal: begun.append(real(wal)))
     for n in range(30):
         with log.exclusive():
+            log.head()
             log.append(commit(f"c{n}"), {}, [draft("s")])
     assert begun == [0] * 10  # what the system answers when it is content
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import _thread
 import fcntl
 import os
 import signal
@@ -83,11 +82,6 @@ def interrupted_when(ready: Callable[[], bool]) -> Iterator[None]:
     finally:
         thread.join(PATIENCE)
         signal.signal(signal.SIGINT, before)
-
-
-def test_whoever_need_not_wait_does_it_itself(lock, other):
-    assert lock.hold(_thread.get_ident) == _thread.get_ident()
-    assert other.takes()
 
 
 def test_what_the_lock_was_wanted_for_is_done_as_soon_as_it_comes(lock, other):

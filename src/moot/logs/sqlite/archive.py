@@ -15,6 +15,7 @@ from moot.core.errors import Unavailable
 from moot.core.text import counted
 from moot.log import Archive
 from moot.logs.sqlite import faults, file, queries, transaction
+from moot.logs.sqlite.log import Stay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class SqliteArchive(Archive):
         self._database.check_writable()
         if self._turn.taken:
             return self._extend(head, commits, texts, identity)
-        with self._turn:
+        with Stay(self._turn):
             return self._extend(head, commits, texts, identity)
 
     def _extend(
@@ -92,7 +93,7 @@ class SqliteArchive(Archive):
         self._database.check_writable()
         if self._turn.taken:
             return self._erase(rows)
-        with self._turn:
+        with Stay(self._turn):
             return self._erase(rows)
 
     def _erase(self, rows: Mapping[int, dict[str, Any]]) -> None:

@@ -6,7 +6,7 @@ It knows nothing of commits and conditions.
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
 
 import apsw
 
@@ -47,11 +47,18 @@ class Database:
         self._file: tuple[int, int] | None = None  # device and inode of what is open
         self._closed = False
         self._busy = allocate_lock()
+        self._user = get_ident()
         self._at_rest = False
         watch(self)
 
+    def _take(self) -> None:
+        """Keep others out, a fork for one. No thread is in here twice: if it seems so, an interrupt cut the way out."""
+        if not self._busy.acquire(blocking=False) and self._user != get_ident():
+            self._busy.acquire()
+        self._user = get_ident()
+
     def __enter__(self) -> apsw.Connection:
-        self._busy.acquire()
+        self._take()
         try:
             return self._connection or self._open()
         except BaseException as error:
@@ -124,15 +131,21 @@ class Database:
         """Let go of a file that has lost its name: what is written into it would be written for nobody."""
         if self._connection is None or self._file == _identity(self.path):
             return False
-        with self._busy:
+        self._take()
+        try:
             self._drop()
+        finally:
+            self._busy.release()
         return True
 
     def close(self) -> None:
         """Close it for good."""
-        with self._busy:
+        self._take()
+        try:
             self._closed = True
             self._drop()
+        finally:
+            self._busy.release()
 
     def __del__(self) -> None:
         """For one that was dropped; the connection closes itself.

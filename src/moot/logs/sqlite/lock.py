@@ -55,13 +55,8 @@ class WriterLock:
         return True
 
     def hold(self, work: Callable[[], T]) -> T:
-        """Do something short while one has it, and give it back. Where one has to wait, another thread may do it."""
-        if not self.acquire_now():
-            return self._wait(self._opened(), work)  # type: ignore[return-value]
-        try:
-            return work()
-        finally:
-            self.release()
+        """Wait for it, do something short while one has it, and give it back; all by another thread."""
+        return self._wait(self._opened(), work)  # type: ignore[return-value]
 
     def _opened(self) -> int:
         if self._file is None:
@@ -69,8 +64,8 @@ class WriterLock:
         return self._file
 
     def release(self) -> None:
-        """Let the next one in."""
-        if self._file is not None:
+        """Let the next one in. As long as the thread that waits is busy, the lock is its own."""
+        if self._file is not None and (self._waiter is None or not self._waiter.blocks):
             fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:

@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from types import TracebackType
     from typing import TypeVar
 
     from moot.core.event import Commit, Draft, Event, Key
@@ -52,7 +51,6 @@ class SqliteLog(Log):
         self._bell = bell_directory or bell.directory_for(self.directory)
         self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
         self._turn = Turn(self._lock, self._bell, self._database)
-        self._at_once = AtOnce(self._turn)
         self._encode: Callable[[Draft], str] | None = None
         self._known: tuple[apsw.Connection | None, int, int] = (None, 0, 0)  # after our last append: its mark, its end
 
@@ -97,6 +95,9 @@ class SqliteLog(Log):
         try:
             if self._turn.taken:
                 return self._append(commit, conditions, events, data, key, as_of)
+            with Stay(self._turn, wait=False) as had:
+                if had:
+                    return self._append(commit, conditions, events, data, key, as_of)
             return self._turn.hold(lambda: self._append(commit, conditions, events, data, key, as_of))
         except UnicodeEncodeError as error:
             raise faults.not_text(commit.id, error.object) from error
@@ -121,7 +122,8 @@ class SqliteLog(Log):
             return Conflict(next(iter(conditions), ""), 0)  # what was read was of another log
         with self._database as connection:
             execute = connection.execute
-            if not connection.in_transaction:
+            in_turn = connection.in_transaction  # begun by `head`
+            if not in_turn:
                 execute("BEGIN IMMEDIATE")
             head = self._end(connection)
             refusal: Duplicate | Mismatch | Conflict | None = None
@@ -144,7 +146,7 @@ class SqliteLog(Log):
             execute("COMMIT")
             self._known = connection, connection.data_version(), last
         self._turn.written = True
-        if self._turn.alone:  # the views are written now: the disk can work meanwhile
+        if in_turn:  # the views are written now: the disk can work meanwhile
             self._database.flush_early()
         return Appended.made({"first": head + 1, "last": last})
 
@@ -225,7 +227,7 @@ class SqliteLog(Log):
 
     def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
         """See `Log.exclusive`."""
-        return self._turn if wait else self._at_once
+        return Stay(self._turn, wait=wait)
 
     def close(self) -> None:
         """See `Log.close`."""
@@ -245,55 +247,41 @@ class Turn:
         self.alone = False  # taken, and no other writer is about: a transaction may be kept open
         self.written = False
         self.relied = False  # somebody is told of what another wrote
+        self.stay = 0  # who is inside: the id of a `Stay`
         self._lock = lock
         self._bell = bell_directory
         self._database = database
 
-    def __enter__(self) -> bool:
-        self._begin()
+    def enter(self, stay: int, *, wait: bool) -> bool:
+        """Begin it, for the `Stay` of this number; False if it is not waited for, and another has it."""
+        if self.taken:
+            raise faults.nested(self._database.path)
+        self.stay, self.taken = stay, True
         try:
-            self._lock.acquire()
-            self.alone = self._lock.keeps_others_out
+            if wait:
+                self._lock.acquire()
+                found = True
+            else:
+                found = self._lock.acquire_now()
+            self.taken, self.alone = found, found and self._lock.keeps_others_out
         except BaseException:  # refused, or interrupted just when it came
             self._give_back()
             raise
-        return True
-
-    def enter_now(self) -> bool:
-        """The same if it is free; else nothing is changed."""
-        self._begin()
-        try:
-            found = self._lock.acquire_now()
-            self.alone = found and self._lock.keeps_others_out
-        except BaseException:
-            self._give_back()
-            raise
-        self.taken = found
         return found
 
-    def hold(self, work: Callable[[], T]) -> T:
-        """A turn for one append, as short as can be."""
-        self._begin()
-        try:
-            result = self._lock.hold(work)
-        finally:
-            self.taken = False
-        self._make_durable()
-        return result
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def leave(self) -> None:
+        """End it."""
         try:
             self._database.roll_back()
         finally:
             self._give_back()
         self._make_durable()
 
-    def _begin(self) -> None:
-        if self.taken:
-            raise faults.nested(self._database.path)
-        self.taken = True
+    def hold(self, work: Callable[[], T]) -> T:
+        """A turn for one append, as short as can be, for one who has to wait."""
+        result = self._lock.hold(work)
+        self._make_durable()
+        return result
 
     def _give_back(self) -> None:
         self._lock.release()
@@ -307,19 +295,27 @@ class Turn:
                 bell.ring(self._bell)
 
 
-class AtOnce:
-    """A turn for one who does not wait: it says whether it was had."""
+class Stay:
+    """One `with` around a turn, which says whether the turn was had.
 
-    def __init__(self, turn: Turn) -> None:
+    If an interrupt comes just before the first step of `__exit__`, the turn ends with this object.
+    """
+
+    _id = 0
+
+    def __init__(self, turn: Turn, *, wait: bool = True) -> None:
         self._turn = turn
-        self._had = False
+        self._wait = wait
+        self._id = id(self)
 
     def __enter__(self) -> bool:
-        self._had = self._turn.enter_now()
-        return self._had
+        return self._turn.enter(self._id, wait=self._wait)
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._had:
-            self._turn.__exit__(kind, error, trace)
+    def __exit__(self, *_: object) -> None:
+        turn = self._turn
+        if turn.taken and turn.stay == self._id:
+            turn.leave()
+
+    def __del__(self) -> None:
+        if self._id:
+            self.__exit__()
