@@ -57,12 +57,8 @@ def open_session(
     if settings.task_receipt:
         core = with_receipts(core)
     reactions = (dependencies, departures, later, *packs.reactions())
-    real = SqliteLog(place.state, reading=reading and at is None)
+    real = _opened(place.state, reading=reading, at=at)
     log: Log = real
-    if not reading and os.path.exists(os.path.join(place.state, RESTORING)):
-        from moot.logs.sqlite.restore import tidy
-
-        tidy(place.state)  # somebody restores it, or was killed while doing so
     presence, then = Presence(place.state, clock), None
     engines: type[Engine] = Engine
     if at is not None:
@@ -95,6 +91,15 @@ def open_session(
 
         session.mirrors = FileMirrors(session)
     return session
+
+
+def _opened(state: str, *, reading: bool, at: str | int | None) -> SqliteLog:
+    log = SqliteLog(state, reading=reading and at is None)
+    if not reading and os.path.exists(os.path.join(state, RESTORING)):
+        from moot.logs.sqlite.restore import tidy
+
+        tidy(state)  # somebody restores it, or was killed while doing so
+    return log
 
 
 def _is_traced(env: Mapping[str, str]) -> bool:
