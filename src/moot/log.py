@@ -197,6 +197,12 @@ class Shown(Log):
         self.raw.close()
 
     @property
+    def whole(self) -> Log:
+        """See `Log.whole`. What was redacted stays so, however far back one looks."""
+        found = self.raw.whole
+        return self if found is self.raw else found if isinstance(found, Shown) else Shown(found)
+
+    @property
     def archive(self) -> Archive:
         return self.raw.archive
 

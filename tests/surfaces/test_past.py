@@ -183,3 +183,13 @@ def test_what_waited_for_a_person_can_be_seen_and_not_answered(run: Command) -> 
     refused = run("--json", "needs-me", "--answer", waiting["id"], "Yes.", "--at", str(head)).error
     assert refused["error"] == "past_is_read_only"
     assert run.head() == head
+
+
+def test_a_search_in_the_past_keeps_the_index_of_today(run: Command) -> None:
+    run("task", "add", "Write the parser")
+    head = run.head()
+    run("task", "add", "Test the parser")
+    assert len(run("--json", "search", "parser").result) == 2
+    index = (run.repo / ".git/moot/search").read_text()
+    assert [found["id"] for found in run("--json", "search", "parser", "--at", str(head)).result] == ["task-001"]
+    assert (run.repo / ".git/moot/search").read_text() == index

@@ -71,6 +71,28 @@ def test_nobody_sees_it_any_more(run: Command, said: str) -> None:
     assert holding(state(run)) == ["log.db"], "until it is erased, the log has it"
 
 
+def test_no_moment_of_the_past_shows_it(run: Command, said: str) -> None:
+    with Workspace(run.repo) as ws:
+        then = str(ws.log(limit=1)[0].position)
+        ws.task_add("Later")
+        assert SECRET in run("log", "--limit", "500", "--at", then).out
+        ws.redact(said)
+    for words in (("log", "--limit", "500"), ("explain", said), ("thread", said), ("search", SECRET)):
+        assert SECRET not in run(*words, "--at", then, agent="Bob").out
+    assert "[redacted]" in run("thread", said, "--at", then).out
+    assert holding(state(run)) == ["log.db"]
+
+
+def test_all_events_of_a_long_stream_go(run: Command, ada: Workspace) -> None:
+    for number in range(1010):
+        ada.emit("build:finished", data={"key": f"{SECRET}-{number}"})
+    ran = run("redact", "topic/build", "--reason", "a key")
+    assert "and 990 more" in ran.out
+    assert SECRET not in run("export").out
+    with Workspace(run.repo) as ws:
+        assert ws.verify().redacted == 1010
+
+
 def test_what_is_erased_is_in_no_file_and_the_log_is_sound(run: Command, said: str) -> None:
     assert len(holding(state(run))) > 1
     ran = run("redact", said, "--erase", "--reason", "a key", "--json")
@@ -338,9 +360,10 @@ def test_a_receipt_an_effect_and_a_topic_are_redacted_by_name(run: Command, ada:
 
 
 def test_a_checkpoint_whose_options_went_can_still_be_answered(run: Command, ada: Workspace) -> None:
-    asked = ada.checkpoint_reach("Which?", option=(f"{SECRET}-1", f"{SECRET}-2"))
+    asked = ada.checkpoint_reach("Which?", option=(f"{SECRET}-1", f"{SECRET}-2"), awaiting=f"a word about {SECRET}")
     with Workspace(run.repo) as ws:
         ws.redact(asked.id, erase=True)
+        assert holding(state(run)) == []
         assert ws.checkpoint_resolve(asked.id, "The second.").answer == "The second."
 
 

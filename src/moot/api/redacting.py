@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _PAGE = 500
 _LONGEST = 20.0  # seconds to wait for replaced files to go,
 _PAUSE = 0.2  # and between two looks
-_MOST = 1000  # events of one redaction
+_MOST = 1000  # tombstones of one commit
 _NAMED = 20  # other places that are named
 _TELLING = 8  # characters; a shorter text stands in too many places by chance
 _STREAMS = ("message", "task", "entry", "artifact", "decision", "checkpoint", "receipt", "effect", "topic")
@@ -61,7 +61,7 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
 
     def act(work: Work) -> None:
         person = session.actor(work).person
-        for event in todo:
+        for event in some:
             known = before.get(event.position)
             if known and set(wanted[event.position]) <= set(known["fields"]) and person:
                 continue
@@ -71,8 +71,14 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
             )
             _bury(work, command, person=person)
 
+    some, rest = todo[:_MOST], todo[_MOST:]
     session.commit(act)
+    while rest:  # whoever is stopped in between does it again
+        some, rest = rest[:_MOST], rest[_MOST:]
+        session.commit_aside(act)
     session.engine.read()
+    if len(todo) > _MOST:
+        session.sync()
     _forget(session, [event.position for event in todo])
     if erase:
         _erase(session, todo)
@@ -224,9 +230,11 @@ def _events(session: Session, what: str) -> Iterator[Event]:
     kind, slash, key = what.partition("/")
     streams = (what,) if slash and kind in _STREAMS and key else tuple(f"{kind}/{what}" for kind in _STREAMS)
     for stream in streams:
-        page = raw.read(0, _MOST, stream)
-        if page:
+        after = 0
+        while page := raw.read(after, _PAGE, stream):
             yield from page
+            after = page[-1].position
+        if after:
             return
 
 

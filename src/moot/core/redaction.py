@@ -29,7 +29,7 @@ _BLANKS: dict[str, Any] = {
 
 # Fields that hold words, in the events of any decider.
 WORDS = frozenset((
-    "answer", "argv", "body", "changes", "comment", "context", "data", "defects", "description", "detail",
+    "answer", "argv", "awaiting", "body", "changes", "comment", "context", "data", "defects", "description", "detail",
     "details", "error", "extra", "note", "notes", "options", "output", "payload", "question", "rationale",
     "raw", "reason", "summary", "tail", "text", "title", "topic", "value",
 ))  # fmt: skip

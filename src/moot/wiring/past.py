@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.engine.past import NoPresence, PastLog, StoppedClock, find, views_at
+from moot.log import Shown
 from moot.views.store import Store
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 def go_back(
     log: Log, state: str, at: str | int, clock: Clock, progress: Progress | None
 ) -> tuple[Log, Store, Clock, Presence, Then]:
+    log = Shown(log)  # below the past: what was redacted later is gone from every moment before, too
     then = find(log, at, clock.wall_seconds())
     live = Store(state)
     try:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from moot.core.event import Event
 
 _LINE = 64 << 20
+_NAMED = 20  # positions that an answer names
 
 
 class Exported(Record):
@@ -183,7 +184,8 @@ def redact(session: Session, thing: str, field: tuple[str, ...], reason: str | N
     from moot.api import redacting
 
     gone = redacting.redact(session, thing, field, reason or "", erase=erase)
-    named = ", ".join(f"#{position}" for position in gone.positions)
+    named = ", ".join(f"#{position}" for position in gone.positions[:_NAMED])
+    named += f" and {len(gone.positions) - _NAMED} more" if len(gone.positions) > _NAMED else ""
     said = f"redacted {named} ({', '.join(gone.fields)})"
     said += "; the text is erased from the log" if erase else "; the log still has the text, --erase takes it out"
     session.warn("copies_elsewhere", "Exports and backups that were made before still hold it.")
