@@ -116,11 +116,14 @@ def test_a_stamp_from_the_future_counts_as_now(presence: Presence, clock: Steppe
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "1st", "a b", "a\nb", "é", "x" * 65, "~draft", "a\0"])
-def test_what_is_no_name_makes_no_file(tmp_path: Path, presence: Presence, name: str) -> None:
-    for call in (presence.stamp, presence.silence, presence.forget):
-        with pytest.raises(Usage) as caught:
-            call(name, 1)
-        assert caught.value.code == "bad_name"
+def test_what_is_no_name_makes_no_file_and_was_never_seen(
+    tmp_path: Path, presence: Presence, clock: SteppedClock, name: str
+) -> None:
+    with pytest.raises(Usage) as caught:
+        presence.stamp(name, 1)
+    assert caught.value.code == "bad_name"
+    presence.forget(name, 1)
+    assert presence.silence(name, 1) == clock.now
     assert os.listdir(tmp_path) == []
 
 

@@ -283,6 +283,18 @@ SHAPELESS = [
     ({"type": "message:sent", "subject": "message/m-1", "data": {"kind": 1, "sender": 2, "to": 3, "wants": 4}}, 0),
     ({"type": "task:started", "subject": "task/t", "data": {"verb": "claim"}}, 0),
     ({"type": "mailbox:cleared", "subject": "mailbox/ada", "data": None}, 0),
+    ({"type": "agent:sang"}, 0),
+    ({"mootv": 99}, 0),
+    ({"data": {"name": "../../Ada", "incarnation": 1}}, 0),
+    ({"data": {"name": "Bob", "incarnation": 1}}, 0),
+    (
+        {
+            "type": "event:redacted",
+            "subject": "redactions",
+            "data": {"position": 1, "commit": "another", "n": 0, "digest": "", "fields": []},
+        },
+        0,
+    ),
 ]
 
 
@@ -299,6 +311,20 @@ def test_an_event_that_nobody_could_ever_fold_does_not_get_into_the_log(
         assert there.log() == []
         there.join("Ada")
         assert there.verify().sound
+
+
+def test_a_redaction_of_another_event_than_it_names_is_not_imported(
+    run: Command, ada: Workspace, elsewhere: Path, tmp_path: Path
+) -> None:
+    sent = ada.send("Bob", "A secret.")
+    assert run("redact", sent.id).code == 0
+    lines = [json.loads(text) for text in run("export").out.splitlines()]
+    lines[-1]["data"]["position"] = 1
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(item) + "\n" for item in lines))
+    with Workspace(elsewhere) as there:
+        refused("bad_import", lambda: there.import_(str(tmp_path / "x.jsonl"), dry_run=True))
+        refused("bad_import", lambda: there.import_(str(tmp_path / "x.jsonl")))
+        assert there.verify().events == len(lines) - 1
 
 
 JSON = st.recursive(

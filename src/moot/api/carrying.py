@@ -29,6 +29,7 @@ _OF_EVENT = ("commit", "n", "stream", "type", "v", "prev", "at", "by", "cause", 
 _PAGE = 1000
 _BATCH = 2000  # events in one transaction
 _HEAVY = 8 << 20  # bytes of lines in one transaction
+_TOMBSTONE = "event:redacted"
 _LARGEST_COMMIT = 10_000  # events; more than any command may cause
 
 
@@ -162,10 +163,30 @@ class Import:
         problem = self._trial.fold(events)
         if problem is not None:
             raise self._bad(number, f"the commit that ends there is not one of moot's ({problem})")
+        self._check_tombstones(events, number)
         self._ready.append((Commit(id=events[0].commit, at=events[0].at, by=events[0].by), [_draft(e) for e in events]))
         self._events += len(events)
         if self._events >= _BATCH or self._weight >= _HEAVY:
             self._store()
+
+    def _check_tombstones(self, events: list[Event], number: int) -> None:
+        """A redaction must name the event that stands there, or `verify` would call the log damaged."""
+        for event in events:
+            if event.type != _TOMBSTONE:
+                continue
+            wanted, named = (event.data["commit"], event.data["n"]), event.data["position"]
+            if self._standing(named) not in (None, wanted) or not 0 < named < event.position:
+                raise self._bad(number, f"the redaction names another event than the one at position {named}")
+
+    def _standing(self, position: int) -> tuple[str, int] | None:
+        """Which event is there, or will be; None where a dry run cannot know."""
+        at = self._head
+        for commit, drafts in self._ready:
+            if at < position <= at + len(drafts):
+                return commit.id, position - at - 1
+            at += len(drafts)
+        found = self._log.read(position - 1, 1) if position > 0 else []
+        return (found[0].commit, found[0].n) if found and found[0].position == position else None
 
     def _compare(self, events: list[Event], number: int) -> None:
         for event in events:

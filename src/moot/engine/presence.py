@@ -63,17 +63,18 @@ class Presence:
 
         A stamp from the future (it takes a time namespace to write one) counts as now.
         """
-        seen = _read(self._path(agent, incarnation))
+        seen = _read(self._path(agent, incarnation)) if _is_name(agent) else None
         now = self._clock.monotonic()
         return now if seen is None else max(0.0, now - seen)
 
     def forget(self, agent: str, incarnation: int) -> None:
         """Remove the stamp of an incarnation that has left for good."""
         self._last = ("", 0, 0.0)
-        _unlink(self._path(agent, incarnation))
+        if _is_name(agent):
+            _unlink(self._path(agent, incarnation))
 
     def _path(self, agent: str, incarnation: int) -> str:
-        if not (0 < len(agent) <= 64 and agent[0].isalpha() and _NAME_LETTERS.issuperset(agent)):
+        if not _is_name(agent):
             raise Usage(
                 "bad_name",
                 f"{agent[:80]!r} is not a name.",
@@ -124,6 +125,11 @@ class Presence:
                     os.rmdir(directory)
             except OSError:
                 continue  # somebody else sweeps it
+
+
+def _is_name(agent: str) -> bool:
+    """Whether anybody can be called so, and a file; what a log says may come from anywhere."""
+    return 0 < len(agent) <= 64 and agent[0].isalpha() and _NAME_LETTERS.issuperset(agent)
 
 
 def _read(path: str) -> float | None:

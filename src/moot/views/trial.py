@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import apsw
 
+from moot.core.deciders.agent import Joined
+from moot.core.errors import Usage
+from moot.core.principal import checked_name
 from moot.core.shape import misfit
 from moot.views.aside import Aside
 from moot.views.bulk import Batch
@@ -32,12 +35,20 @@ class Trial:
         self._views.part()
         self._views.begin()
         self._batch = Batch(self._views)
+        self._strict = self._views.standing()[2] is None  # else the log can only be read as it is
 
     def fold(self, events: Sequence[Event]) -> str | None:
         """None if they can be folded in; otherwise what is wrong with them. After that it is of no further use."""
         for event in events:
-            known = events_of(event.stream.partition("/")[0]).get(event.type)
-            problem = None if known is None or event.v > known.v else misfit(known, event.data)
+            kind, _, key = event.stream.partition("/")
+            known = events_of(kind).get(event.type)
+            if known is None or event.v > known.v:
+                if self._strict:  # nothing could be decided any more
+                    return f"{event.type} v{event.v} is not known to this version of moot"
+                continue
+            problem = misfit(known, event.data)
+            if problem is None and known is Joined:
+                problem = _no_name(event.data["name"], key)
             if problem is not None:
                 return f"{event.type}: {problem}"
         try:
@@ -48,3 +59,11 @@ class Trial:
 
     def close(self) -> None:
         self._views.close()
+
+
+def _no_name(name: str, key: str) -> str | None:
+    """What is wrong with the name of an agent: files are called by it."""
+    try:
+        return None if checked_name(name).lower() == key else "its stream is another agent's"
+    except Usage as error:
+        return error.message
