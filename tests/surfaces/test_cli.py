@@ -625,6 +625,12 @@ def test_a_closed_stream_is_no_reason_to_break(village: Command, closed: str, wo
     assert run_in_shell(village, call, "Bob") in range(8)
 
 
+def test_an_output_that_is_closed_is_told(village: Command) -> None:
+    line = f"{shlex.quote(sys.executable)} -m moot inbox >&- 2>told"
+    assert run_in_shell(village, line, "Bob") == 7
+    assert "output is closed" in (village.repo / "told").read_text()
+
+
 def run_in_shell(command: Command, line: str, agent: str) -> int:
     env = {**command.environment, "MOOT_AGENT": agent}
     done = subprocess.run(

@@ -249,6 +249,13 @@ def test_what_a_rule_forbids_is_refused(town: Command, words: list[str], error: 
     refused(town, *words, code=1, error=error)
 
 
+@pytest.mark.promise(15)
+@pytest.mark.parametrize("ttl", ["0", "0s", "366d"])
+def test_a_lease_that_never_ends_cannot_be_given(town: Command, ttl: str) -> None:
+    refused(town, "task", "add", "New", "--ttl", ttl, code=2, error="bad_ttl")
+    refused(town, "claim", "new.py", "--ttl", ttl, code=2, error="bad_ttl")
+
+
 # Paths
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from moot.engine.work import Work
 
 ID_LIMIT = 200
+_LONGEST_TTL = 365 * 24 * 3600.0
 _LOOKED_AT = 1000  # tasks that a claim without a name considers
 
 
@@ -40,6 +41,8 @@ def add(
 ) -> Answer:
     kind = lifecycle or session.settings.task_lifecycle
     made = ""
+    if ttl is not None and not 0 < ttl <= _LONGEST_TTL:
+        raise Usage("bad_ttl", f"{ttl} s cannot be a task's ttl.", "Give more than 0, at most 365d.")
 
     def act(work: Work) -> None:
         nonlocal made

@@ -84,7 +84,7 @@ def decide(command: Emit) -> list[Payload]:
     if noun in command.owned:
         raise Refused(
             "event_owned",
-            f"Events about a {noun} are moot's own; nobody can write one by hand.",
+            f"Events about {'an' if noun[0] in 'aeiou' else 'a'} {noun} are moot's own; nobody can write one by hand.",
             f"{command.owned[noun]} makes them. For something of your own, take another noun.",
             type=command.type,
         )

@@ -81,7 +81,10 @@ def _heard() -> bool:
     """Whether there is an output at all. If the caller closed it, an answer would be lost: then nothing is done."""
     if getattr(sys, "stderr", None) is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it stays open to the end)
-    return getattr(sys, "stdout", None) is not None
+    if getattr(sys, "stdout", None) is not None:
+        return True
+    sys.stderr.write("moot: The standard output is closed, so nothing was done.\n  → Send it to a file or /dev/null.\n")
+    return False
 
 
 def _take_everything(stream: TextIO) -> None:
