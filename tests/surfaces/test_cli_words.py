@@ -85,6 +85,20 @@ def test_why_a_task_was_sent_back_is_told_in_full_and_fenced(bare: Command) -> N
     assert "> m-0000000 note from Ada" in out
 
 
+def test_a_file_that_cannot_be_used_is_not_said_to_be_in_step(bare: Command) -> None:
+    orchestrate(bare)
+    path = bare.repo / TO_DEVELOPER
+    path.unlink()
+    path.mkdir()
+    ran = bare("mirror", "--json")
+    assert ran.result["pending"] == [TO_DEVELOPER]
+    said = bare("mirror").out.splitlines()
+    assert f"not yet in step: {TO_DEVELOPER}" in said
+    assert len([line for line in said if line.startswith("in step: ")]) == 1
+    path.rmdir()
+    assert bare("mirror", "--json").result["pending"] == []
+
+
 # Sizes
 
 

@@ -214,6 +214,10 @@ class Session:
                 said = f"{caused} effects wait" if caused > 1 else "An effect waits"
                 self.warn("nobody_handles", f"{said}, and nobody performs effects here: `moot handle` does.")
 
+    def warned(self, code: str) -> list[str]:
+        """What this call was warned of so far, under this code."""
+        return [warning.message for warning in self._warnings if warning.code == code]
+
     def take_warnings(self) -> list[str]:
         """What was warned of since the last call, as sentences."""
         said, self._warnings = [warning.message for warning in self._warnings], []

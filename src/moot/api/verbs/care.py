@@ -206,8 +206,10 @@ def mirror(session: Session, watch: bool) -> Answer:
     if session.mirrors is None:
         raise Refused("no_mirrors", "No active pack has files here.", "Turn one on: `moot init --pack orchestrator`.")
     files = [spec.path for spec in session.packs.mirrors]
-    lines = tuple(f"in step: {path}" for path in files)
-    return Answer(result={"files": files}, say=lines, more=_watching(session) if watch else None)
+    said = session.warned("mirror_pending")  # of one file, or of all of them
+    pending = [path for path in files if any(path in text or not any(file in text for file in files) for text in said)]
+    lines = tuple(f"{'not yet in step' if path in pending else 'in step'}: {path}" for path in files)
+    return Answer(result={"files": files, "pending": pending}, say=lines, more=_watching(session) if watch else None)
 
 
 def _watching(session: Session) -> Iterator[Answer]:
