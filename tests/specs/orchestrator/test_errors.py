@@ -54,6 +54,25 @@ def test_a_rejection_without_a_reason_changes_nothing(project: Project) -> None:
         assert project.state(task) == state
 
 
+@pytest.mark.proves("S0-ERR-09")
+def test_both_roles_are_shown_why_earlier_attempts_were_sent_back(project: Project) -> None:
+    project.join("Lead", "team-lead")
+    project.join("Dev", "developer")
+    project.assign(agent="Lead")
+    reasons = ["It does not build.", "No tests."]
+    for reason in reasons:
+        project.report()
+        project.run("task reject", "Lead", task="task-001", reason=reason)
+        project.run("task reopen", "Lead", task="task-001")
+        project.assign(assignment(instructions=f"Once more: {reason}"), "Lead")
+    assert project.state() == "in_progress"
+    for agent in ("Lead", "Dev"):
+        shown = project.cli("task", "show", "task-001", agent=agent).result["task"]["setbacks"]
+        assert [(s["attempt"], s["reason"]) for s in shown if s["verb"] == "reject"] == list(enumerate(reasons, 1))
+    said = project.cli("instructions", "task-001", agent="Dev").result
+    assert [(s["attempt"], s["reason"]) for s in said["setbacks"]] == list(enumerate(reasons, 1))
+
+
 def verdict(project: Project, agent: str | None, data: dict[str, Any], **more: Any) -> tuple[str, object]:
     try:
         answer = project.run("send", agent, type=data["type"], data=data, **more)

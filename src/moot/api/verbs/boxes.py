@@ -40,6 +40,7 @@ class Instructions(Record):
     attempt: int
     in_force: str
     messages: tuple[Letter, ...]
+    setbacks: tuple[Step, ...] = ()  # why earlier attempts were sent back
 
 
 def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
@@ -141,7 +142,12 @@ def instructions(session: Session, task: str | None) -> Answer:
         raise _none(session, state)
     letters = tuple(of_delivery(d) for d in found)
     result = Instructions(
-        task=name, state=state.state, attempt=state.attempt, in_force=letters[-1].id, messages=letters
+        task=name,
+        state=state.state,
+        attempt=state.attempt,
+        in_force=letters[-1].id,
+        messages=letters,
+        setbacks=state.setbacks,
     )
     lines = [f"{name} {state.state}, attempt {state.attempt}; in force: {result.in_force}"]
     for step in state.setbacks:
