@@ -36,6 +36,10 @@ BROAD_EXCEPTS: dict[str, str] = {
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",
 }
 
+# The errors of moot.core.errors that are raised, and the one file with a helper that takes the code from its callers.
+ERRORS = {"Refused", "Usage", "Held", "Unknown", "TimedOut", "AwaitedFailed", "Unavailable"}
+CODES_GIVEN = {"moot/api/catalogue.py"}
+
 # In the core even these are forbidden, though they need no import.
 IMPURE_BUILTINS = {"open", "print", "input", "exec", "eval", "compile", "__import__", "breakpoint"}
 CLOCK_READINGS = {"now", "utcnow", "today"}
@@ -141,6 +145,19 @@ def _called(node: ast.Call) -> str:
 
 def _calls(source: Source) -> Iterator[ast.Call]:
     return (node for node in ast.walk(source.tree) if isinstance(node, ast.Call))
+
+
+def test_every_error_has_its_code_where_it_is_raised() -> None:
+    """The reference of codes is made from there."""
+    found = []
+    for source in SOURCES:
+        for call in _calls(source):
+            named = call.func.id if isinstance(call.func, ast.Name) else ""
+            if named in ERRORS and call.args and source.at(call).rpartition(":")[0] not in CODES_GIVEN:
+                first = call.args[0]
+                codes = (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,)
+                found += [source.at(call) for code in codes if not isinstance(code, ast.Constant)]
+    none(found, "Errors whose code stands somewhere else:")
 
 
 def test_only_surfaces_print() -> None:

@@ -96,10 +96,10 @@ def errors() -> str:
     for path in sorted(SOURCE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS and node.args:
-                first = node.args[0]
-                if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                    where = path.relative_to(SOURCE).as_posix()
-                    found.setdefault(first.value, set()).add((KINDS[node.func.id], where))
+                first, where = node.args[0], path.relative_to(SOURCE).as_posix()
+                for code in (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,):
+                    if isinstance(code, ast.Constant) and isinstance(code.value, str):
+                        found.setdefault(code.value, set()).add((KINDS[node.func.id], where))
     rows = [
         f"| `{code}` | {'; '.join(sorted({exit_code for exit_code, _ in places}))} "
         f"| {', '.join(sorted({f'`{where}`' for _, where in places}))} |"

@@ -122,10 +122,9 @@ def check(receipt: Receipt, task: str, tree: str | None) -> None:
         )
     doubt = receipt.doubt(tree)
     if doubt is not None:
-        code = "receipt_stale" if receipt.passed else "receipt_failed"
         how = f"exit code {receipt.code}" if not receipt.timed_out else "it ran out of time"
         raise Refused(
-            code,
+            "receipt_stale" if receipt.passed else "receipt_failed",
             f"{receipt.id} proves nothing: {doubt}{'' if receipt.passed else f' ({how})'}.",
             "Run the check on the files as they are: `moot check -- COMMAND`.",
             receipt=receipt.id,
