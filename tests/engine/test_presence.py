@@ -227,6 +227,17 @@ def test_a_stamp_that_cannot_be_written_or_read_is_an_error_and_not_silence(tmp_
 # The clock
 
 
+@pytest.mark.promise(8)
+def test_the_clock_of_leases_does_not_follow_the_time_of_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    before, gettime = clock.monotonic(), time.clock_gettime
+    jumped = time.time() + 86400.0
+    monkeypatch.setattr(time, "time", lambda: jumped)
+    monkeypatch.setattr(time, "clock_gettime", lambda which: jumped if which == time.CLOCK_REALTIME else gettime(which))
+    assert clock.wall_seconds() == jumped
+    assert before <= clock.monotonic() < before + 3600
+
+
 def test_wall_time_is_utc_with_milliseconds() -> None:
     before = datetime.now(UTC) - timedelta(milliseconds=1)
     said = Clock().wall()

@@ -138,6 +138,15 @@ def test_what_was_acknowledged_is_on_the_disk(log, tmp_path, monkeypatch, inside
 
 
 @pytest.mark.promise(1)
+@pytest.mark.skipif(sys.platform == "darwin", reason="there it is a call of another kind")
+def test_to_flush_is_to_wait_for_the_disk_itself(log, monkeypatch):
+    waited = []
+    monkeypatch.setattr(os, "fdatasync", lambda found: waited.append(os.fstat(found).st_ino))
+    log.append(commit("one"), {}, [draft("s")])
+    assert waited == [os.stat(os.path.join(log.directory, "log.db-wal")).st_ino]
+
+
+@pytest.mark.promise(1)
 @pytest.mark.parametrize("inside", [False, True], ids=["alone", "in a turn"])
 @pytest.mark.parametrize("again", [True, False], ids=["with the events", "as a question"])
 def test_whoever_is_told_that_it_was_done_before_can_rely_on_it(log, monkeypatch, inside, again):
