@@ -208,6 +208,7 @@ def test_the_pause_is_bounded_and_chance_takes_at_most_half_of_it(first, tries, 
     whole = back_off(first, tries, 0.0)
     assert first <= whole <= 3600
     assert whole / 2 <= back_off(first, tries, jitter) <= whole
+    assert back_off(first, tries, 1.0) == whole / 2
 
 
 class Effects(RuleBasedStateMachine):
