@@ -475,6 +475,13 @@ def test_settings_that_are_no_file_are_refused(run: Command) -> None:
     refused(run, "inbox", code=7, error="settings_unreadable")
 
 
+def test_settings_that_a_link_leads_nowhere_for_are_not_passed_over(run: Command) -> None:
+    (run.repo / "moot.toml").symlink_to(run.repo / "missing.toml")
+    refused(run, "board", code=7, error="settings_unreadable")
+    (run.repo / "missing.toml").write_text("[tasks]\nattempts = 5\n")
+    assert run("board").code == 0
+
+
 # A disk that does not take it
 
 

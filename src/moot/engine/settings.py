@@ -85,6 +85,8 @@ def source(place: Place) -> str | None:
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
+            if os.path.islink(path):  # somebody wants settings, and none of them would hold
+                raise _unreadable(path, "it is a link to a file that is not there") from None
             continue
         except OSError as problem:
             raise _unreadable(path, problem.strerror or "it cannot be read") from problem
