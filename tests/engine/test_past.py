@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -264,6 +265,19 @@ def test_snapshots_from_before_a_tombstone_are_removed(machine: Machine) -> None
     at(machine, 4)
     (left,) = os.listdir(Path(machine.views, "past"))
     assert left.startswith(f"views-{VERSION}-4-9-")
+
+
+def test_a_moment_is_made_anew_while_texts_are_taken_out_of_sight(machine: Machine) -> None:
+    def redact(*_: object) -> None:
+        if machine.log.head() < 11:
+            number = machine.log.head()
+            tombstone = Draft(stream="redactions", type="text:redacted", data={"position": 3, "fields": ["text"]})
+            machine.log.append(Commit(id=f"t{number}", at="2030-01-01T12:00:00Z", by="x"), {}, [tombstone])
+            Shelf(machine.views).clear()
+
+    with closing(views_at(machine.log, machine.store, machine.views, 5, redact)) as store:
+        assert store.cursor() == 5
+    assert os.listdir(Path(machine.views, "past")) == [f"views-{VERSION}-5-11.db"]
 
 
 def test_nothing_can_be_added_to_the_past(machine: Machine) -> None:

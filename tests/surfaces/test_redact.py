@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import pytest
 from moot import Workspace
 from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.core.redaction import digest_of
+from moot.views.search import Index
 from tests.surfaces.command import PATIENCE, Command, git
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
 
@@ -81,6 +84,32 @@ def test_no_moment_of_the_past_shows_it(run: Command, said: str) -> None:
         assert SECRET not in run(*words, "--at", then, agent="Bob").out
     assert "[redacted]" in run("thread", said, "--at", then).out
     assert holding(state(run)) == ["log.db"]
+
+
+def test_views_that_missed_it_are_made_anew_by_whoever_verifies(run: Command, said: str, tmp_path: Path) -> None:
+    """As a redaction leaves it that was killed before the views followed, or found no room for them."""
+    before = [path for path in state(run).iterdir() if path.name.startswith("views")]
+    for path in before:
+        shutil.copy2(path, tmp_path)
+    assert run("redact", said).code == 0
+    for path in state(run).iterdir():
+        if path.name.startswith("views"):
+            path.unlink()
+    for path in before:
+        shutil.copy2(tmp_path / path.name, path)
+    assert run("verify").code == 0
+    assert SECRET not in run("thread", said).out
+    assert holding(state(run)) == ["log.db"]
+
+
+def test_an_index_that_was_left_behind_goes_with_it(run: Command, said: str) -> None:
+    assert run("search", SECRET).code == 0
+    with closing(Index(str(state(run)))) as index:
+        index.renew()
+    assert len(list(state(run).glob("search-*.db"))) == 2
+    assert run("redact", said, "--erase").code == 0
+    assert len(list(state(run).glob("search-*.db"))) == 1
+    assert holding(state(run), SECRET.rpartition("-")[2]) == []  # an index has words
 
 
 def test_all_events_of_a_long_stream_go(run: Command, ada: Workspace) -> None:

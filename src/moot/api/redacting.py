@@ -100,7 +100,7 @@ def _forget(session: Session, positions: list[int]) -> None:
     log, state = session.engine.log, session.place.state
     Shelf(state, log.last_tombstone()).clear()
     sweep(state)
-    if os.path.exists(os.path.join(state, "search")):
+    if any(name.startswith("search") for name in os.listdir(state)):  # also one that was left behind
         forget(log, state, positions)
 
 

@@ -31,6 +31,7 @@ TOMBSTONES = "redactions"  # the stream of what takes texts out of sight
 _PAGE = 1000
 _STOP = 100_000  # events: on a long way, a snapshot is kept about so often
 _STOPS = 4
+_TRIES = 5
 _LARGEST = 1 << 63
 
 
@@ -184,9 +185,24 @@ def _last_before(log: Log, seconds: float, head: int) -> Event | None:
 
 
 def views_at(log: Log, live: Store, state: str, position: int, progress: Progress) -> Snapshot:
-    """The views as they were there: a snapshot that is kept, or folded from the nearest one before."""
-    mark = _last_tombstone(log)
-    shelf = Shelf(state, mark)
+    """The views as they were there: a snapshot that is kept, or folded from the nearest one before.
+
+    Whoever takes a text out of sight removes all of them, also one that is just being made: then it is made anew.
+    """
+    for left in reversed(range(_TRIES)):
+        mark = _last_tombstone(log)
+        try:
+            found = _snapshot(log, live, Shelf(state, mark), mark, position, progress)
+            found.cursor()  # opened, it stays, whatever becomes of its name
+        except Unavailable:
+            if not left or _last_tombstone(log) == mark:
+                raise
+        else:
+            return found
+    raise AssertionError  # the last one returns or raises
+
+
+def _snapshot(log: Log, live: Store, shelf: Shelf, mark: int, position: int, progress: Progress) -> Snapshot:
     base, start = _nearest(log, shelf, position)
     if base is not None and start == position:
         shelf.touch(base)

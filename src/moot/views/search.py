@@ -6,6 +6,8 @@ and whoever shows a hit reads them there. It knows the shape of events, and no r
 
 from __future__ import annotations
 
+import os
+
 from moot.core import timestamps
 from moot.core.compact import dumps
 from moot.core.principal import name_of
@@ -104,6 +106,7 @@ class Index(Store):
             self.rollback()
             raise
         self.commit()
+        self._sweep(keep=os.path.basename(self.path), age=0)  # an index that was left behind has the words, too
         busy, *_ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1,)
         if not busy:  # else one who reads just now keeps the old pages, and the next searcher sees to it
             self.run("tidied")
