@@ -280,6 +280,14 @@ def test_a_moment_is_made_anew_while_texts_are_taken_out_of_sight(machine: Machi
     assert os.listdir(Path(machine.views, "past")) == [f"views-{VERSION}-5-11.db"]
 
 
+def test_a_moment_whose_file_is_removed_while_it_is_made_is_made_anew(machine: Machine) -> None:
+    """By one whose tombstone was there before, and who comes to the snapshots only now."""
+    times = iter(range(3))
+    removed = lambda *_: Shelf(machine.views).clear() if next(times, None) is not None else None  # noqa: E731
+    with closing(views_at(machine.log, machine.store, machine.views, 5, removed)) as store:
+        assert store.cursor() == 5
+
+
 def test_nothing_can_be_added_to_the_past(machine: Machine) -> None:
     early = PastLog(machine.log, 3)
     with pytest.raises(Usage):

@@ -6,6 +6,8 @@ to know of it. Nothing here changes the log or the live views.
 
 from __future__ import annotations
 
+import os
+
 from moot.core import timestamps
 from moot.core.errors import Unavailable, Usage
 from moot.core.event import Commit
@@ -194,12 +196,18 @@ def views_at(log: Log, live: Store, state: str, position: int, progress: Progres
         try:
             found = _snapshot(log, live, Shelf(state, mark), mark, position, progress)
             found.cursor()  # opened, it stays, whatever becomes of its name
-        except Unavailable:
-            if not left or _last_tombstone(log) == mark:
+        except Unavailable as error:
+            if not left or not (_last_tombstone(log) != mark or _is_gone(error)):
                 raise
         else:
             return found
     raise AssertionError  # the last one returns or raises
+
+
+def _is_gone(error: Unavailable) -> bool:
+    """Whether a file that was there a moment ago is not there any more."""
+    path = error.details.get("path")
+    return isinstance(error.__cause__, FileNotFoundError) or (path is not None and not os.path.exists(path))
 
 
 def _snapshot(log: Log, live: Store, shelf: Shelf, mark: int, position: int, progress: Progress) -> Snapshot:
