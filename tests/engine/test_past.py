@@ -277,7 +277,8 @@ def test_a_moment_is_made_anew_while_texts_are_taken_out_of_sight(machine: Machi
 
     with closing(views_at(machine.log, machine.store, machine.views, 5, redact)) as store:
         assert store.cursor() == 5
-    assert os.listdir(Path(machine.views, "past")) == [f"views-{VERSION}-5-11.db"]
+    (kept,) = os.listdir(Path(machine.views, "past"))
+    assert kept.startswith(f"views-{VERSION}-5-11")
 
 
 def test_a_moment_whose_file_is_removed_while_it_is_made_is_made_anew(machine: Machine) -> None:
