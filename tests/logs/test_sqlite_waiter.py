@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import errno
 import fcntl
 import os
 import signal
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from moot.core.errors import Unavailable
+from moot.logs.sqlite import waiter
 from moot.logs.sqlite.lock import WriterLock
 
 PATIENCE = 20.0
@@ -177,4 +180,100 @@ def test_an_interrupt_just_when_the_lock_comes_gives_it_back(path, other):
             threading.Event().wait(PATIENCE)
         freeing.join()
         lock.close()
+    other.waits()
+
+
+def struck(real: Callable[..., object], when: Callable[..., bool]) -> Callable[..., object]:
+    """The same, interrupted just when it comes back: what it did is done, and nobody was told."""
+
+    def call(*arguments: object) -> object:
+        result = real(*arguments)
+        if when(*arguments):
+            raise KeyboardInterrupt
+        return result
+
+    return call
+
+
+@pytest.mark.parametrize("once", [lambda lock: lock.hold(list), lambda lock: lock.acquire()])
+def test_an_interrupt_just_when_the_thread_was_asked_leaves_nothing_locked(
+    lock, other, monkeypatch, once: Callable[[WriterLock], object]
+):
+    assert other.takes()
+    made = waiter.Waiter(lock._opened())
+    monkeypatch.setattr(lock, "_waiter", made)
+    monkeypatch.setattr(made, "_asked", Asked(made._asked))
+    with pytest.raises(KeyboardInterrupt):
+        once(lock)
+    other.frees()
+    end = time.monotonic() + PATIENCE
+    while made.blocks and time.monotonic() < end:
+        time.sleep(0.0001)
+    assert other.takes()
+    other.frees()
+    assert lock.hold(lambda: 5) == 5
+
+
+class Asked:
+    """The bell of the thread: whoever rings it is interrupted, once."""
+
+    def __init__(self, real: _thread.LockType) -> None:
+        self._real = real
+        self._before = False
+        self.acquire = real.acquire
+
+    def release(self) -> None:
+        self._real.release()
+        if not self._before:
+            self._before = True
+            raise KeyboardInterrupt
+
+
+def test_whoever_waits_in_vain_takes_no_lock_from_work_that_goes_on(path, other):
+    """Another handle's work, begun for one who was interrupted, keeps the others out until it has ended."""
+    lock = WriterLock(path, 0.05)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE)
+
+    assert other.takes()
+    thread = threading.Timer(0.01, other.frees)
+    thread.start()
+    with interrupted_when(begun.is_set):
+        lock.hold(work)
+    thread.join()
+    with pytest.raises(Unavailable):
+        lock.acquire()
+    lock.release()  # as whoever is refused does, in case that it came after all
+    assert not other.takes()
+    go_on.set()
+    other.waits()
+    lock.close()
+
+
+def test_a_lock_that_the_system_refuses_is_said_in_our_words(lock, other, monkeypatch):
+    assert other.takes()
+
+    real = fcntl.flock
+
+    def refuse(file: int, how: int) -> None:
+        if how == fcntl.LOCK_EX:
+            raise OSError(errno.ENOLCK, "No locks available")
+        real(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(Unavailable):
+        lock.hold(lambda: 5)
+    monkeypatch.undo()
+    other.frees()
+
+
+def test_a_handle_that_is_closed_wherever_its_thread_is_keeps_nobody_waiting(path, other):
+    """One that nobody holds any more may be collected, and so closed, by the very thread that it has."""
+    made = waiter.Waiter(os.open(path, os.O_RDWR))
+    with made._guard:
+        closed = made.close()
+    assert closed is None
     other.waits()

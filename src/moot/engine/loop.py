@@ -75,13 +75,13 @@ class Engine:
 
     def fold_in(self) -> None:
         """What others appended, by one who has the turn."""
-        self.begin()
         try:
-            self._catch_up()
-        except BaseException:
+            self.begin()
+            self.catch_up()
+            self.store.commit()
+        except BaseException:  # also interrupted at any of these
             self.store.rollback()
             raise
-        self.store.commit()
 
     def peek(self) -> Store:
         """The views as they are, perhaps a little behind the log."""
@@ -127,21 +127,21 @@ class Engine:
         self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
     ) -> Outcome | Conflict:
         """One attempt of one who has the turn."""
-        self.begin()
         try:
+            self.begin()
             result = self._attempt(by, act, key)
-        except BaseException:
+            if not isinstance(result, Conflict):
+                return self._finish(result)
+        except BaseException:  # also interrupted at any of these
             self.store.rollback()
             raise
-        if isinstance(result, Conflict):
-            self.store.rollback()
-            return result
-        return self._finish(result)
+        self.store.rollback()
+        return result
 
     def _attempt(
         self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
     ) -> Outcome | Conflict:
-        cursor = self._catch_up()
+        cursor = self.catch_up()
         work = self.work()
         principal = by if isinstance(by, str) else by(work)
         request = key(principal) if key else None
@@ -182,7 +182,7 @@ class Engine:
             if events[0].position == cursor + 1 and REDACTIONS not in streams:
                 self._project(events)
             else:  # another machine's event came in between
-                self._catch_up()
+                self.catch_up()
         except self.store.failures:
             self.store.rollback()
             return Outcome(events=tuple(events), behind=True)
@@ -245,7 +245,7 @@ class Engine:
             self.store.close()
             self.store.renew()
 
-    def _catch_up(self) -> int:
+    def catch_up(self) -> int:
         """Fold in what others appended. The position of the last event, where the views are now."""
         position = self.store.cursor()
         if position >= self.log.head():

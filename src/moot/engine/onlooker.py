@@ -94,13 +94,13 @@ class Onlooker(Engine):
         return True
 
     def _fold(self) -> None:
-        self.store.begin()
         try:
-            self._catch_up()
+            self.store.begin()
+            self.catch_up()
+            self.store.commit()
         except BaseException:
             self.store.rollback()
             raise
-        self.store.commit()
 
 
 def _refuse() -> NoReturn:

@@ -148,16 +148,16 @@ def _remove(fresh: Store) -> None:
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
     """Bring both to the same position, then look. On a shared log others may go on appending."""
     live = engine.store
-    engine.begin()
     try:
-        engine._catch_up()  # noqa: SLF001 (as every command does: what was redacted must not stay in them)
+        engine.begin()
+        engine.catch_up()  # as every command does: what was redacted must not stay in them
         _fold(engine, fresh, chain, live.cursor())
         fresh.commit()
         problems = [*chain.problems, *_differences(live, fresh)]
+        live.commit()
     except BaseException:
         live.rollback()
         raise
-    live.commit()
     return problems
 
 

@@ -195,22 +195,28 @@ class Store(Generations):
         db = self.db
         try:
             db.execute("BEGIN IMMEDIATE")
+            if db.data_version() != self._mark:
+                self._doubt()
+            self._writing = True
         except apsw.Error as error:
             raise self._given_up(error) from error
-        if db.data_version() != self._mark:
-            self._doubt()
-        self._writing = True
+        except BaseException:  # interrupted just when it had begun: others would wait for the end of it
+            self.rollback()
+            raise
 
     def commit(self) -> None:
         """Keep what was written."""
         db = self.db
         try:
             db.execute("COMMIT")
+            self._mark = db.data_version()
+            self._writing = False
         except apsw.Error as error:
             self.rollback()
             raise self._given_up(error) from error
-        self._writing = False
-        self._mark = db.data_version()
+        except BaseException:  # interrupted: it may be kept, and what is known of it is not
+            self.rollback()
+            raise
 
     def rollback(self) -> None:
         """Undo it."""

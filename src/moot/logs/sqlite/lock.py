@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import sys
 from _thread import TIMEOUT_MAX
 
 from moot.forks import watch
@@ -70,16 +71,17 @@ class WriterLock:
 
     def close(self) -> None:
         """Give back the file, and with it the lock."""
+        self.release()
         waiter, self._waiter = self._waiter, None
         file, self._file = self._file, None
         if waiter is not None and file is not None:
-            fcntl.flock(file, fcntl.LOCK_UN)
             waiter.close()
         elif file is not None:
             os.close(file)
 
     def __del__(self) -> None:
-        self.close()
+        if not sys.is_finalizing():  # then the system lets go, and the thread may have ended with its guard held
+            self.close()
 
     def _wait(self, file: int, work: Callable[[], T] | None) -> T | None:
         from moot.logs.sqlite.waiter import Waiter, Wanted  # mostly nobody else writes
@@ -89,12 +91,11 @@ class WriterLock:
         wanted = Wanted(work)
         if not self._waiter.wait(wanted, min(self._timeout, TIMEOUT_MAX)):
             raise faults.locked(self._path, self._holder(), self._timeout)
-        failed = wanted.failed
-        if work is None and isinstance(failed, OSError):
+        if wanted.refused is not None:
             self.close()
-            raise faults.of_system(failed, self._path) from failed
-        if failed is not None:
-            raise failed
+            raise faults.of_system(wanted.refused, self._path) from wanted.refused
+        if wanted.failed is not None:
+            raise wanted.failed
         done: T | None = wanted.result
         return done
 
@@ -120,8 +121,9 @@ class WriterLock:
 
     def after_fork_in_child(self) -> None:
         """The child shares the open file and must neither hold nor release its parent's lock."""
-        self._waiter = None  # threads stay with the parent
-        self.close()
+        file, self._file, self._waiter = self._file, None, None  # threads stay with the parent
+        if file is not None:
+            os.close(file)
 
 
 class NoLock:

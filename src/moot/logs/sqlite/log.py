@@ -133,7 +133,8 @@ class SqliteLog(Log):
                 refusal = transaction.moved(connection, conditions)
             if refusal is not None:
                 execute("ROLLBACK")
-                self._turn.relied = isinstance(refusal, Duplicate)  # see `_make_sure`
+                if isinstance(refusal, Duplicate):
+                    self._turn.relied = True  # see `_make_sure`
                 return refusal
             try:
                 last = transaction.write(connection, head, commit, conditions, events, data, key)
@@ -284,8 +285,13 @@ class Turn:
         return result
 
     def _give_back(self) -> None:
-        self._lock.release()
-        self.taken = self.alone = False
+        try:
+            self._lock.release()
+        except BaseException:  # interrupted, maybe just before: nobody else would do it
+            self._lock.release()
+            raise
+        finally:
+            self.taken = self.alone = False
 
     def _make_durable(self) -> None:
         if self.written or self.relied:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from _thread import allocate_lock, start_new_thread
+from _thread import RLock, allocate_lock, start_new_thread
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ class Wanted:
     def __init__(self, work: Callable[[], Any] | None) -> None:
         self.work = work
         self.result: Any = None
-        self.failed: BaseException | None = None
+        self.failed: BaseException | None = None  # the work
+        self.refused: OSError | None = None  # why the system did not give the lock
         self.done = False
         self.left = False  # by whoever waited, too late to call it off
         self.bell = allocate_lock()
@@ -37,7 +38,8 @@ class Waiter:
 
     def __init__(self, file: int) -> None:
         self._file = file
-        self._guard, self._asked = allocate_lock(), allocate_lock()
+        self._guard = RLock()  # a handle may be collected, and so closed, wherever either thread is
+        self._asked = allocate_lock()
         self._asked.acquire()
         self._wanted: Wanted | None = None  # under the guard; the thread takes it out when it has the lock
         self._idle = True
@@ -51,12 +53,12 @@ class Waiter:
 
     def wait(self, wanted: Wanted, timeout: float) -> bool:
         """True once it is done, False if the lock did not come in time; then nothing was done, and nothing will be."""
-        with self._guard:
-            self._wanted = wanted
-            if self._idle:
-                self._idle = False
-                self._asked.release()
         try:
+            with self._guard:
+                self._wanted = wanted
+                if self._idle:
+                    self._idle = False
+                    self._asked.release()
             if wanted.bell.acquire(timeout=timeout):
                 return True
             if self._call_off():
@@ -84,7 +86,7 @@ class Waiter:
         """Work that has begun comes to its end without us. A lock that came is given back by whoever comes second."""
         with self._guard:
             self._wanted, wanted.left = None, True
-            if wanted.done and wanted.work is None and wanted.failed is None:
+            if wanted.done and wanted.work is None and wanted.refused is None:
                 fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _serve(self) -> None:
@@ -96,32 +98,33 @@ class Waiter:
 
     def _once(self) -> bool:
         """Wait for the lock and give it to whoever wants it then. Whether somebody wants it again."""
-        failed: BaseException | None = None
+        refused: OSError | None = None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX)
         except OSError as error:
-            failed = error
+            refused = error
         with self._guard:
             wanted, self._wanted = self._wanted, None
         kept = False
         if wanted is not None:
-            wanted.failed, kept = failed, wanted.work is None and failed is None
-            if wanted.work is not None and failed is None:
+            wanted.refused, kept = refused, wanted.work is None and refused is None
+            if wanted.work is not None and refused is None:
                 _do(wanted)
         with self._guard:
             if not kept or (wanted is not None and wanted.left):
                 fcntl.flock(self._file, fcntl.LOCK_UN)
+            ended = self._ended
+            again = self._is_wanted() and not ended
+            self._idle = not again and not ended
+            if ended:
+                self._asked.release()
             if wanted is not None:
                 wanted.done = True
-                wanted.bell.release()
-            again = self._another()
-            self._idle = not again and not self._ended
-            if self._ended:
-                self._asked.release()
+                wanted.bell.release()  # last: from here on the lock is that of whoever waited
             return again
 
-    def _another(self) -> bool:
-        return self._wanted is not None and not self._ended
+    def _is_wanted(self) -> bool:
+        return self._wanted is not None
 
 
 def _do(wanted: Wanted) -> None:
