@@ -73,6 +73,7 @@ class Log(ABC):
         events: Sequence[Draft],
         key: Key | None = None,
         as_of: int | None = None,
+        upon: str | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """Append all `events` as one commit if every stream in `conditions` still has the given version.
 
@@ -82,6 +83,8 @@ class Log(ABC):
 
         `as_of` is where the log ended when the conditions were read: one that still ends there has moved in no stream.
         A stream that is written to must have the version that is given all the same: no two events follow the same one.
+        Whoever read them outside of `exclusive` also says the id of the commit that stood there, which this rests
+        `upon`: where it does not stand any more another log was put in place, and all that was read is a `Conflict`.
 
         What is appended is durable when this returns, or inside of `exclusive` when that ends. Whoever builds on it
         before comes after it in the log, so that it cannot be durable alone.
@@ -177,8 +180,9 @@ class Shown(Log):
         events: Sequence[Draft],
         key: Key | None = None,
         as_of: int | None = None,
+        upon: str | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        return self.raw.append(commit, conditions, events, key, as_of)
+        return self.raw.append(commit, conditions, events, key, as_of, upon)
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         return self._without_text(self.raw.read(after, limit, stream))

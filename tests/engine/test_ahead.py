@@ -17,7 +17,7 @@ from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft, Key
 from moot.engine import ahead
 from moot.engine.loop import Engine, Outcome
-from moot.logs.sqlite import SqliteLog
+from moot.logs.sqlite import SqliteLog, restore
 from moot.views import look
 from tests.engine.harness import NOON, Command, Machine, join, leave
 
@@ -212,3 +212,20 @@ def test_another_log_put_in_place_meanwhile_gets_nothing_that_was_decided_on_the
     attempt.ended()
     assert attempt.acts == 2
     assert attempt.outcome is not None
+
+
+def test_a_log_that_was_put_back_meanwhile_gets_nothing_that_rests_on_what_it_lost(machine, crowd, tmp_path):
+    """The file stays the same one, and may end at the same position again: what stands there tells them apart."""
+    backup = str(tmp_path / "backup.db")
+    machine.log.archive.backup(backup, lambda _done, _of: None)
+    machine.does(join("Blake"))
+    with turn_of_another(machine) as other:
+        attempt = crowd(letter("Blake"))
+        machine.store.renew()
+        restore.replace(machine.directory, backup, lambda _done, _of: None)
+        joined = Draft(stream="agent/keats2", type="agent:joined", data={"name": "Keats2", "incarnation": 1})
+        other.append(Commit(id="joined", at=NOON, by="Keats2#1"), {"agent/keats2": 0}, [joined])
+    attempt.ended()
+    assert attempt.refusal is not None
+    assert attempt.refusal.code == "unknown_agent"
+    assert not [event for event in machine.log.read(0, 100) if event.type == "message:sent"]

@@ -115,6 +115,12 @@ class Basics:
         log.append(commit("one"), {}, [draft("read")])
         assert log.append(commit("two"), {"read": 0}, [draft("written")]) == Conflict("read", 1)
 
+    def test_what_rests_upon_a_commit_that_is_not_there_is_a_conflict_whatever_the_versions_say(self, log):
+        log.append(commit("one"), {}, [draft("a")])
+        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, upon="another") == Conflict("a", 0)
+        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=2, upon="one") == Conflict("a", 0)
+        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, upon="one") == Appended(2, 2)
+
     def test_the_same_commit_again_is_a_duplicate_at_the_same_positions(self, log, make):
         log.append(commit("one"), {}, [draft("a")])
         log.append(commit("two"), {}, [draft("a"), draft("b")])

@@ -17,7 +17,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from moot.core.errors import Unavailable, Usage
 from moot.core.event import Key
-from moot.log import Appended, Duplicate
+from moot.log import Appended, Conflict, Duplicate
 from moot.logs.sqlite import SqliteLog, file, queries
 from tests.logs.conformance import LogConformance, check_chain, draft, everything
 from tests.logs.engines import SqliteEngine
@@ -167,6 +167,16 @@ def test_others_go_on_while_one_waits_for_the_disk(log, monkeypatch):
         )
         log.append(commit("mine"), {}, [draft("s")])
     assert [event.commit for event in log.read()] == ["mine", "theirs"]
+
+
+def test_what_is_refused_later_in_the_turn_does_not_spare_the_flush_of_what_was_relied_on(log, monkeypatch):
+    log.append(commit("one"), {}, [draft("s")])
+    flushed = []
+    monkeypatch.setattr(file, "flush", flushed.append)
+    with log.exclusive():
+        assert isinstance(log.append(commit("one"), {}, [draft("s")]), Duplicate)
+        assert isinstance(log.append(commit("two"), {"s": 0}, [draft("s")]), Conflict)
+    assert len(flushed) == 1
 
 
 def test_a_disk_that_does_not_flush_is_said_and_not_acknowledged(log, monkeypatch):

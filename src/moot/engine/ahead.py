@@ -37,7 +37,7 @@ def commit_ahead(
     try:
         engine.notice_new_views()
         # Before anything else is read: if the log still ends here when the turn comes, nothing of that has moved.
-        cursor = engine.store.cursor()
+        cursor, last, _ = engine.store.standing()
         work = engine.work()
         principal = by if isinstance(by, str) else by(work)
         act(work)
@@ -47,7 +47,7 @@ def commit_ahead(
         return None
     request = key(principal) if key else None
     commit = Commit(id=engine.clock.commit_id(), at=work.at, by=principal)
-    result = engine.log.append(commit, work.conditions, work.drafts, request, cursor)
+    result = engine.log.append(commit, work.conditions, work.drafts, request, cursor, last)
     if isinstance(result, Appended):
         behind = not _folded(engine, result)
         return Outcome(events=tuple(events_of(work, commit, result.first)), behind=behind)

@@ -63,11 +63,12 @@ class PastLog(Log):
         events: Sequence[Draft],
         key: Key | None = None,
         as_of: int | None = None,
+        upon: str | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """See `Log.append`. Only whether a commit is known can be asked."""
         if events:
             raise read_only("This")
-        found = self._log.append(commit, conditions, (), key, as_of)
+        found = self._log.append(commit, conditions, (), key, as_of, upon)
         return Appended(0, 0) if isinstance(found, Duplicate) and found.last > self._end else found
 
     def read(self, after: int = 0, limit: int = 500, stream: str | None = None) -> list[Event]:
