@@ -111,9 +111,8 @@ class ByHand:
         views = self._views.execute
         views("BEGIN IMMEDIATE")
         try:
-            views(_SQL["message"], (position, name, sender, _encode({**said, "text": text, "at": at})))
+            views(_SQL["message"], (position, commit, name, sender, _encode({**said, "text": text, "at": at})))
             views(_SQL["delivery"], (to.lower(), position, name))
-            views(_SQL["cursor"], (f"{position} {commit}",))
             views("COMMIT")
         except apsw.Error:
             views("ROLLBACK")
@@ -158,7 +157,7 @@ def _now() -> str:
 def differences(log: str, views: str, directory: str) -> list[str]:
     """Where the last rows that moot wrote into its files look different from the last ones written by hand here."""
     found = []
-    pairs = ((log, "log.db", ("event", "commits")), (views, "views.db", ("message", "delivery", "meta")))
+    pairs = ((log, "log.db", ("event", "commits")), (views, "views.db", ("message", "delivery")))
     for theirs, ours, tables in pairs:
         one, other = apsw.Connection(theirs), apsw.Connection(f"{directory}/{ours}")
         try:
@@ -171,6 +170,6 @@ def differences(log: str, views: str, directory: str) -> list[str]:
 
 def _shape(db: apsw.Connection, table: str) -> list[tuple[str, int]]:
     """The kinds and lengths of the values in the newest row; what is random or a time is of one length."""
-    by = {"commits": "last", "meta": "key = 'cursor'"}.get(table, "position")
+    by = {"commits": "last"}.get(table, "position")
     row = db.execute(f"SELECT * FROM {table} ORDER BY {by} DESC LIMIT 1").fetchall()[0]
     return [(type(value).__name__, len(value) if isinstance(value, str) else 0) for value in row]

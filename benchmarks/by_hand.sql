@@ -12,15 +12,10 @@ VALUES (?, 'message:sent', 1, ?, 0, ?, ?, ?, ?, ?, 0)
 INSERT INTO commits (id, first, last) VALUES (?1, ?2, ?2)
 
 -- name: message
-INSERT INTO message (position, id, thread, kind, sender, body) VALUES (?1, ?2, ?2, 'note', ?3, ?4)
+INSERT INTO message (position, commit_id, id, thread, kind, sender, body) VALUES (?1, ?2, ?3, ?3, 'note', ?4, ?5)
 
 -- name: delivery
 INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?, ?, ?, 'nothing', 0, 1)
-
--- name: cursor
-INSERT INTO meta (key, value) VALUES ('cursor', ?)
-ON CONFLICT (key) DO UPDATE SET value = excluded.value
-WHERE CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER) -- in a crowd another may have been faster
 
 -- name: bare_table
 CREATE TABLE IF NOT EXISTS said (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT

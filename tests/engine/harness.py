@@ -36,6 +36,7 @@ from tests.core.lifecycles import ORCHESTRATOR
 
 ANNA = "person:anna"
 NOON = "2030-01-01T12:00:00.000Z"
+TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
 
 Act = Callable[[Work], None]
 
@@ -94,9 +95,7 @@ class Machine:
 
     def rows(self) -> dict[str, list[Any]]:
         """All rows of all views, caught up."""
-        store = self.engine.read()
-        tables = ("meta", "entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
-        return {table: list(store.all_rows(table)) for table in tables}
+        return rows_of(self.engine.read())
 
     def verify(self) -> Report:
         return verify(self.engine, self.views)
@@ -108,6 +107,11 @@ class Machine:
     def close(self) -> None:
         self.log.close()
         self.store.close()
+
+
+def rows_of(store: Store) -> dict[str, list[Any]]:
+    """All rows, and how far they go; where that is written depends on how they came."""
+    return {"standing": [store.standing()], **{table: list(store.all_rows(table)) for table in TABLES}}
 
 
 def together(*commands: Command) -> Command:

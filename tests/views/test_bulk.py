@@ -11,24 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.core.errors import MootError
-from moot.engine import loop, verify
+from moot.engine import loop
 from moot.views import bulk, load
 from moot.views.bulk import Batch
 from moot.views.project import project
 from moot.views.store import Store
-from tests.engine.harness import Machine, add, join, move, send
+from tests.engine.harness import TABLES, Machine, add, join, move, rows_of, send
 from tests.engine.histories import commands
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from moot.core.event import Event
-
-TABLES = ("meta", *verify._TABLES)
-
-
-def rows(store: Store) -> dict[str, list[Any]]:
-    return {table: list(store.all_rows(table)) for table in TABLES}
 
 
 def history(directory: str, more: list[Any]) -> list[Event]:
@@ -57,7 +51,7 @@ def test_many_at_once_come_to_the_same_rows(more: list[Any], cuts: list[int], mo
         for start, end in itertools.pairwise(sorted({0, *(c for c in cuts if c < len(events)), len(events)})):
             batch.fold(events[start:end])
         batch.flush()
-        assert rows(many) == rows(one)
+        assert rows_of(many) == rows_of(one)
         one.close()
         many.close()
 
@@ -85,9 +79,10 @@ def test_a_catching_up_of_many_is_undone_as_a_whole(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(Batch, "flush", _break)
     with pytest.raises(KeyboardInterrupt):
         other.engine.read()
-    assert {name: len(found) for name, found in rows(other.store).items()} == dict.fromkeys(TABLES, 0)
+    assert not any(list(other.store.all_rows(table)) for table in TABLES)
+    assert other.store.cursor() == 0
     monkeypatch.undo()
-    assert len(rows(other.engine.read())["task"]) == 8
+    assert len(rows_of(other.engine.read())["task"]) == 8
     assert other.verify().sound
     other.close()
 

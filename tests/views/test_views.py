@@ -22,6 +22,7 @@ from moot.views.store import Store
 from tests.engine.harness import (
     ANNA,
     NOON,
+    TABLES,
     Command,
     Machine,
     ack,
@@ -34,10 +35,10 @@ from tests.engine.harness import (
     link,
     move,
     offer,
+    rows_of,
     send,
 )
 
-TABLES = ("meta", "entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
 HELD = HoldEntry(path="to-developer.json", mirror="to-developer", raw="{}", code="bad_message", reason="empty")
 LATER = "2030-01-01T13:00:00.000Z"
 
@@ -288,7 +289,7 @@ def test_views_are_the_same_however_the_log_was_cut_into_pieces(lived, tmp_path_
         store.begin()
         project(store, events[start:end])
         store.commit()
-    assert {table: list(store.all_rows(table)) for table in TABLES} == lived.rows()
+    assert rows_of(store) == lived.rows()
     store.close()
 
 
@@ -308,15 +309,15 @@ def test_rows_and_cursor_move_together(lived, tmp_path):
 def test_no_event_is_skipped_or_folded_twice(lived, tmp_path):
     events, store = lived.events(), Store(str(tmp_path))
     project(store, events[:5])
-    before = {table: list(store.all_rows(table)) for table in TABLES}
+    before = rows_of(store)
     for wrong in (events[6:], events[4:8], events[:5], [events[5], events[7]]):
         with pytest.raises(Unavailable) as caught:
             project(store, wrong)
         assert caught.value.code == "views_gap"
-    assert {table: list(store.all_rows(table)) for table in TABLES} == before
+    assert rows_of(store) == before
     project(store, [])
     project(store, events[5:])
-    assert {table: list(store.all_rows(table)) for table in TABLES} == lived.rows()
+    assert rows_of(store) == lived.rows()
     store.close()
 
 

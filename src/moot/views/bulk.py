@@ -101,5 +101,5 @@ class Batch(Store):
     def met_newer(self, what: str) -> None:
         self._store.met_newer(what)
 
-    def move(self, position: int, commit: str) -> None:
-        self._store.move(position, commit)
+    def move(self, position: int, commit: str, *, marked: bool = False) -> None:
+        self._store.move(position, commit, marked=marked)

@@ -51,16 +51,19 @@ def project(store: Store, events: Sequence[Event]) -> None:
             cursor=cursor,
             position=events[0].position,
         )
+    marked = False  # whether the last event has left a row that is a cursor
     for event in events:
         kind, _, key = event.stream.partition("/")
         known = events_of(kind).get(event.type)
         if known is None or event.v > known.v:
             store.met_newer(f"{event.type} v{event.v}")
+            marked = False
             continue
         fold = _apart(kind).FOLDS[kind] if kind in APART else _FOLDS.get(kind, _late)
         fold(store, event, key, known)
+        marked = fold is _message
     if events:
-        store.move(events[-1].position, events[-1].commit)
+        store.move(events[-1].position, events[-1].commit, marked=marked)
 
 
 def events_of(kind: str) -> dict[str, type[Payload]]:
@@ -124,7 +127,8 @@ def _message(store: Store, event: Event, key: str, _known: type[Payload]) -> Non
     said, position = event.data, event.position
     body = storable(message.plain(key, said, position=position, at=event.at, thread=event.thread))
     about = (said.get("task"), said.get("attempt"))
-    store.run("put_message", position, key, event.thread or key, said["kind"], said["sender"], *about, body)
+    row = (position, event.commit, key, event.thread or key, said["kind"], said["sender"], *about, body)
+    store.run("put_message", *row)
     typed, wants = int(event.pack is not None), said["wants"]
     for name in said["to"]:
         store.run("put_delivery", name.lower(), position, key, wants, typed)

@@ -1,5 +1,6 @@
 -- name: standing
-SELECT (SELECT value FROM meta WHERE key = 'cursor'), (SELECT value FROM meta WHERE key = 'newer')
+SELECT (SELECT value FROM meta WHERE key = 'cursor'), (SELECT value FROM meta WHERE key = 'newer'),
+  (SELECT position || ' ' || commit_id FROM message WHERE position = (SELECT max(position) FROM message))
 
 -- name: get_meta
 SELECT value FROM meta WHERE key = ?
@@ -89,7 +90,7 @@ SELECT e.task, e.needs FROM reach r CROSS JOIN edge e ON e.task = r.id
 SELECT task FROM edge WHERE needs = ? ORDER BY task
 
 -- name: put_message
-INSERT INTO message (position, id, thread, kind, sender, task, attempt, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO message (position, commit_id, id, thread, kind, sender, task, attempt, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 
 -- name: message
 SELECT position, body FROM message WHERE id = ?
@@ -108,37 +109,37 @@ INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?,
 
 -- name: deliveries
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, d.offered_at, d.ended_at
-FROM json_each(?2) j CROSS JOIN delivery d ON d.mailbox = j.value AND d.position = ?1
+FROM json_each(?2) j CROSS JOIN delivery d ON d.open IN (0, 1) AND d.mailbox = j.value AND d.position = ?1
 
 -- name: entries
 SELECT d.position, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden
 FROM json_each(?2) j CROSS JOIN message m ON m.id = j.value
-CROSS JOIN delivery d ON d.mailbox = ?1 AND d.position = m.position
+CROSS JOIN delivery d ON d.open IN (0, 1) AND d.mailbox = ?1 AND d.position = m.position
 
 -- name: put_entry
 UPDATE delivery SET open = ?, seen = ?, taker = ?, reply = ?, ended = ?, hidden = ?,
   offered_at = iif(?, coalesce(offered_at, ?), NULL), ended_at = iif(?, coalesce(ended_at, ?), NULL)
-WHERE mailbox = ? AND position = ?
+WHERE open IN (0, 1) AND mailbox = ? AND position = ?
 
 -- name: open_deliveries
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
-FROM delivery d INDEXED BY delivery_open CROSS JOIN message m ON m.position = d.position
+FROM delivery d CROSS JOIN message m ON m.position = d.position
 WHERE d.mailbox = ? AND d.open = 1 ORDER BY d.position LIMIT ?
 
 -- name: unsettled
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
-FROM delivery d INDEXED BY delivery_open CROSS JOIN message m ON m.position = d.position
+FROM delivery d CROSS JOIN message m ON m.position = d.position
 WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2) = ?3
   AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
 ORDER BY d.position
 
 -- name: count_unsettled
-SELECT count(*) FROM delivery d INDEXED BY delivery_open
+SELECT count(*) FROM delivery d
 WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2) = ?3
   AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
 
 -- name: count_open
-SELECT count(*) FROM delivery INDEXED BY delivery_open WHERE mailbox = ? AND open = 1
+SELECT count(*) FROM delivery WHERE mailbox = ? AND open = 1
 
 -- name: open_everywhere
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
@@ -147,7 +148,7 @@ FROM delivery d JOIN message m ON m.position = d.position WHERE d.open = 1 AND d
 -- name: open_per_mailbox
 SELECT o.mailbox, o.count, json_extract(m.body, '$.at')
 FROM (SELECT mailbox, count(*) AS count, min(position) AS first
-      FROM delivery INDEXED BY delivery_open WHERE open = 1 GROUP BY mailbox) o
+      FROM delivery WHERE open = 1 GROUP BY mailbox) o
 CROSS JOIN message m ON m.position = o.first ORDER BY o.mailbox
 
 -- name: overdue
@@ -155,17 +156,21 @@ WITH wanted AS (SELECT mailbox, position FROM delivery INDEXED BY delivery_wante
                 WHERE open = 1 AND wants <> 'nothing' ORDER BY position LIMIT ?2)
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
 FROM wanted w CROSS JOIN message m ON m.position = w.position
-CROSS JOIN delivery d ON d.mailbox = w.mailbox AND d.position = w.position
+CROSS JOIN delivery d ON d.open = 1 AND d.mailbox = w.mailbox AND d.position = w.position
 WHERE unixepoch(m.body ->> 'at', 'subsec') + (m.body ->> 'within') < ?1 ORDER BY d.position LIMIT ?3
 
 -- name: mailbox_history
-SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
-FROM delivery d CROSS JOIN message m ON m.position = d.position
-WHERE d.mailbox = ?1 ORDER BY d.position DESC LIMIT ?2
+SELECT b.mailbox, b.message, b.wants, b.seen, b.taker, b.reply, b.ended, b.hidden, m.body
+FROM (SELECT * FROM (SELECT * FROM delivery WHERE open = 0 AND mailbox = ?1 ORDER BY position DESC LIMIT ?2)
+      UNION ALL
+      SELECT * FROM (SELECT * FROM delivery WHERE open = 1 AND mailbox = ?1 ORDER BY position DESC LIMIT ?2)) AS b
+CROSS JOIN message m ON m.position = b.position
+ORDER BY b.position DESC LIMIT ?2
 
 -- name: mailbox_of_task
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
-FROM message m INDEXED BY message_task CROSS JOIN delivery d ON d.mailbox = ?1 AND d.position = m.position
+FROM message m INDEXED BY message_task
+CROSS JOIN delivery d ON d.open IN (0, 1) AND d.mailbox = ?1 AND d.position = m.position
 WHERE m.task = ?2 ORDER BY m.position
 
 -- name: mailbox_kinds

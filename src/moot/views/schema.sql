@@ -46,8 +46,10 @@ CREATE TABLE edge (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX edge_needs ON edge (needs);
 
+-- Position and commit of a message are a cursor: the views go as far as the last one, or as meta says if that is later.
 CREATE TABLE message (
   position INTEGER PRIMARY KEY,
+  commit_id TEXT NOT NULL,
   id       TEXT NOT NULL UNIQUE,
   thread   TEXT NOT NULL,
   kind     TEXT NOT NULL,
@@ -60,7 +62,7 @@ CREATE TABLE message (
 CREATE INDEX message_thread ON message (thread, position) WHERE thread <> id;
 CREATE INDEX message_task ON message (task, position) WHERE task IS NOT NULL;
 
--- One message at one recipient. `mailbox` is in lower case.
+-- One message at one recipient. `mailbox` is in lower case. What is not settled comes last, so that it stands together.
 CREATE TABLE delivery (
   mailbox    TEXT NOT NULL,
   position   INTEGER NOT NULL,       -- of message:sent
@@ -75,9 +77,8 @@ CREATE TABLE delivery (
   hidden     TEXT,
   offered_at TEXT,
   ended_at   TEXT,
-  PRIMARY KEY (mailbox, position)
+  PRIMARY KEY (open, mailbox, position)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX delivery_open ON delivery (mailbox, position) WHERE open = 1;
 CREATE INDEX delivery_wanted ON delivery (position) WHERE open = 1 AND wants <> 'nothing';
 CREATE INDEX delivery_shown ON delivery (mailbox, position) WHERE typed = 1 AND hidden IS NULL;
 

@@ -1,5 +1,5 @@
 -- name: standing
-SELECT (SELECT value FROM meta WHERE key = 'cursor'), NULL
+SELECT (SELECT value FROM meta WHERE key = 'cursor'), NULL, NULL
 
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value

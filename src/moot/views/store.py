@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 12  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 13  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
@@ -158,17 +158,18 @@ class Store(Generations):
         """The cursor; the commit that stands there, by which views of another log are told; the first unknown event."""
         if self._standing is not None and (self._writing or self.pinned):
             return self._standing
-        mark, newer = self.row("standing") or (None, None)
-        position, _, commit = str(mark or "0").partition(" ")
-        found = int(position), commit, newer
+        mark, newer, last = self.row("standing") or (None, None, None)
+        position, commit = max(_cursor(mark), _cursor(last))
+        found = position, commit, newer
         if self._writing or self.pinned:
             self._standing = found  # nobody else can move it now
         return found
 
-    def move(self, position: int, commit: str) -> None:
-        """Move the cursor, in the transaction that folds the events in."""
+    def move(self, position: int, commit: str, *, marked: bool = False) -> None:
+        """Move the cursor, in the transaction that folds the events in. `marked`: a row of theirs says where it is."""
         newer = self.standing()[2]
-        self.run("set_meta", "cursor", f"{position} {commit}")
+        if not marked:
+            self.run("set_meta", "cursor", f"{position} {commit}")
         self._standing = (position, commit, newer) if self._writing else None
 
     def met_newer(self, what: str) -> None:
@@ -229,3 +230,8 @@ class Store(Generations):
         self._writing = False
         self.forget()
         super().close()
+
+
+def _cursor(mark: Any) -> tuple[int, str]:
+    position, _, commit = str(mark or "0").partition(" ")
+    return int(position), commit
