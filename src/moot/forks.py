@@ -23,21 +23,32 @@ if TYPE_CHECKING:
 
 
 _watched: dict[int, ref[Watched]] = {}
+_first: dict[int, ref[Watched]] = {}
 
 
-def watch(thing: Watched) -> None:
-    """Tell `thing` about every fork for as long as it lives."""
-    number = id(thing)
-    _watched[number] = ref(thing, lambda _: _watched.pop(number, None))
+def watch(thing: Watched, *, first: bool = False) -> None:
+    """Tell `thing` about every fork for as long as it lives.
+
+    `first`: what another thread does with it may need one of the others to come to its end.
+    """
+    number, among = id(thing), _first if first else _watched
+    among[number] = ref(thing, lambda _: among.pop(number, None))
 
 
 def _alive() -> list[Watched]:
-    return [thing for thing in (its() for its in list(_watched.values())) if thing is not None]
+    known = [*_first.values(), *_watched.values()]
+    return [thing for thing in (its() for its in known) if thing is not None]
 
 
 def _before() -> None:
+    failed: BaseException | None = None
     for thing in _alive():
-        thing.before_fork()
+        try:
+            thing.before_fork()
+        except BaseException as error:  # interrupted, maybe: the fork comes all the same
+            failed = error
+    if failed is not None:
+        raise failed
 
 
 def _after_in_parent() -> None:

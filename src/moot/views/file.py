@@ -7,6 +7,8 @@ their durability is relaxed and any doubt ends in a new one. What is in them is 
 from __future__ import annotations
 
 import os
+import time
+from _thread import RLock, get_ident
 from array import array
 
 import apsw
@@ -20,8 +22,12 @@ _HERE = os.path.dirname(__file__)
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _WAIT_MS = 30_000
 _DAY = 86_400
+_FORK_PATIENCE = 5.0
+_GLANCE = 0.001
 _LARGEST_IDLE_WAL = 16 << 20
 _YES = array("i", [1])  # SQLite wants the address of a number
+
+_stranded: list[apsw.Connection] = []  # inherited open from the parent: even closing them would be wrong
 
 
 class Generations:
@@ -38,22 +44,49 @@ class Generations:
         self._db: apsw.Connection | None = None
         self._pointer_path = os.path.join(directory, self.kind)
         self._pointed: tuple[int, int] | None = None  # the pointer that led to the open file
-        watch(self)
+        self._user = 0  # the thread that has a transaction open, 0: none
+        self._gate = RLock()  # nobody opens the file while the process forks
+        self._at_rest = False
+        watch(self, first=True)
 
     @property
     def db(self) -> apsw.Connection:
-        if self._db is None:
-            self._db = self._open()
-        return self._db
+        return self._db or self._opened()
+
+    def _opened(self) -> apsw.Connection:
+        with self._gate:
+            if self._db is None:
+                self._db = self._open()
+            return self._db
 
     def before_fork(self) -> None:
-        self.close()  # either side opens it again when it needs it
+        """Close it, once another thread has ended its transaction. Either side opens it again when it needs it."""
+        self._at_rest = self._gate.acquire(timeout=_FORK_PATIENCE)
+        end = time.monotonic() + _FORK_PATIENCE
+        while self._at_rest and not self._let_go() and time.monotonic() < end:
+            time.sleep(_GLANCE)
+
+    def _let_go(self) -> bool:
+        if self._user not in (0, get_ident()):
+            return False
+        try:
+            self.close()
+        except apsw.ThreadingViolationError:
+            return False  # another thread reads just now
+        return True
 
     def after_fork_in_parent(self) -> None:
-        """Nothing: see before."""
+        """Whoever needs it opens it again."""
+        if self._at_rest:
+            self._gate.release()
 
     def after_fork_in_child(self) -> None:
-        """Nothing: see before."""
+        """The same. What could not be closed belongs to the parent, and so does the thread that has it."""
+        self._gate, self._user = RLock(), 0
+        if self._db is not None:
+            _stranded.append(self._db)
+            self._db = None
+        self.close()
 
     def _open(self) -> apsw.Connection:
         try:
@@ -119,7 +152,8 @@ class Generations:
         The old ones are kept for a day; `alone`: they go at once, with all that is in them.
         """
         try:
-            name = self._exchange()
+            with self._gate:
+                name = self._exchange()
         except self.failures as error:
             from moot.views.trouble import leave_nothing
 
@@ -160,9 +194,13 @@ class Generations:
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._db is not None:
-            self._db.close()
-            self._db = None
+        db, self._db = self._db, None
+        if db is not None:
+            try:
+                db.close()
+            except apsw.ThreadingViolationError:
+                self._db = db
+                raise
 
 
 def _connect(path: str) -> apsw.Connection:

@@ -6,6 +6,7 @@ As long as nobody else has written to the file, what is known of it is not asked
 from __future__ import annotations
 
 import os
+from _thread import get_ident
 
 import apsw
 
@@ -180,9 +181,11 @@ class Store(Generations):
     def pin(self) -> None:
         """From here to `unpin`, everything that is read is of one moment."""
         self._doubt()
+        self._user = get_ident()
         try:
             self.db.execute("BEGIN")
         except apsw.Error as error:
+            self._user = 0
             raise self._given_up(error) from error
         self.pinned = True
         self.standing()  # SQLite begins with the first look
@@ -193,13 +196,15 @@ class Store(Generations):
 
     def begin(self) -> None:
         """Begin to write. What is known of the file stays known if nobody else has written to it since we did."""
-        db = self.db
+        self._user = get_ident()
         try:
+            db = self.db
             db.execute("BEGIN IMMEDIATE")
             if db.data_version() != self._mark:
                 self._doubt()
             self._writing = True
         except apsw.Error as error:
+            self._user = 0
             raise self._given_up(error) from error
         except BaseException:  # interrupted just when it had begun: others would wait for the end of it
             self.rollback()
@@ -211,7 +216,7 @@ class Store(Generations):
         try:
             db.execute("COMMIT")
             self._mark = db.data_version()
-            self._writing = False
+            self._writing, self._user = False, 0
         except apsw.Error as error:
             self.rollback()
             raise self._given_up(error) from error
@@ -225,11 +230,12 @@ class Store(Generations):
         self._doubt()
         if self._db is not None and self._db.in_transaction:
             self._db.execute("ROLLBACK")
+        self._user = 0
 
     def close(self) -> None:
-        self._writing = False
-        self.forget()
         super().close()
+        self._writing, self._user = False, 0
+        self.forget()
 
 
 def _cursor(mark: Any) -> tuple[int, str]:
