@@ -54,6 +54,18 @@ class Mismatch(Record):
     first: int
 
 
+class Ahead(Record):
+    """What one says who decided before its turn.
+
+    upon: the id of the commit that stood where the log ended then. Where another stands, another log was put in place,
+    and all that was read is a `Conflict`.
+    at: the time, asked for when the turn comes: it goes with the positions. It takes the place of the commit's.
+    """
+
+    upon: str
+    at: Callable[[], str]
+
+
 class Gone(Exception):
     """The events asked for were archived; `floor` is the first position that can be read."""
 
@@ -73,7 +85,7 @@ class Log(ABC):
         events: Sequence[Draft],
         key: Key | None = None,
         as_of: int | None = None,
-        upon: str | None = None,
+        ahead: Ahead | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """Append all `events` as one commit if every stream in `conditions` still has the given version.
 
@@ -83,8 +95,7 @@ class Log(ABC):
 
         `as_of` is where the log ended when the conditions were read: one that still ends there has moved in no stream.
         A stream that is written to must have the version that is given all the same: no two events follow the same one.
-        Whoever read them outside of `exclusive` also says the id of the commit that stood there, which this rests
-        `upon`: where it does not stand any more another log was put in place, and all that was read is a `Conflict`.
+        Whoever read them outside of `exclusive` decided `ahead` of its turn, and says more about that.
 
         What is appended is durable when this returns, or inside of `exclusive` when that ends. Whoever builds on it
         before comes after it in the log, so that it cannot be durable alone.
@@ -180,9 +191,9 @@ class Shown(Log):
         events: Sequence[Draft],
         key: Key | None = None,
         as_of: int | None = None,
-        upon: str | None = None,
+        ahead: Ahead | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        return self.raw.append(commit, conditions, events, key, as_of, upon)
+        return self.raw.append(commit, conditions, events, key, as_of, ahead)
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         return self._without_text(self.raw.read(after, limit, stream))

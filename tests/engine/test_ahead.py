@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -229,3 +230,32 @@ def test_a_log_that_was_put_back_meanwhile_gets_nothing_that_rests_on_what_it_lo
     assert attempt.refusal is not None
     assert attempt.refusal.code == "unknown_agent"
     assert not [event for event in machine.log.read(0, 100) if event.type == "message:sent"]
+
+
+def test_what_was_decided_earlier_and_appended_later_has_the_later_time(machine, crowd):
+    """Times go with positions: by them a moment of the past is found."""
+    with turn_of_another(machine) as other:
+        attempt = crowd(letter("Keats"))
+        begun = machine.engine.clock.wall()
+        until_later(machine, begun)
+        at = machine.engine.clock.wall()
+        other.append(Commit(id="between", at=at, by="x"), {}, [Draft(stream="topic/a", type="a:b", data={})])
+    (event,) = attempt.ended().outcome.events
+    assert event.at >= at > begun
+    assert event == machine.log.read(event.position - 1)[0]
+
+
+def until_later(machine: Machine, moment: str) -> None:
+    """Until the clock shows another millisecond."""
+    end = time.monotonic() + PATIENCE
+    while machine.engine.clock.wall() == moment:
+        assert time.monotonic() < end
+
+
+def test_whoever_is_refused_leaves_the_views_as_far_as_it_saw(machine, opened):
+    other = opened(machine)
+    with machine.log.exclusive():
+        machine.log.append(Commit(id="behind", at=NOON, by="x"), {}, [Draft(stream="topic/a", type="a:b", data={})])
+    with pytest.raises(MootError):
+        other.run(letter("Nobody"))
+    assert machine.store.cursor() == machine.log.head()

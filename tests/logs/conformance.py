@@ -16,7 +16,7 @@ import pytest
 
 from moot.core.errors import MootError, Usage
 from moot.core.event import Commit, Draft, Event, Key
-from moot.log import Appended, Conflict, Duplicate, Log, Mismatch
+from moot.log import Ahead, Appended, Conflict, Duplicate, Log, Mismatch
 from tests.logs.processes import Worker
 from tests.logs.roles import AT, commit
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from tests.logs.engines import Engine
 
 Make = Callable[[], Log]
+
+
+def ahead(upon: str) -> Ahead:
+    return Ahead(upon=upon, at=lambda: "in its turn")
 
 
 def draft(stream: str, **data: Any) -> Draft:
@@ -117,9 +121,10 @@ class Basics:
 
     def test_what_rests_upon_a_commit_that_is_not_there_is_a_conflict_whatever_the_versions_say(self, log):
         log.append(commit("one"), {}, [draft("a")])
-        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, upon="another") == Conflict("a", 0)
-        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=2, upon="one") == Conflict("a", 0)
-        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, upon="one") == Appended(2, 2)
+        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, ahead=ahead("another")) == Conflict("a", 0)
+        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=2, ahead=ahead("one")) == Conflict("a", 0)
+        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, ahead=ahead("one")) == Appended(2, 2)
+        assert log.read(1)[0].at == "in its turn"
 
     def test_the_same_commit_again_is_a_duplicate_at_the_same_positions(self, log, make):
         log.append(commit("one"), {}, [draft("a")])

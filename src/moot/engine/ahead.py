@@ -14,7 +14,7 @@ from __future__ import annotations
 from moot.core.errors import MootError
 from moot.core.event import Commit
 from moot.engine.loop import Outcome, events_of
-from moot.log import Appended, Conflict
+from moot.log import Ahead, Appended, Conflict
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,10 +47,16 @@ def commit_ahead(
         return None
     request = key(principal) if key else None
     commit = Commit(id=engine.clock.commit_id(), at=work.at, by=principal)
-    result = engine.log.append(commit, work.conditions, work.drafts, request, cursor, last)
+    times: list[str] = []
+
+    def now() -> str:
+        times.append(engine.clock.wall())
+        return times[-1]
+
+    result = engine.log.append(commit, work.conditions, work.drafts, request, cursor, Ahead(upon=last, at=now))
     if isinstance(result, Appended):
-        behind = not _folded(engine, result)
-        return Outcome(events=tuple(events_of(work, commit, result.first)), behind=behind)
+        events = events_of(work, commit.replace(at=times[-1]), result.first)
+        return Outcome(events=tuple(events), behind=not _folded(engine, result))
     return result if isinstance(result, Conflict) else engine.repeated(result, request)
 
 

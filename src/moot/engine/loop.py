@@ -5,7 +5,7 @@ The engine knows a log by its contract and the views by their store. What is dec
 
 from __future__ import annotations
 
-from moot.core.errors import Held, Refused, Unavailable
+from moot.core.errors import Held, Refused, Unavailable, Unknown, Usage
 from moot.core.event import Commit, Event
 from moot.core.record import Record
 from moot.engine.work import Work
@@ -132,6 +132,9 @@ class Engine:
             result = self._attempt(by, act, key)
             if not isinstance(result, Conflict):
                 return self._finish(result)
+        except (Refused, Held, Unknown, Usage):  # by a rule: what was caught up for it stays
+            self._finish(Outcome())
+            raise
         except BaseException:  # also interrupted at any of these
             self.store.rollback()
             raise

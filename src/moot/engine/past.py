@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from moot.core.event import Draft, Event, Key
-    from moot.log import Conflict, Mismatch
+    from moot.log import Ahead, Conflict, Mismatch
     from moot.views.store import Store
 
     Progress = Callable[[str, int, int], None]
@@ -63,12 +63,12 @@ class PastLog(Log):
         events: Sequence[Draft],
         key: Key | None = None,
         as_of: int | None = None,
-        upon: str | None = None,
+        ahead: Ahead | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """See `Log.append`. Only whether a commit is known can be asked."""
         if events:
             raise read_only("This")
-        found = self._log.append(commit, conditions, (), key, as_of, upon)
+        found = self._log.append(commit, conditions, (), key, as_of, ahead)
         return Appended(0, 0) if isinstance(found, Duplicate) and found.last > self._end else found
 
     def read(self, after: int = 0, limit: int = 500, stream: str | None = None) -> list[Event]:

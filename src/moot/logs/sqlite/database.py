@@ -6,7 +6,7 @@ It knows nothing of commits and conditions.
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock, get_ident
+from _thread import RLock
 
 import apsw
 
@@ -46,16 +46,15 @@ class Database:
         self._refusal: Unavailable | None = None
         self._file: tuple[int, int] | None = None  # device and inode of what is open
         self._closed = False
-        self._busy = allocate_lock()
-        self._user = get_ident()
+        self._busy = RLock()
         self._at_rest = False
         watch(self)
 
     def _take(self) -> None:
         """Keep others out, a fork for one. No thread is in here twice: if it seems so, an interrupt cut the way out."""
-        if not self._busy.acquire(blocking=False) and self._user != get_ident():
-            self._busy.acquire()
-        self._user = get_ident()
+        if self._busy._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 (what `threading.Condition` asks, too)
+            self._busy._release_save()  # type: ignore[attr-defined]  # noqa: SLF001
+        self._busy.acquire()
 
     def __enter__(self) -> apsw.Connection:
         self._take()
@@ -112,20 +111,25 @@ class Database:
             return
         if self._early is None:
             self._early = file.early_flush()
-        with self._busy:  # or a fork in another thread would close the file, and the number be another's
+        self._take()  # or a fork in another thread would close the file, and the number be another's
+        try:
             if self._wal is not None:
                 self._early(self._wal)
+        finally:
+            self._busy.release()
 
     def flush(self) -> None:
         """Wait until the disk has every transaction that was committed before."""
-        with self._busy:
-            try:
-                if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
-                    self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
-                self._flushes += 1
-                file.flush(self._wal)
-            except OSError as error:
-                raise faults.not_flushed(self.path, str(error)) from error
+        self._take()
+        try:
+            if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
+                self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+            self._flushes += 1
+            file.flush(self._wal)
+        except OSError as error:
+            raise faults.not_flushed(self.path, str(error)) from error
+        finally:
+            self._busy.release()
 
     def notice_another_file(self) -> bool:
         """Let go of a file that has lost its name: what is written into it would be written for nobody."""
@@ -218,7 +222,7 @@ class Database:
         if self._at_rest:
             self._busy.release()
             return
-        self._busy = allocate_lock()
+        self._busy = RLock()
         if self._connection is not None:
             _stranded.append(self._connection)
             self._connection = None

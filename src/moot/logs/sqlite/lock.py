@@ -14,12 +14,13 @@ from _thread import TIMEOUT_MAX
 from moot.forks import watch
 from moot.logs.sqlite import faults
 
+# Not when it is needed: a child that is forked while another thread imports it would wait for that thread for ever.
+from moot.logs.sqlite.waiter import Waiter, Wanted
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import TypeVar
-
-    from moot.logs.sqlite.waiter import Waiter
 
     T = TypeVar("T")
 
@@ -84,8 +85,6 @@ class WriterLock:
             self.close()
 
     def _wait(self, file: int, work: Callable[[], T] | None) -> T | None:
-        from moot.logs.sqlite.waiter import Waiter, Wanted  # mostly nobody else writes
-
         if self._waiter is None:
             self._waiter = Waiter(file)
         wanted = Wanted(work)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from moot.core.event import Commit, Draft, Event, Key
-    from moot.log import Archive, Mismatch
+    from moot.log import Ahead, Archive, Mismatch
 
     T = TypeVar("T")
 
@@ -78,7 +78,7 @@ class SqliteLog(Log):
         events: Sequence[Draft],
         key: Key | None = None,
         as_of: int | None = None,
-        upon: str | None = None,
+        ahead: Ahead | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
         if not events:
@@ -95,11 +95,11 @@ class SqliteLog(Log):
         self._database.check_writable()
         try:
             if self._turn.taken:
-                return self._append(commit, conditions, events, data, key, as_of, upon)
+                return self._append(commit, conditions, events, data, key, as_of, ahead)
             with Stay(self._turn, wait=False) as had:
                 if had:
-                    return self._append(commit, conditions, events, data, key, as_of, upon)
-            return self._turn.hold(lambda: self._append(commit, conditions, events, data, key, as_of, upon))
+                    return self._append(commit, conditions, events, data, key, as_of, ahead)
+            return self._turn.hold(lambda: self._append(commit, conditions, events, data, key, as_of, ahead))
         except UnicodeEncodeError as error:
             raise faults.not_text(commit.id, error.object) from error
 
@@ -118,7 +118,7 @@ class SqliteLog(Log):
         data: list[str],
         key: Key | None,
         as_of: int | None,
-        upon: str | None,
+        ahead: Ahead | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         if self._database.notice_another_file() and as_of is not None:
             return Conflict(next(iter(conditions), ""), 0)  # what was read was of another log
@@ -131,8 +131,11 @@ class SqliteLog(Log):
             refusal: Duplicate | Mismatch | Conflict | None = None
             if key is not None or head != as_of:
                 refusal = transaction.known(connection, commit, key)
-            if refusal is None and as_of and upon is not None:
-                refusal = transaction.exchanged(connection, conditions, as_of, upon)
+            if ahead is not None:
+                commit = commit.replace(at=ahead.at())
+                refusal = refusal or (
+                    transaction.exchanged(connection, conditions, as_of, ahead.upon) if as_of else None
+                )
             if refusal is None and head != as_of:
                 refusal = transaction.moved(connection, conditions)
             if refusal is not None:
