@@ -97,7 +97,75 @@ def test_an_export_that_cannot_be_written_leaves_nothing_behind(lively: Command,
         refused("not_a_file", lambda: ws.export(str(tmp_path)), Usage)
         refused("not_a_file", lambda: ws.export("/dev/null"), Usage)
         refused("not_a_file", lambda: ws.backup("/dev/full", force=True), Usage)
-    assert [item.name for item in tmp_path.glob("*.part")] == []
+    assert list(tmp_path.glob("*.moot-*")) == []
+
+
+PAUSED = """
+import os, signal, sys
+from moot import Workspace
+
+def halt(*_):
+    if sys.argv[4] == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if not os.path.exists("told"):
+        open("told", "w").close()
+        print("half done", flush=True)
+        sys.stdin.readline()
+
+with Workspace(sys.argv[1]) as ws:
+    ws._session.progress = halt
+    getattr(ws, sys.argv[2])(sys.argv[3], force=True)
+"""
+
+
+def in_the_middle(run: Command, verb: str, target: Path, what: str) -> subprocess.Popen[str]:
+    """A process that is killed, or waits, while it writes `target`."""
+    return subprocess.Popen(
+        [sys.executable, "-c", PAUSED, str(run.repo), verb, str(target), what],
+        cwd=target.parent,
+        env=run.environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("verb", ["export", "backup"])
+def test_what_a_killed_process_has_left_goes_with_the_next_one(lively: Command, tmp_path: Path, verb: str) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    mine = [there / name for name in ("x.moot.part", "x.1234.part", "y.moot-1f2e3d.part", "y.moot-1f2e3d.lock")]
+    for path in mine:
+        path.write_text("mine")
+    for _ in range(2):
+        other = in_the_middle(lively, verb, there / "x", "killed")
+        other.communicate(timeout=PATIENCE)
+        assert other.returncode == -signal.SIGKILL
+        assert [path.suffix for path in sorted(there.glob("x.moot-*"))] == [".lock", ".part"]
+    assert lively(verb, str(there / "x")).code == 0
+    assert sorted(there.iterdir()) == sorted([there / "x", *mine]), "of this file, and of no other one"
+
+
+@pytest.mark.parametrize("verb", ["export", "backup"])
+def test_what_a_living_process_writes_is_left_alone(lively: Command, tmp_path: Path, verb: str) -> None:
+    there = tmp_path / "there"
+    there.mkdir()
+    other = in_the_middle(lively, verb, there / "x", "waits")
+    try:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "half done\n"
+        its = sorted(there.glob("x.moot-*"))
+        assert len(its) == 2
+        assert lively(verb, str(there / "x")).code == 0
+        assert sorted(there.glob("x*")) == [there / "x", *its]
+        (there / "x").unlink()
+        other.communicate("\n", timeout=PATIENCE)
+        assert other.returncode == 0
+    finally:
+        if other.poll() is None:
+            other.kill()
+            other.communicate(timeout=PATIENCE)
+    assert sorted(there.glob("x*")) == [there / "x"]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the full disk of this system is elsewhere")

@@ -85,21 +85,20 @@ def _spoken(pages: Iterator[list[dict[str, Any]]]) -> Iterator[Answer]:
 def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> int:
     """Under another name until it is whole."""
     from moot.api.envelopes import line
+    from moot.api.parts import Part
 
-    draft, count = f"{path}.{os.getpid()}.part", 0
+    count = 0
     try:
-        with open(draft, "w", encoding="ascii", buffering=1 << 20) as file:
-            for page in pages:
-                file.writelines(f"{line(envelope)}\n" for envelope in page)
-                count += len(page)
-            file.flush()
-            os.fsync(file.fileno())
-        targets.put(draft, path, force=force)
+        with Part(path) as draft:
+            with open(draft, "x", encoding="ascii", buffering=1 << 20) as file:
+                for page in pages:
+                    file.writelines(f"{line(envelope)}\n" for envelope in page)
+                    count += len(page)
+                file.flush()
+                os.fsync(file.fileno())
+            targets.put(draft, path, force=force)
     except OSError as error:
         raise targets.unusable(path, error) from error
-    finally:
-        if os.path.exists(draft):
-            os.unlink(draft)
     return count
 
 
@@ -142,22 +141,18 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 
 
 def backup(session: Session, file: str, force: bool) -> Answer:
+    from moot.api.parts import Part
+
     path = targets.checked(session, file, force=force)
-    draft = f"{path}.{os.getpid()}.part"
     try:
-        if os.path.exists(draft):
-            os.unlink(draft)
-        with open(draft, "xb"):
-            pass  # SQLite would say less about a place that cannot be written
-        events = session.engine.log.archive.backup(draft, lambda done, of: session.progress("copying", done, of))
-        size = os.stat(draft).st_size
-        targets.put(draft, path, force=force)
+        with Part(path) as draft:
+            with open(draft, "xb"):
+                pass  # SQLite would say less about a place that cannot be written
+            events = session.engine.log.archive.backup(draft, lambda done, of: session.progress("copying", done, of))
+            size = os.stat(draft).st_size
+            targets.put(draft, path, force=force)
     except OSError as error:
         raise targets.unusable(path, error) from error
-    finally:
-        for left in (draft, f"{draft}-journal"):
-            if os.path.exists(left):
-                os.unlink(left)
     done = Copied(file=path, events=events, size=size)
     return Answer(result=done, say=(f"{counted(events, 'event')} in {path}, checked ({size} bytes).",))
 
