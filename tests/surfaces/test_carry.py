@@ -168,6 +168,33 @@ def test_what_a_living_process_writes_is_left_alone(lively: Command, tmp_path: P
     assert sorted(there.glob("x*")) == [there / "x"]
 
 
+@pytest.mark.parametrize("verb", ["export", "backup"])
+@pytest.mark.parametrize("force", [True, False])
+def test_a_file_is_on_the_disk_before_it_has_its_name(
+    lively: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, *, force: bool
+) -> None:
+    done: list[tuple[str, int, int]] = []
+    naming = "replace" if force else "link"
+    fsync, name = os.fsync, getattr(os, naming)
+
+    def synced(file: int) -> None:
+        fsync(file)
+        done.append(("flushed", os.fstat(file).st_ino, os.fstat(file).st_mtime_ns))
+
+    def named(source: str, target: str) -> None:
+        if target == str(tmp_path / "x"):
+            done.append(("named", os.stat(source).st_ino, os.stat(source).st_mtime_ns))
+        name(source, target)
+
+    with Workspace(lively.repo) as ws:
+        monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr(os, naming, named)
+        getattr(ws, verb)(str(tmp_path / "x"), force=force)
+        monkeypatch.undo()
+    file = (tmp_path / "x").stat()
+    assert done[-2:] == [("flushed", file.st_ino, file.st_mtime_ns), ("named", file.st_ino, file.st_mtime_ns)]
+
+
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the full disk of this system is elsewhere")
 def test_an_output_that_is_full_is_told(lively: Command) -> None:
     with open("/dev/full", "wb") as full:
