@@ -339,6 +339,23 @@ def test_an_import_reads_the_standard_input(lively: Command, elsewhere: Path, tm
     assert ran.result["events"] == lively.head()
 
 
+def test_a_file_that_cannot_be_read_or_written_gets_a_fitting_remedy(run: Command, tmp_path: Path) -> None:
+    missing = run("import", str(tmp_path / "no.jsonl"))
+    assert missing.code == 2
+    assert f"There is no file {tmp_path}/no.jsonl." in missing.err
+    assert "Name a file that `moot export` wrote" in missing.err
+    (tmp_path / "file").write_text("")
+    with Workspace(run.repo) as ws:
+        refused("no_export", lambda: ws.import_(str(tmp_path / "file" / "x.jsonl")), Usage)
+        for call in (ws.export, ws.backup):
+            for folder in ("no", "file"):
+                found = refused("file_unusable", lambda c=call, f=folder: c(str(tmp_path / f / "x")), Unavailable)
+                assert "folder" in found.remedy
+        if os.path.exists("/proc/self/mem"):
+            found = refused("file_unreadable", lambda: ws.import_("/proc/self/mem"), Unavailable)
+            assert "read" in found.remedy
+
+
 def test_an_agent_may_not_import_what_others_are_said_to_have_done(ada: Workspace, tmp_path: Path) -> None:
     ada.export(str(tmp_path / "x.jsonl"))
     refused("people_only", lambda: ada.import_(str(tmp_path / "x.jsonl")))

@@ -56,10 +56,27 @@ def put(draft: str, path: str, *, force: bool) -> None:
 
 
 def unusable(path: str, error: OSError) -> Unavailable:
-    why = os.strerror(error.errno) if error.errno else str(error)
-    return Unavailable(
-        "file_unusable", f"{path} cannot be used: {why}.", "Name another file, or make room for it.", file=path
-    )
+    """It cannot be written."""
+    match error:
+        case FileNotFoundError() | NotADirectoryError():
+            remedy = "Make its folder first, or name a file elsewhere."
+        case PermissionError():
+            remedy = "Name a file where this user may write."
+        case _:
+            remedy = "Name another file, or make room for it."
+    return Unavailable("file_unusable", f"{path} cannot be used: {_why(error)}.", remedy, file=path)
+
+
+def unreadable(path: str, error: OSError) -> Unavailable | Usage:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        remedy = "Name a file that `moot export` wrote, or - for the standard input."
+        return Usage("no_export", f"There is no file {path}.", remedy, file=path)
+    remedy = "Let this user read it, or name another file that `moot export` wrote."
+    return Unavailable("file_unreadable", f"{path} cannot be read: {_why(error)}.", remedy, file=path)
+
+
+def _why(error: OSError) -> str:
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 def _exists(path: str) -> Refused:

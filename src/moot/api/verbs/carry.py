@@ -119,7 +119,7 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
                 progress=lambda done: session.progress("importing", done, size),
             ).take(_lines(lines))
     except OSError as error:
-        raise targets.unusable(path, error) from error
+        raise targets.unreadable(path, error) from error
     finally:
         trial.close()
     session.engine.read()
