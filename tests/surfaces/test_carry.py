@@ -439,6 +439,41 @@ def test_a_redaction_of_another_event_than_it_names_is_not_imported(
         assert there.verify().events == len(lines) - 1
 
 
+@pytest.mark.parametrize("field", ["to", "sender", "kind.x", "fields"])
+@pytest.mark.parametrize("together", [True, False], ids=["in one commit", "in two"])
+def test_a_redaction_of_what_is_no_text_is_not_imported(
+    run: Command, ada: Workspace, elsewhere: Path, tmp_path: Path, field: str, *, together: bool
+) -> None:
+    sent = ada.send("Bob", "A secret.", data={"more": "words"})
+    assert run("redact", sent.id).code == 0
+    lines = [json.loads(text) for text in run("export").out.splitlines()]
+    message, tombstone = lines[-2:]
+    tombstone["data"]["fields"] += [field]
+    if together:
+        message["mootof"] = 2
+        tombstone |= {"mootcommit": message["mootcommit"], "mootn": 1, "mootof": 2, "time": message["time"]}
+        tombstone |= {"mootby": message["mootby"], "id": f"{message['mootcommit']}.1"}
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(item) + "\n" for item in lines))
+    with Workspace(elsewhere) as there:
+        for dry_run in (True, False):
+            call = lambda dry=dry_run: there.import_(str(tmp_path / "x.jsonl"), dry_run=dry)  # noqa: E731
+            assert repr(field) in refused("bad_import", call).message
+        assert there.verify().events == len(lines) - 1 - together
+
+
+def test_a_redaction_of_a_redaction_is_not_imported(
+    run: Command, ada: Workspace, elsewhere: Path, tmp_path: Path
+) -> None:
+    assert run("redact", ada.send("Bob", "A secret.").id, "--reason", "mine").code == 0
+    assert run("redact", ada.send("Bob", "Another.").id).code == 0
+    lines = [json.loads(text) for text in run("export").out.splitlines()]
+    first, last = lines[-3], lines[-1]
+    last["data"] |= {"position": first["mootposition"], "commit": first["mootcommit"], "fields": ["reason"]}
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(item) + "\n" for item in lines))
+    with Workspace(elsewhere) as there:
+        refused("bad_import", lambda: there.import_(str(tmp_path / "x.jsonl")))
+
+
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),

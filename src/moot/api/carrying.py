@@ -170,23 +170,38 @@ class Import:
             self._store()
 
     def _check_tombstones(self, events: list[Event], number: int) -> None:
-        """A redaction must name the event that stands there, or `verify` would call the log damaged."""
+        """A redaction must name the event that stands there, or `verify` would call the log damaged; and only words."""
         for event in events:
             if event.type != _TOMBSTONE:
                 continue
-            wanted, named = (event.data["commit"], event.data["n"]), event.data["position"]
-            if self._standing(named) not in (None, wanted) or not 0 < named < event.position:
+            said, named = event.data, event.data["position"]
+            if not 0 < named < event.position:
                 raise self._bad(number, f"the redaction names another event than the one at position {named}")
+            commit, n, found = self._standing(named, events)
+            if found is None:
+                continue
+            if (commit, n) != (said["commit"], said["n"]):
+                raise self._bad(number, f"the redaction names another event than the one at position {named}")
+            self._check_words(said["fields"], found, number)
 
-    def _standing(self, position: int) -> tuple[str, int] | None:
-        """Which event is there, or will be; None where a dry run cannot know."""
+    def _check_words(self, fields: list[str], found: Event | Draft, number: int) -> None:
+        from moot.core.redaction import may_go
+
+        words = may_go(found, fields)
+        wrong = next((field for field in fields if field not in words), None)
+        if wrong is not None:
+            raise self._bad(number, f"the redaction takes {wrong[:80]!r} out of {found.type}, which is no text of it")
+
+    def _standing(self, position: int, events: list[Event]) -> tuple[str, int, Event | Draft | None]:
+        """Which event is there, or will be with these; None where a dry run cannot know."""
         at = self._head
         for commit, drafts in self._ready:
             if at < position <= at + len(drafts):
-                return commit.id, position - at - 1
+                return commit.id, position - at - 1, drafts[position - at - 1]
             at += len(drafts)
-        found = self._log.read(position - 1, 1) if position > 0 else []
-        return (found[0].commit, found[0].n) if found and found[0].position == position else None
+        here = events if position > at else self._log.read(position - 1, 1)
+        found = next((event for event in here if event.position == position), None)
+        return (found.commit, found.n, found) if found is not None else ("", 0, None)
 
     def _compare(self, events: list[Event], number: int) -> None:
         for event in events:

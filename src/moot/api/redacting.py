@@ -10,7 +10,7 @@ from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
-from moot.core.redaction import MARK, Redact, Redacted, blanked, decide, digest_of, words_of
+from moot.core.redaction import MARK, Redact, Redacted, blanked, decide, digest_of, is_free, words_of
 from moot.log import REDACTIONS, Duplicate
 
 TYPE_CHECKING = False
@@ -46,7 +46,7 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
     events = _meant(session, what)
     wanted = {event.position: _fields(session, event, fields) for event in events}
     if fields and not any(wanted.values()):
-        holds = sorted({name for event in events for name in words_of(event.data, free=_free(event))})
+        holds = sorted({name for event in events for name in words_of(event.data, free=is_free(event))})
         raise Usage(
             "no_such_field",
             f"Nothing of {what} has the field {', '.join(fields)}.",
@@ -67,7 +67,7 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
                 continue
             digest = known["digest"] if known else digest_of(event.data)
             command = Redact(
-                event=event, digest=digest, fields=wanted[event.position], reason=reason, free=_free(event)
+                event=event, digest=digest, fields=wanted[event.position], reason=reason, free=is_free(event)
             )
             _bury(work, command, person=person)
 
@@ -148,7 +148,7 @@ def _elsewhere(session: Session, events: list[Event]) -> Iterator[int]:
 
 def _going(event: Event, fields: Iterable[str]) -> set[str]:
     """The texts that are in these fields only; none of what was erased before."""
-    return _said(event) - {"", *_texts(blanked(event.data, fields, ""))}
+    return _said(event) - {"", *_texts(blanked(event, fields, ""))}
 
 
 def _said(event: Event) -> set[str]:
@@ -171,7 +171,7 @@ def _erase(session: Session, events: list[Event]) -> None:
     rows = {}
     for event in events:
         said = tombstones[event.position]
-        rows[event.position] = blanked(event.data, said["fields"], said["digest"])
+        rows[event.position] = blanked(event, said["fields"], said["digest"])
         if event.type == "file:quarantined":
             _remove(quarantine(session.place.state, event.data["sha256"]))
     session.engine.log.archive.erase(rows)
@@ -238,16 +238,9 @@ def _events(session: Session, what: str) -> Iterator[Event]:
             return
 
 
-def _free(event: Event) -> bool:
-    """Whether no rule reads this type of event."""
-    from moot.views.project import all_events
-
-    return all(event.type not in known for known in all_events().values())
-
-
 def _fields(session: Session, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
     """The paths that go: those asked for that are there, or all words."""
-    holds = words_of(event.data, free=_free(event))
+    holds = words_of(event.data, free=is_free(event))
     if asked:
         if event.data.get("data") is not None and "data" in asked:
             asked = tuple(name for name in asked if name != "data") + _inside(session, event)

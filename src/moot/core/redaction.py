@@ -8,6 +8,7 @@ What always holds:
 
 from __future__ import annotations
 
+from moot.core.deciders import LATE, late
 from moot.core.errors import Refused
 from moot.core.payload import Payload
 from moot.core.record import Record
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from moot.core.event import Event
+    from moot.core.event import Draft, Event
 
 MARK = "redacted"  # the key beside the fields that says so, and holds the digest
 BLANK = "[redacted]"
@@ -98,6 +99,35 @@ def words_of(data: Mapping[str, Any], *, free: bool = False) -> tuple[str, ...]:
     return tuple(n for n, v in data.items() if n != MARK and (free or n in WORDS) and v not in ("", None, [], {}))
 
 
+def is_free(event: Event | Draft) -> bool:
+    """Whether no rule reads this type of event, so that every field of it may go: also one of a later version."""
+    kind = event.stream.partition("/")[0]
+    known = _decided(kind).get(event.type)
+    return known is None or event.v > known.v
+
+
+def _decided(kind: str) -> Mapping[str, type[Payload]]:
+    """The events of such streams that rules decide, or read."""
+    if kind in LATE:
+        found: Mapping[str, type[Payload]] = late(kind).EVENTS
+        return found
+    from moot.core import claims, task
+    from moot.core.deciders import agent, effect, entry, graph, mailbox, message
+
+    rules = {"agent": agent, "claims": claims, "effect": effect, "entry": entry, "graph": graph, "mailbox": mailbox}
+    rules |= {"message": message, "task": task}
+    return rules[kind].EVENTS if kind in rules else EVENTS if kind == "redactions" else {}
+
+
+def may_go(event: Event | Draft, fields: Iterable[str]) -> tuple[str, ...]:
+    """Those of the fields that hold words: what else a tombstone from elsewhere names stays."""
+    if event.type == Redacted.type:
+        return ()
+    asked = tuple(fields)
+    words = tuple(field for field in asked if field.partition(".")[0] in WORDS)
+    return words if words == asked or not is_free(event) else asked
+
+
 def _check(event: Event, field: str, *, free: bool) -> None:
     holds = words_of(event.data, free=free)
     if not any(field == name or field.startswith(f"{name}.") for name in holds):
@@ -121,7 +151,7 @@ def shown(event: Event, tombstone: Mapping[str, Any]) -> Event:
     """The event as it may be seen."""
     if tombstone.get("commit") != event.commit or tombstone.get("n") != event.n:
         return event  # it is about an event of another log
-    return event.replace(data=blanked(event.data, tombstone.get("fields", ()), str(tombstone.get("digest", ""))))
+    return event.replace(data=blanked(event, tombstone.get("fields", ()), str(tombstone.get("digest", ""))))
 
 
 def is_redacted(data: Mapping[str, Any]) -> bool:
@@ -130,10 +160,16 @@ def is_redacted(data: Mapping[str, Any]) -> bool:
     return isinstance(mark, str) and len(mark) == _DIGEST
 
 
-def blanked(data: Mapping[str, Any], fields: Iterable[str], digest: str) -> dict[str, Any]:
-    """The data without these fields' content, and with the digest of what it was. Twice is the same as once."""
-    found = {name: value for name, value in data.items() if name != MARK}
-    for field in fields:
+def blanked(event: Event, fields: Iterable[str], digest: str) -> dict[str, Any]:
+    """The data without these fields' content, and with the digest of what it was. Twice is the same as once.
+
+    Of an event of which nothing goes it is the data as it is.
+    """
+    going = may_go(event, fields)
+    if not going:
+        return event.data
+    found = {name: value for name, value in event.data.items() if name != MARK}
+    for field in going:
         found = _without(found, field) or found
     return {**found, MARK: digest}
 

@@ -32,7 +32,7 @@ def bury_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
         if lacking:
             drafts[position] = _tombstone({**said, "fields": lacking, "digest": before["digest"]})
         erased = _erased(here[0], said)
-        row = blanked(there[0].data, erased, before["digest"])
+        row = blanked(there[0], erased, before["digest"])
         if erased and row != there[0].data:
             rows[position] = row
     if drafts:
@@ -46,7 +46,7 @@ def _erased(event: Event, said: Mapping[str, Any]) -> list[str]:
     """Those of the redacted fields whose text is not in the log any more."""
     if event.data.get(MARK) != said["digest"]:
         return []
-    return [field for field in said["fields"] if blanked(event.data, (field,), said["digest"]) == event.data]
+    return [field for field in said["fields"] if blanked(event, (field,), said["digest"]) == event.data]
 
 
 def _tombstone(said: Mapping[str, Any]) -> Draft:

@@ -115,7 +115,7 @@ def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
         if not found or (found[0].commit, found[0].n) != (said.get("commit"), said.get("n")):
             chain.complain(f"a redaction names another event than the one at position {position}")
         elif found[0].data.get(MARK) == said.get("digest"):  # of all its redacted fields, or of some
-            erased += found[0].data == blanked(found[0].data, said["fields"], str(said["digest"]))
+            erased += found[0].data == blanked(found[0], said["fields"], str(said["digest"]))
         elif digest_of(found[0].data) != said.get("digest"):
             chain.complain(f"the redacted event at position {position} is not what it was")
     return len(named), erased
