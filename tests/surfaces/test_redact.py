@@ -285,6 +285,46 @@ def test_a_process_that_has_the_workspace_open_shows_it_no_more(run: Command, sa
     assert holding(state(run)) == []
 
 
+@pytest.mark.parametrize("erase", [True, False])
+def test_a_moment_that_was_open_before_shows_it_no_more(run: Command, said: str, *, erase: bool) -> None:
+    head = run.head()
+    with Workspace(run.repo, at=head, agent="Bob") as then, Workspace(run.repo, at=head - 1) as before:
+        assert SECRET in then.thread(said)[0].text
+        assert before.board().counts == {}
+        with Workspace(run.repo) as now:
+            now.task_add("Later")
+            now.redact(said, erase=erase)
+        assert then.thread(said)[0].text == "[redacted]"
+        assert SECRET not in json.dumps([letter.full() for letter in then.inbox(all=True).new])
+        assert SECRET not in json.dumps([event.full() for event in then.log(limit=500)])
+        assert (then.board().counts, before.board().counts) == ({}, {}), "it is still the same moment"
+        with Workspace(run.repo, agent="Ada") as ada:
+            other = ada.send("Bob", f"Again: {SECRET}").id
+        with Workspace(run.repo, at="0s") as later:
+            assert SECRET in later.thread(other)[0].text
+            assert run("redact", other).code == 0
+            assert later.thread(other)[0].text == "[redacted]"
+        assert then.thread(said)[0].text == "[redacted]"
+
+
+def test_a_moment_that_was_open_follows_a_log_that_was_put_back(run: Command, said: str, tmp_path: Path) -> None:
+    """Its last tombstone is gone then, and a later one stands before the place where that one stood."""
+    with Workspace(run.repo, agent="Ada") as ada:
+        other = ada.send("Bob", f"Again: {SECRET}").id
+    head = run.head()
+    assert run("backup", str(tmp_path / "x.db")).code == 0
+    for number in range(5):
+        run("task", "add", f"Task {number}")
+    assert run("redact", other).code == 0
+    with Workspace(run.repo, at=head) as then:
+        assert SECRET in then.thread(said)[0].text
+        assert run("restore", str(tmp_path / "x.db"), "--force").code == 0
+        assert then.thread(other)[0].text == "[redacted]"
+        assert run("redact", said).code == 0
+        assert run.head() < head + 5
+        assert then.thread(said)[0].text == "[redacted]"
+
+
 def test_the_text_leaves_the_files_of_a_protocol(bare: Command) -> None:
     with Workspace.init(bare.repo, packs="orchestrator") as lead:
         lead.join("Ada", role="team-lead")

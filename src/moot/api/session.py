@@ -100,6 +100,7 @@ class Session:
             from moot.api.past import asked_of
 
             given = asked_of(verb, given)
+            self.engine.read()  # whatever the verb asks then, nothing that is out of sight by now
         if not verb.quiet:
             self.sync()
             if name != "join":  # that one judges how long the name was silent, and is no sign of life of the one before

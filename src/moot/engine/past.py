@@ -197,6 +197,7 @@ def views_at(log: Log, live: Store, state: str, position: int, progress: Progres
         try:
             found = _snapshot(log, live, Shelf(state, mark), mark, position, progress)
             found.cursor()  # opened, it stays, whatever becomes of its name
+            found.mark = mark
         except Unavailable as error:
             if not left or not (_last_tombstone(log) != mark or _is_gone(error)):
                 raise

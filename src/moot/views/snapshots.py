@@ -31,7 +31,15 @@ class Snapshot(Store):
     def __init__(self, path: str, *, draft: bool = False) -> None:
         super().__init__(os.path.dirname(path))
         self.path = path
+        self.mark = 0  # the position of the last tombstone that it was made upon
         self._draft = draft
+
+    def become(self, other: Snapshot) -> None:
+        """Go on with what another one has open."""
+        with self._gate, other._gate:  # not while another thread forks
+            self.close()
+            self.directory, self.path, self.mark = other.directory, other.path, other.mark
+            self._db, other._db = other._db, None
 
     def _open(self) -> apsw.Connection:
         try:

@@ -60,13 +60,14 @@ def open_session(
     real = _opened(place.state, reading=reading, at=at)
     log: Log = real
     presence, then = Presence(place.state, clock), None
-    engines: type[Engine] = Engine
+    engines: Callable[[Log, Any, Clock, Any, Any], Engine] = Engine
     if at is not None:
-        from moot.wiring.past import go_back
+        from moot.wiring.past import go_back, visitor
 
         # The incarnation is the caller's of today; then, it may have been another one.
         incarnation = None
         log, store, clock, presence, then = go_back(log, place.state, at, clock, progress)
+        engines = visitor(place.state)
     elif reading:
         from moot.engine.onlooker import Onlooker
         from moot.views.aside import Aside

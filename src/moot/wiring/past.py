@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from moot.engine.past import NoPresence, PastLog, StoppedClock, find, views_at
+from moot.engine.past import NoPresence, PastLog, StoppedClock, find
+from moot.engine.visitor import Visitor, moment
 from moot.log import Shown
-from moot.views.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
     from moot.engine.clock import Clock
     from moot.engine.past import Progress, Then
     from moot.engine.presence import Presence
     from moot.log import Log
+    from moot.views.store import Store
 
 
 def go_back(
@@ -19,10 +23,11 @@ def go_back(
 ) -> tuple[Log, Store, Clock, Presence, Then]:
     log = Shown(log)  # below the past: what was redacted later is gone from every moment before, too
     then = find(log, at, clock.wall_seconds())
-    live = Store(state)
-    try:
-        store = views_at(log, live, state, then.position, progress or (lambda *_: None))
-    finally:
-        live.close()
+    store = moment(log, state, then.position, progress)
     stopped = clock if then.seconds is None else StoppedClock(then.seconds)
     return PastLog(log, then.position), store, stopped, NoPresence(state, stopped), then
+
+
+def visitor(state: str) -> Callable[[Log, Any, Clock, Any, Any], Visitor]:
+    """What makes the engine of such a session."""
+    return lambda *parts: Visitor(*parts, state=state)
