@@ -21,6 +21,7 @@ from moot.logs.sqlite import SqliteLog
 from moot.views import snapshots
 from moot.views.snapshots import Shelf, Snapshot
 from moot.views.store import VERSION
+from moot.views.unnamed import ReadOnlyShelf
 from tests.engine.harness import (
     TABLES,
     Machine,
@@ -280,6 +281,19 @@ def test_a_moment_whose_file_is_removed_while_it_is_made_is_made_anew(machine: M
     removed = lambda *_: Shelf(machine.views).clear() if next(times, None) is not None else None  # noqa: E731
     with closing(views_at(machine.log, machine.store, machine.views, 5, removed)) as store:
         assert store.cursor() == 5
+
+
+def test_where_no_file_can_be_made_a_moment_is_folded_without_one(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = [at(machine, position) for position in range(9)]
+    Shelf(machine.views).clear()
+    monkeypatch.setattr(past, "shelf_of", ReadOnlyShelf)
+    monkeypatch.setattr(past, "_STOP", 2)
+    assert [at(machine, position) for position in range(9)] == whole
+    assert os.listdir(Path(machine.views, "past")) == []
+    with closing(views_at(machine.log, machine.store, machine.views, 3, quiet)) as store, pytest.raises(MootError):
+        store.move(4, "x")
 
 
 def test_nothing_can_be_added_to_the_past(machine: Machine) -> None:

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from moot import Workspace
 from moot.api import catalogue
 from moot.surfaces.cli.main import main
+from moot.views.store import Store
 from tests.surfaces.command import PATIENCE, RAW, Command, Ran, git, new_command
 from tests.surfaces.worlds import enliven, orchestrate
 
@@ -546,6 +547,67 @@ def test_a_read_only_file_system_is_refused_and_the_log_can_be_read(
         assert ran.error["remedy"]
     assert "agent:joined" in read_only("log").out
     assert run.head() == before
+
+
+def test_the_past_can_be_looked_at_where_nothing_can_be_written(run: Command, request: pytest.FixtureRequest) -> None:
+    run("task", "add", "First")
+    head = run.head()
+    run("task", "add", "Second")
+    read_only: Callable[..., Ran] = request.getfixturevalue("read_only")
+    for position, titles in ((0, []), (head, ["First"]), (head + 1, ["First", "Second"])):
+        ran = read_only("board", "--at", str(position), "--json")
+        assert [task["title"] for task in ran.result["tasks"]] == titles
+    assert "Second" not in read_only("log", "--at", str(head)).out
+    assert not (run.repo / ".git" / "moot" / "past").exists()
+
+
+def test_the_past_is_gone_on_with_from_a_snapshot_that_cannot_be_changed(
+    run: Command, request: pytest.FixtureRequest
+) -> None:
+    run("task", "add", "First")
+    head = run.head()
+    assert run("board", "--at", str(head)).code == 0
+    run("task", "add", "Second")
+    run("task", "add", "Third")
+    read_only: Callable[..., Ran] = request.getfixturevalue("read_only")
+    past = run.repo / ".git" / "moot" / "past"
+    kept = sorted(past.iterdir())
+    for position, count in ((head, 1), (head + 1, 2)):
+        assert len(read_only("board", "--at", str(position), "--json").result["tasks"]) == count
+    assert sorted(past.iterdir()) == kept != []
+
+
+def test_a_log_is_verified_where_nothing_can_be_written(run: Command, request: pytest.FixtureRequest) -> None:
+    state = run.repo / ".git" / "moot"
+    run("task", "add", "First")
+    read_only: Callable[..., Ran] = request.getfixturevalue("read_only")
+    before = sorted(state.rglob("*"))
+    ran = read_only("verify")
+    assert (ran.code, ran.out) == (0, "sound: 3 events in 3 commits on 3 streams; views agree\n"), ran
+    assert sorted(state.rglob("*")) == before
+
+
+@pytest.mark.parametrize("harm", ["behind", "wrong"])
+def test_views_are_compared_where_nothing_can_be_written(
+    run: Command, request: pytest.FixtureRequest, harm: str
+) -> None:
+    state = run.repo / ".git" / "moot"
+    run("task", "add", "First")
+    if harm == "behind":
+        kept = {path: path.read_bytes() for path in state.glob("views-*")}
+        run("task", "add", "Second")
+        for path, content in kept.items():
+            path.write_bytes(content)
+    else:
+        with contextlib.closing(Store(str(state))) as store:
+            store.begin()
+            store.db.execute("UPDATE task SET rank = 9")
+            store.commit()
+    read_only: Callable[..., Ran] = request.getfixturevalue("read_only")
+    ran = read_only("verify", "--json")
+    assert ran.code == (0 if harm == "behind" else 1), ran
+    if harm == "wrong":
+        assert ran.error["error"] == "not_sound"
 
 
 # Text that would steer a terminal

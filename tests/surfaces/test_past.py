@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +14,7 @@ from moot import MootError, Usage, Workspace
 from moot.api import catalogue
 from moot.api.answer import plain
 from moot.wiring import open_session
+from tests.surfaces.command import PATIENCE
 from tests.surfaces.town import Town
 
 if TYPE_CHECKING:
@@ -173,6 +176,30 @@ def test_a_program_opens_the_past(run: Command) -> None:
         assert [w.code for w in now.warnings] == ["as_it_was"]
         with pytest.raises(Usage):
             then.send("Bob", "x")
+
+
+FORKING = """
+import os, sys
+from moot import Workspace
+from moot.engine import past
+from moot.views.unnamed import ReadOnlyShelf
+
+past.shelf_of = ReadOnlyShelf  # as where no file can be made
+with Workspace(sys.argv[1], at=int(sys.argv[2]), agent="Ada") as then:
+    before = then.board()
+    child = os.fork()
+    same = then.board() == before and bool(before.tasks)
+    if not child:
+        os._exit(not same)
+    sys.exit(os.waitpid(child, 0)[1] or not same)
+"""
+
+
+def test_a_moment_without_a_file_outlives_a_fork(run: Command) -> None:
+    run("task", "add", "One")
+    words = [sys.executable, "-c", FORKING, str(run.repo), str(run.head())]
+    assert subprocess.run(words, env=run.environment, timeout=PATIENCE, check=False).returncode == 0
+    assert not (run.repo / ".git" / "moot" / "past").exists()
 
 
 def test_what_waited_for_a_person_can_be_seen_and_not_answered(run: Command) -> None:

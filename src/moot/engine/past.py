@@ -16,7 +16,8 @@ from moot.engine.clock import Clock
 from moot.engine.moments import moment
 from moot.engine.presence import Presence
 from moot.log import Appended, Duplicate, Log
-from moot.views.snapshots import Shelf, Snapshot, discard
+from moot.views.snapshots import Snapshot, discard
+from moot.views.unnamed import shelf_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from moot.core.event import Draft, Event, Key
     from moot.log import Ahead, Conflict, Mismatch
+    from moot.views.snapshots import Shelf
     from moot.views.store import Store
 
     Progress = Callable[[str, int, int], None]
@@ -195,7 +197,7 @@ def views_at(log: Log, live: Store, state: str, position: int, progress: Progres
     for left in reversed(range(_TRIES)):
         mark = _last_tombstone(log)
         try:
-            found = _snapshot(log, live, Shelf(state, mark), mark, position, progress)
+            found = _snapshot(log, live, shelf_of(state, mark), mark, position, progress)
             found.cursor()  # opened, it stays, whatever becomes of its name
             found.mark = mark
         except Unavailable as error:
@@ -220,7 +222,7 @@ def _snapshot(log: Log, live: Store, shelf: Shelf, mark: int, position: int, pro
     draft = _begun(log, shelf, live, base, max(start + 1, mark), position)
     try:
         _fold(log, shelf, draft, position, progress)
-        return Snapshot(shelf.keep(draft, position))
+        return shelf.keep(draft, position)
     except BaseException:
         draft.close()
         discard(draft.path)

@@ -1,6 +1,7 @@
 """`moot verify`: the log is sound, and the views are what it says.
 
-Walks the whole log once, checks its order and chains, folds it into a new file and compares row by row.
+Walks the whole log once, checks its order and chains, folds it into a new file and compares row by row. Where nothing
+can be written that file has no name, and what the views lack is folded into a copy of them.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ from moot.core.record import Record
 from moot.log import Duplicate
 from moot.views.bulk import Batch
 from moot.views.store import Store
+from moot.views.unnamed import Unnamed, may_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from moot.core.event import Event
     from moot.engine.loop import Engine
     from moot.log import Log
+
+    Compare = Callable[[Engine, Store, "_Chain"], list[str]]
 
 _PAGE = 1000
 _SHOWN = 20
@@ -65,16 +69,17 @@ def verify(engine: Engine, directory: str) -> Report:
 
 def _verified(engine: Engine, directory: str) -> Report:
     sweep(directory)
-    scratch = os.path.join(directory, f"{_SCRATCH}{os.getpid()}")
-    fresh = _scratch(scratch)
+    writable = may_write(directory)
+    fresh = _scratch(os.path.join(directory, f"{_SCRATCH}{os.getpid()}")) if writable else Unnamed(directory)
     chain = _Chain()
     try:
         fresh.begin()
         _fold(engine, fresh, chain, engine.log.head())
-        with engine.log.exclusive():
-            redacted, erased = _tombstones(engine, chain)
-            # A log with a hole cannot be folded into anything worth comparing.
-            problems = chain.problems or _compared(engine, fresh, chain)
+        if writable:
+            with engine.log.exclusive():
+                redacted, erased, problems = _judged(engine, fresh, chain, _compared)
+        else:  # nor can others be kept out
+            redacted, erased, problems = _judged(engine, fresh, chain, _compared_aside)
     finally:
         _remove(fresh)
     return Report(
@@ -85,6 +90,12 @@ def _verified(engine: Engine, directory: str) -> Report:
         redacted=redacted,
         erased=erased,
     )
+
+
+def _judged(engine: Engine, fresh: Store, chain: _Chain, compare: Compare) -> tuple[int, int, list[str]]:
+    redacted, erased = _tombstones(engine, chain)
+    # A log with a hole cannot be folded into anything worth comparing.
+    return redacted, erased, chain.problems or compare(engine, fresh, chain)
 
 
 def sweep(directory: str) -> None:
@@ -140,6 +151,8 @@ def _scratch(directory: str) -> Store:
 
 def _remove(fresh: Store) -> None:
     fresh.close()
+    if isinstance(fresh, Unnamed):
+        return
     for item in os.scandir(fresh.directory):
         os.unlink(item.path)
     os.rmdir(fresh.directory)
@@ -159,6 +172,17 @@ def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
         live.rollback()
         raise
     return problems
+
+
+def _compared_aside(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
+    """The same with a copy of the views, which can be brought there."""
+    live = engine.store
+    engine.store = Unnamed(live.directory, live)
+    try:
+        return _compared(engine, fresh, chain)
+    finally:
+        engine.store.close()
+        engine.store = live
 
 
 def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:

@@ -132,7 +132,7 @@ class Shelf:
             raise _unwritable(self.directory, error) from error
         return draft
 
-    def keep(self, draft: Snapshot, position: int, *, copy: bool = False) -> str:
+    def keep(self, draft: Snapshot, position: int, *, copy: bool = False) -> Snapshot:
         """Put a draft that is folded up to `position` in its place; with `copy`, it can be folded on."""
         draft.close()
         whole, path = draft.path, ""
@@ -150,7 +150,7 @@ class Shelf:
             if at == position and other != path:
                 discard(other)
         self._tidy(path)
-        return path
+        return Snapshot(path)
 
     def sound(self, path: str) -> bool:
         """Whether it is still what was kept. One that is not is removed."""
