@@ -259,3 +259,20 @@ def test_whoever_is_refused_leaves_the_views_as_far_as_it_saw(machine, opened):
     with pytest.raises(MootError):
         other.run(letter("Nobody"))
     assert machine.store.cursor() == machine.log.head()
+
+
+def test_whoever_finds_the_turn_free_and_the_views_behind_keeps_nobody_waiting_for_them(machine, opened, monkeypatch):
+    """Others were about a moment ago: the views are folded after the append, and not before it."""
+    machine.log.append(Commit(id="behind", at=NOON, by="x"), {}, [Draft(stream="topic/a", type="a:b", data={})])
+    cursors = []
+    append = SqliteLog.append
+
+    def watched(log, *args):
+        cursors.append(machine.store.cursor())
+        return append(log, *args)
+
+    monkeypatch.setattr(SqliteLog, "append", watched)
+    attempt = Attempt(opened(machine), letter("Keats")).ended()
+    assert attempt.acts == 1
+    assert cursors == [machine.log.head() - 2]
+    assert machine.store.cursor() == machine.log.head()

@@ -34,6 +34,7 @@ def commit_ahead(
     key: Callable[[str], Key] | None,
 ) -> Outcome | Conflict | None:
     """None: it could not be decided on what is known outside."""
+    engine.crowded = True
     try:
         engine.notice_new_views()
         # Before anything else is read: if the log still ends here when the turn comes, nothing of that has moved.
@@ -68,6 +69,7 @@ def _folded(engine: Engine, new: Appended) -> bool:
             with engine.log.exclusive(wait=turn) as alone:
                 if alone:
                     engine.fold_in()
+                    engine.crowded = turn  # else it has become quiet
     except engine.store.failures:
         return False
     return True

@@ -60,6 +60,7 @@ class Engine:
         self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
+        self.crowded = False  # others wrote just now, and did not stop: no use in looking whether the turn is free
         self._bound = False
         self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
 
@@ -105,10 +106,11 @@ class Engine:
         lost: Conflict | None = None
         for _ in range(_TRIES):
             result: Outcome | Conflict | None = None
-            with self.log.exclusive(wait=not ahead) as alone:
-                if alone:
-                    result = self._inside(by, act, key)
-            if not alone:
+            if not (ahead and self.crowded):
+                with self.log.exclusive(wait=not ahead) as alone:
+                    if alone:
+                        result = self._inside(by, act, key, ahead=ahead)
+            if result is None:
                 from moot.engine.ahead import commit_ahead
 
                 ahead, result = False, commit_ahead(self, by, act, key)
@@ -124,11 +126,19 @@ class Engine:
         )
 
     def _inside(
-        self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
-    ) -> Outcome | Conflict:
-        """One attempt of one who has the turn."""
+        self,
+        by: str | Callable[[Work], str],
+        act: Callable[[Work], None],
+        key: Callable[[str], Key] | None,
+        *,
+        ahead: bool,
+    ) -> Outcome | Conflict | None:
+        """One attempt of one who has the turn. None: the views are behind, so others are about and wait for it."""
         try:
             self.begin()
+            if ahead and self.store.cursor() < self.log.head():
+                self.store.rollback()
+                return None
             result = self._attempt(by, act, key)
             if not isinstance(result, Conflict):
                 return self._finish(result)
