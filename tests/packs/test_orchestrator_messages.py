@@ -108,9 +108,9 @@ def test_the_type_is_exactly_its_own(kind, value):
 
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_a_task_id_is_one_line_without_blanks_around_it(kind):
-    for good in ("task-001", "x", "Task 7 (äöü)", "タスク-1", "a\tb"):
+    for good in ("task-001", "x", "Task 7 (äöü)", "タスク-1", "x" * 200):
         assert told(kind, "taskId", good) == []
-    breaks = ["a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\u2029b", "a\u0085b", "a\vb", "a\fb"]
+    breaks = ["a\nb", "a\r\nb", "a\rb", "a\u2028b", "a\u2029b", "a\u0085b", "a\vb", "a\fb", "a\tb", "a/b", "x" * 201]
     around = [" task-001", "task-001 ", "\ttask-001", "task-001\n", "\u00a0task-001", "task-001\u3000", " ", "\n"]
     for bad in ("", *breaks, *around, None, 1, True, ["task-001"]):
         assert refused(told(kind, "taskId", bad), "taskId"), bad
