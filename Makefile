@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench demo test check format generate bench bench-quick soak requirements pins clean
+.PHONY: help setup setup-bench packages demo test check format generate bench bench-quick soak requirements pins clean
 
 help: ## this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -15,14 +15,17 @@ help: ## this list
 setup: ## make .venv with the pinned dependencies (the other targets do it by themselves)
 	@tools/setup dev
 
+packages: ## install the system packages that only tests need, where this may be done
+	@tools/packages
+
 setup-bench: setup
 	@tools/setup bench
 
 demo: setup ## see the main job done, in about a minute
 	@$(BIN)/python demo/run.py
 
-test: check ## all checks, then the whole test suite
-	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=840
+test: packages check ## all checks, then the whole test suite
+	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=3600
 
 check: setup ## format, lint, types, layers, generated files; changes nothing
 	@tools/check
