@@ -1,8 +1,9 @@
 """Who performs effects here, told by locks that end with their process, however it ends.
 
     runners          shared by all that perform effects; whoever can have it alone knows that there are none
-    effects/<id>     held while an effect is being performed, also by the command that does it: it may outlive its
-                     runner, and a repeat beside it would be the very thing that nobody wants. It names the runner
+    effects/<name>   held while the effect of that id is being performed, also by the command that does it: it may
+                     outlive its runner, and a repeat beside it would be the very thing that nobody wants.
+                     It names the runner. The file's name is made from the id by `core.ids.file_name`
     effects.lock     held for a moment by whoever makes, judges or removes one of those: a name stands for one file
 
 Nothing here decides that an effect may be taken: it says what is known to be dead.
@@ -14,6 +15,8 @@ import fcntl
 import os
 
 from moot.core.errors import Unavailable
+from moot.core.ids import file_name
+from moot.private_files import open_private, read_private, unsafe
 
 _LONGEST = 200  # bytes of a runner's name
 
@@ -21,10 +24,10 @@ _LONGEST = 200  # bytes of a runner's name
 def anybody_runs(state: str) -> bool:
     """Whether somebody performs effects. Costs an open and a lock; if it cannot be told, nobody is alarmed."""
     try:
-        file = os.open(os.path.join(state, "runners"), os.O_RDWR | os.O_CLOEXEC)
+        file = open_private(os.path.join(state, "runners"), os.O_RDWR)
     except FileNotFoundError:
         return False
-    except OSError:
+    except (OSError, Unavailable):
         return True
     try:
         return not _locked(file, fcntl.LOCK_EX)
@@ -37,7 +40,7 @@ class Running:
 
     def __init__(self, state: str) -> None:
         try:
-            self._file = os.open(os.path.join(state, "runners"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._file = open_private(os.path.join(state, "runners"), os.O_RDWR | os.O_CREAT)
             fcntl.flock(self._file, fcntl.LOCK_SH)  # whoever looks has it for a moment only
         except OSError as error:
             raise _unavailable(state, error) from error
@@ -61,7 +64,7 @@ class Grip:
                 path = _path(self._state, self._effect)
                 if _is_still(path, self.file):  # else another one has seized it by now
                     os.unlink(path)
-        except OSError:
+        except (OSError, Unavailable):
             pass  # it is only a name; the lock goes with the file
         os.close(self.file)
 
@@ -90,7 +93,7 @@ def seize(state: str, effect: str, runner: str, over: str) -> Grip | None:
 
 
 def _gripped(state: str, effect: str, runner: str) -> Grip | None:
-    file = os.open(_path(state, effect), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    file = open_private(_path(state, effect), os.O_RDWR | os.O_CREAT)
     try:
         if _locked(file, fcntl.LOCK_EX):
             os.ftruncate(file, 0)
@@ -105,14 +108,13 @@ def _gripped(state: str, effect: str, runner: str) -> Grip | None:
 
 def _holder(state: str, effect: str) -> bytes | None:
     try:
-        with open(_path(state, effect), "rb") as file:
-            return file.read(_LONGEST)
+        return read_private(_path(state, effect), _LONGEST)
     except FileNotFoundError:
         return None
 
 
 def _path(state: str, effect: str) -> str:
-    return os.path.join(state, "effects", effect)
+    return os.path.join(state, "effects", file_name(effect))
 
 
 def _written(runner: str) -> bytes:
@@ -123,8 +125,11 @@ class _Turn:
     """Nobody else makes or removes the lock of an effect meanwhile."""
 
     def __init__(self, state: str) -> None:
-        os.makedirs(os.path.join(state, "effects"), 0o700, exist_ok=True)
-        self._file = os.open(os.path.join(state, "effects.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        folder = os.path.join(state, "effects")
+        os.makedirs(folder, 0o700, exist_ok=True)
+        if os.path.islink(folder):
+            raise unsafe(folder, "it is a link")
+        self._file = open_private(os.path.join(state, "effects.lock"), os.O_RDWR | os.O_CREAT)
 
     def __enter__(self) -> None:
         try:
@@ -147,7 +152,7 @@ def _locked(file: int, how: int) -> bool:
 
 def _is_still(path: str, file: int) -> bool:
     try:
-        return os.path.samestat(os.stat(path), os.fstat(file))
+        return os.path.samestat(os.lstat(path), os.fstat(file))
     except FileNotFoundError:
         return False
 

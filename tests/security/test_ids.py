@@ -1,0 +1,87 @@
+"""An id is never a path: whatever a log holds, no file outside its own folder is made, read or removed for it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot.core.errors import MootError
+from moot.core.ids import file_name
+from moot.engine import runners
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HOSTILE = (
+    "../../../../victim",
+    "../victim",
+    "..",
+    ".",
+    "",
+    "/etc/passwd",
+    "a/b",
+    "a\0b",
+    "a\nb",
+    "-rf",
+    "--agent=x",
+    "$(touch PWN)",
+    "`touch PWN`",
+    "a b",
+    "\x1b[2J",
+    "~0",
+    "é",
+    "\ud800",
+    "x" * 300,
+)
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("effect", HOSTILE)
+def test_an_effect_with_a_hostile_id_removes_and_makes_nothing_outside_its_folder(tmp_path: Path, effect: str) -> None:
+    state = tmp_path / "a" / "b" / "c" / "moot"
+    state.mkdir(parents=True)
+    (tmp_path / "victim").write_bytes(b"precious")
+    (tmp_path / "a" / "b" / "c" / "victim").write_bytes(b"precious")
+    before = tree(tmp_path)
+    one = runners.grip(str(state), effect, "a")
+    assert one is not None
+    made = set(tree(tmp_path)) - set(before)
+    assert made == {str(state / "effects.lock"), str(state / "effects" / file_name(effect))}
+    other = runners.seize(str(state), effect, "b", "a")
+    assert other is not None
+    one.release()
+    other.release()
+    assert {path: text for path, text in tree(tmp_path).items() if path in before} == before
+    assert os.listdir(state / "effects") == []
+
+
+def test_a_planted_link_in_place_of_an_effects_lock_is_not_followed(tmp_path: Path) -> None:
+    state, victim = tmp_path / "moot", tmp_path / "victim"
+    (state / "effects").mkdir(parents=True)
+    victim.write_bytes(b"precious")
+    (state / "effects" / "e-1").symlink_to(victim)
+    (state / "runners").symlink_to(victim)
+    for act in (lambda: runners.grip(str(state), "e-1", "a"), lambda: runners.Running(str(state))):
+        with pytest.raises(MootError) as refused:
+            act()
+        assert refused.value.code == "unsafe_file"
+    (state / "effects" / "e-1").unlink()
+    (state / "effects").rmdir()
+    (tmp_path / "elsewhere").mkdir()
+    (state / "effects").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(MootError) as refused:
+        runners.grip(str(state), "e-1", "a")
+    assert refused.value.code == "unsafe_file"
+    assert victim.read_bytes() == b"precious"
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+def test_no_two_ids_share_a_file() -> None:
+    names = [file_name(text) for text in (*HOSTILE, "e-1", "E-1.x")]
+    assert len(set(names)) == len(names)
+    assert all("/" not in name and not name.startswith((".", "-")) and len(name) <= 100 for name in names)
