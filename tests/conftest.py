@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from moot.core.identity import AGENTS_SHELLS
 
 # The same tree gives the same verdict; `make soak` looks further, and differently each time. No deadlines: how fast a
 # loaded machine is proves nothing.
@@ -16,6 +19,17 @@ settings.register_profile(
     "soak", deadline=None, max_examples=2000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("steady")
+
+
+def pytest_configure() -> None:
+    """Whoever runs the tests may be an agent, of this workspace or another: the tests are a person's.
+
+    What they start inherits it. A test that is about somebody else says so.
+    """
+    for name in [*os.environ]:
+        if name in AGENTS_SHELLS or name.startswith("MOOT_"):
+            del os.environ[name]
+    os.environ["MOOT_PERSON"] = "1"
 
 
 def kills_things(nodeid: str) -> bool:

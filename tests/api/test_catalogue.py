@@ -16,10 +16,10 @@ from moot.core.errors import Usage
 
 VERBS: list[Verb] = [catalogue.find(name) for name in catalogue.names()]
 TYPES = {"text", "words", "int", "seconds", "flag", "json"}
-GLOBAL = {"json", "help", "version", "agent"}  # every verb has these options
+GLOBAL = {"json", "help", "version", "agent", "person"}  # every verb has these options
 
 # These write and take no key: doing them again is harmless by itself.
-KEYLESS = {"init", "inbox", "wait", "mirror", "handle", "check", "import", "restore"}
+KEYLESS = {"init", "inbox", "mirror", "handle", "check", "import", "restore"}
 
 
 def test_the_index_and_the_modules_name_the_same_verbs() -> None:
@@ -64,6 +64,13 @@ class TestEveryVerb:
         keyed = any(param == catalogue.KEY for param in verb.params)
         assert keyed == (verb.writes and verb.name not in KEYLESS)
 
+    def test_has_one_class_and_only_looks_if_that_is_it(self, verb: Verb) -> None:
+        assert verb.kind in catalogue.KINDS
+        for_people = any(param.person for param in verb.params)
+        assert (verb.kind == "look") == (not verb.writes or (for_people and bool(verb.past)))
+        assert not (verb.anybody and verb.kind in ("look", "speak", "person"))
+        assert catalogue.kind_of(verb, {}) == verb.kind
+
     def test_refuses_an_argument_that_it_does_not_have(self, verb: Verb) -> None:
         with pytest.raises(Usage) as caught:
             catalogue.checked(verb, {"no_such_argument": "x"})
@@ -78,6 +85,37 @@ class TestEveryVerb:
         with pytest.raises(Usage) as caught:
             catalogue.checked(verb, {})
         assert missing[0].upper() in caught.value.message
+
+
+def test_an_argument_can_make_a_call_a_persons() -> None:
+    reopen, wanted = catalogue.find("task reopen"), {"task": "task-001", "reason": "Again."}
+    assert catalogue.kind_of(reopen, catalogue.checked(reopen, wanted)) == "own"
+    assert catalogue.kind_of(reopen, catalogue.checked(reopen, {**wanted, "override": False})) == "own"
+    assert catalogue.kind_of(reopen, catalogue.checked(reopen, {**wanted, "override": True})) == "person"
+    needs = catalogue.find("needs-me")
+    assert catalogue.kind_of(needs, catalogue.checked(needs, {"answer": "k-1", "text": "yes"})) == "person"
+    assert catalogue.kind_of(needs, catalogue.checked(needs, {"answer": ""})) == "person"
+    handle = catalogue.find("handle")
+    assert catalogue.kind_of(handle, catalogue.checked(handle, {"allow": ["deploy"]})) == "person"
+    assert catalogue.kind_of(handle, catalogue.checked(handle, {"drain": True})) == "local-exec"
+
+
+@pytest.mark.parametrize(
+    ("kind", "some"),
+    [
+        ("look", {"board", "who-holds", "log", "search", "export", "backup", "wait", "verify", "doctor", "needs-me"}),
+        ("speak", {"send", "reply", "ack", "inbox", "emit", "decide", "checkpoint reach"}),
+        ("own", {"join", "task claim", "task approve", "claim", "release", "held drop", "init", "mirror"}),
+        ("person", {"import", "restore", "redact", "checkpoint resolve"}),
+        ("local-exec", {"check", "handle"}),
+    ],
+)
+def test_what_a_verb_can_do_is_its_class(kind: str, some: set[str]) -> None:
+    assert some <= {verb.name for verb in VERBS if verb.kind == kind}
+
+
+def test_who_may_act_without_a_name_is_listed() -> None:
+    assert {verb.name for verb in VERBS if verb.anybody} == {"init", "join", "mirror", "handle"}
 
 
 def test_an_unknown_verb_is_answered_with_the_closest() -> None:
@@ -96,7 +134,7 @@ PARAMS = (
     Param("data", ".", type="json"),
     Param("choice", ".", default="a", choices=("a", "b")),
 )
-TRIED = Verb("try", "Try.", len, params=PARAMS)
+TRIED = Verb("try", "Try.", len, kind="look", params=PARAMS)
 
 
 def test_what_is_not_given_has_its_default() -> None:
@@ -194,7 +232,7 @@ def test_every_text_is_bounded(verb: Verb) -> None:
     ids=lambda value: getattr(value, "name", value),
 )
 def test_a_text_may_be_as_long_as_its_limit_and_no_longer(param: Param, limit: int) -> None:
-    verb = Verb("try", "Try.", len, params=(param,))
+    verb = Verb("try", "Try.", len, kind="look", params=(param,))
     catalogue.checked(verb, {param.name: "x" * limit})
     with pytest.raises(Usage) as caught:
         catalogue.checked(verb, {param.name: "x" * (limit + 1)})
@@ -202,7 +240,7 @@ def test_a_text_may_be_as_long_as_its_limit_and_no_longer(param: Param, limit: i
 
 
 def test_words_are_weighed_in_bytes() -> None:
-    verb = Verb("try", "Try.", len, params=(Param("body", ".", type="words", limit=4),))
+    verb = Verb("try", "Try.", len, kind="look", params=(Param("body", ".", type="words", limit=4),))
     catalogue.checked(verb, {"body": "éé"})
     with pytest.raises(Usage):
         catalogue.checked(verb, {"body": "ééé"})

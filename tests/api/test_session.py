@@ -10,8 +10,9 @@ from moot.api.session import Mirrors
 from moot.core.errors import Refused, Unavailable
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.person import AS_A_PERSON
 
-ENV = {"USER": "ada"}
+ENV = AS_A_PERSON
 
 
 class FullDisk(Mirrors):

@@ -11,6 +11,7 @@ import pytest
 from moot.core.errors import Unavailable
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.person import AS_A_PERSON
 
 if TYPE_CHECKING:
     from moot.api.answer import Answer
@@ -22,7 +23,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session
     for module in ("following", "verbs.care"):
         monkeypatch.setattr(f"moot.api.{module}.PAUSE", 0.0)
     monkeypatch.setattr("moot.api.following.ROUND", 0.01)
-    env = {"USER": "anna"}
+    env = AS_A_PERSON
     Workshop(str(tmp_path), env).create(("orchestrator",))
     session = open_session(str(tmp_path), env)
     yield session
@@ -59,7 +60,7 @@ def test_a_follower_outlives_trouble(session: Session, monkeypatch: pytest.Monke
         told = next(later)
         assert told.result is None
         assert [warning.code for warning in told.warnings] == ["locked"]
-        other = open_session(session.place.root, {"USER": "anna"})
+        other = open_session(session.place.root, AS_A_PERSON)
         other.run("task add", {"title": "New"})
         assert next(later).result.data["title"] == "New"
         assert calls

@@ -56,7 +56,7 @@ class Page:
         self.env = {
             "PATH": f"{binaries}:{os.environ['PATH']}",
             "HOME": str(directory),
-            "USER": "ada",
+            "MOOT_PERSON": "1",
             "LC_ALL": "C.UTF-8",
             "PYTHONPATH": str(ROOT / "src"),
             "XDG_RUNTIME_DIR": str(directory),

@@ -20,6 +20,7 @@ from moot.api.answer import plain
 from moot.core.errors import MootError
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.person import AS_A_PERSON, ME
 
 if TYPE_CHECKING:
     from moot.api.session import Session
@@ -161,7 +162,7 @@ class Crew:
             worker.tell("enter", cwd=str(repo.root), agent=name, incarnation=incarnation, views=views)
         for worker in self.workers:
             worker.hear()
-        return [f"{name}#1" if name else "person:anna" for name in names]
+        return [f"{name}#1" if name else ME for name in names]
 
     def race(self, steps: Callable[[int], Sequence[tuple[str, dict[str, Any]]]]) -> list[list[Outcome]]:
         """Each worker runs its steps, beginning when all are ready. What became of them, per worker."""
@@ -199,7 +200,7 @@ class Repo:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.env = {
-            "USER": "anna",
+            **AS_A_PERSON,
             "PATH": os.environ["PATH"],
             "HOME": str(root.parent),
             "GIT_CONFIG_GLOBAL": os.devnull,

@@ -113,7 +113,7 @@ def is_draft(name: str) -> bool:
 
 def play(day: str, disk: str, template: str, first: str, last: str, step: str) -> list[dict[str, Any]]:
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "none", disk], check=True)
-    os.environ.update({"USER": "anna", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"})
+    os.environ.update({"MOOT_PERSON": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"})
     for name in ("MOOT_AGENT", "MOOT_INCARNATION"):
         os.environ.pop(name, None)
     prepare(template, day)

@@ -8,6 +8,7 @@ import pytest
 
 from tests.faults import replay
 from tests.faults.crew import RACERS, Crew, Repo
+from tests.person import ME
 
 # In the queue in front of the log, and without it, where racers meet as conflicts and decide again.
 queue_or_not = pytest.mark.parametrize("queue", [True, False], ids=["queue", "conflicts"])
@@ -39,7 +40,7 @@ def test_one_of_fifty_answers_a_checkpoint_and_the_others_hear_who(repo: Repo, c
     assert len(lost) == RACERS - 1
     for refusal in lost:
         assert (refusal.error, refusal.exit) == ("checkpoint_resolved", 3)
-        assert (refusal.details["by"], refusal.details["answer"]) == ("person:anna", resolved.data["answer"])
+        assert (refusal.details["by"], refusal.details["answer"]) == (ME, resolved.data["answer"])
 
 
 @queue_or_not

@@ -21,11 +21,12 @@ from moot.views.store import Store
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
 from tests.faults.lines import at_line
+from tests.person import AS_A_PERSON
 
 if TYPE_CHECKING:
     from moot.api.session import Session
 
-ENV = {"USER": "anna"}
+ENV = AS_A_PERSON
 _here: list[Session] = []
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.person import ME
+
 BUDGET = 10.0  # seconds of computing time, however busy the machine is
 
 
@@ -66,7 +68,7 @@ WORDS = st.one_of(
                 "{}",
                 "[]",
             ),
-            *("Ada", "Bob", "ada#1", "@all", "@reviewer", "person:anna", "task-001", "task-003", "core", "high"),
+            *("Ada", "Bob", "ada#1", "@all", "@reviewer", ME, "task-001", "task-003", "core", "high"),
             *(
                 "src/b.py",
                 "**",

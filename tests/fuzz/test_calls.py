@@ -44,7 +44,7 @@ def town(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
             if name.startswith("MOOT_") or name == "XDG_RUNTIME_DIR":
                 patch.delenv(name)
         patch.chdir(command.repo)
-        patch.setenv("USER", "anna")
+        patch.setenv("MOOT_PERSON", "1")
         patch.setenv("HOME", command.environment["HOME"])
         patch.setattr("sys.stdin", nothing)
         yield command

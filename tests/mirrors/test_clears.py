@@ -10,8 +10,9 @@ from moot.mirrors import mailbox, strict_json
 from moot.views import look
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.person import AS_A_PERSON
 
-ENV = {"USER": "ada"}
+ENV = AS_A_PERSON
 EMPTIED = b'{"messages": [], "lastRead": null}'
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import moot
 from moot.logs.sqlite import SqliteLog
+from tests.person import AS_A_PERSON
 
 SOURCES = Path(moot.__file__).resolve().parents[1]
 PATIENCE = 60.0
@@ -57,7 +58,7 @@ class Command:
         self.environment = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": str(home),
-            "USER": "anna",
+            **AS_A_PERSON,
             "LANG": "C.UTF-8",
             "LC_ALL": "C.UTF-8",
             "PYTHONPATH": str(SOURCES),

@@ -15,12 +15,12 @@ from tests.surfaces.worlds import inhabit
 
 @pytest.fixture(scope="session", autouse=True)
 def _nobody_in_particular() -> Iterator[None]:
-    """This process is no agent, whoever started the tests."""
+    """This process is a person's, whoever started the tests."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [*os.environ]:
             if name.startswith("MOOT_") or name == "XDG_RUNTIME_DIR":
                 patch.delenv(name)
-        patch.setenv("USER", "anna")
+        patch.setenv("MOOT_PERSON", "1")
         yield
 
 

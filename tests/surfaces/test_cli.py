@@ -21,6 +21,7 @@ from moot import Workspace
 from moot.api import catalogue
 from moot.surfaces.cli import parse
 from moot.surfaces.cli.main import main
+from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, carry, conclude, enliven, inhabit, orchestrate, react
 
@@ -172,7 +173,7 @@ CASES = {
         None,
         "checkpoint resolve {checkpoint} 1",
         "answered: blue; told: Bob",
-        lambda r: (r["answer"], r["resolved_by"]) == ("blue", "person:anna"),
+        lambda r: (r["answer"], r["resolved_by"]) == ("blue", ME),
         world=conclude,
     ),
     "checkpoint withdraw": Case(

@@ -42,8 +42,8 @@ EVERYWHERE = words("""
     moot.core.deciders moot.core.deciders.agent moot.core.deciders.claims moot.core.deciders.entry
     moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.task
     moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
-    moot.engine moot.engine.clock moot.engine.gitdir moot.engine.loop moot.engine.place moot.engine.presence
-    moot.engine.settings moot.engine.work
+    moot.engine moot.engine.account moot.engine.clock moot.engine.gitdir moot.engine.loop moot.engine.place
+    moot.engine.presence moot.engine.settings moot.engine.work
     moot.forks moot.log
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log

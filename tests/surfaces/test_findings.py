@@ -10,6 +10,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import AwaitedFailed, Held, MootError, Refused, TimedOut, Unknown, Usage
+from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command
 
 if TYPE_CHECKING:
@@ -229,7 +230,7 @@ def test_the_answer_wakes_a_wait_for_mail_and_for_the_event(run: Command, anna: 
     came = bob.wait(type="checkpoint:resolved", stream=f"checkpoint/{asked.id}", after=start, timeout=30)
     assert came.events[0].data["answer"] == "blue"
     (letter,) = bob.inbox().new
-    assert (letter.sender, letter.thread, letter.type) == ("person:anna", asked.id, "checkpoint")
+    assert (letter.sender, letter.thread, letter.type) == (ME, asked.id, "checkpoint")
     assert [item.id for item in bob.thread(asked.id)] == [letter.id]
 
 

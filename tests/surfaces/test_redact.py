@@ -18,6 +18,7 @@ from moot import Workspace
 from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.core.redaction import digest_of
 from moot.views.search import Index
+from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command, git
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
 
@@ -175,7 +176,7 @@ def test_the_tombstone_keeps_the_digest_and_a_changed_row_is_noticed(run: Comman
         (original,) = [e for e in ws.log(limit=500) if e.stream == f"message/{said}"]
         ws.redact(said, field="text")
         (tombstone,) = ws.log(type="event:redacted")
-        assert tombstone.by == "person:anna"
+        assert tombstone.by == ME
         assert tombstone.data["digest"] == digest_of(original.data)
         assert (tombstone.data["position"], tombstone.data["fields"]) == (original.position, ["text"])
     connection = apsw.Connection(str(state(run) / "log.db"))
@@ -451,7 +452,7 @@ def test_a_restore_does_not_undo_it(run: Command, said: str, tmp_path: Path, *, 
         report = ws.verify()
         assert (report.redacted, report.erased) == (1, int(erase))
         (tombstone,) = ws.log(type="event:redacted")
-        assert (tombstone.by, tombstone.data["reason"]) == ("person:anna", "a key")
+        assert (tombstone.by, tombstone.data["reason"]) == (ME, "a key")
         assert ws.task_add("Another at that position").id == later.id
     again = Workspace.restore(ran.result["kept"], run.repo, force=True)
     assert again.redacted == (), "that one has its tombstones"

@@ -68,6 +68,7 @@ class Param(Record):
 
     type: text, words (text, or `-` for standard input), int, seconds (`90`, `30m`), flag, json.
     limit: how long a text may be, in characters (words: in bytes); 0 is what its name is worth, see `_LIMITS`.
+    person: with it, the call is for people only, whatever the class of the verb.
     """
 
     name: str
@@ -79,6 +80,17 @@ class Param(Record):
     default: Any = None
     choices: tuple[str, ...] = ()
     limit: int = 0
+    person: bool = False
+
+
+# The classes of verbs, each with what a call of it can do at most. A surface, or a permission rule, can go by them.
+KINDS = {
+    "look": "reads, and changes nothing that others see",
+    "speak": "says something to others: messages, answers, decisions, events",
+    "own": "changes tasks, files, roles and other things that are held or shared",
+    "person": "only for people: refused to agents, and in an agent's shell",
+    "local-exec": "runs commands on this machine",
+}
 
 
 class Verb(Record):
@@ -87,15 +99,24 @@ class Verb(Record):
     name: str
     summary: str
     does: Callable[..., Answer]
+    kind: str  # one of KINDS
     params: tuple[Param, ...] = ()
     examples: tuple[str, ...] = ()
     detail: str = ""
     writes: bool = True
     opens: bool = True  # needs an existing workspace
     past: bool | None = None  # whether it can be asked of the past; None: if it writes nothing
+    anybody: bool = False  # needs no identity, although it does more than look
     quiet: bool = False  # leaves no trace: no sign of life of the caller, no turn of the files that others write
 
 
+def kind_of(verb: Verb, given: Mapping[str, Any]) -> str:
+    """The class of one call: that of its verb, unless an argument makes it a person's."""
+    mine = verb.kind != "person" and any(p.person and given.get(p.name) not in _SILENCE for p in verb.params)
+    return "person" if mine else verb.kind
+
+
+_SILENCE = (None, False, ())
 _LIMIT = 10_000
 _NAMES = (
     *("fail_on", "holder", "id", "ids", "key", "lifecycle", "name", "needs", "pack", "report", "role", "state"),

@@ -2,6 +2,7 @@
 
     Yeats#3            the third incarnation of the agent Yeats
     person:anna        a person at a terminal
+    process:anna       a program of that account that nobody spoke for; it holds no task, file or mail
     role:developer     whoever filled that role through a file; nobody can tell who it was
     moot               the program itself, where nobody else can be named
 
@@ -40,6 +41,10 @@ def agent(name: str, incarnation: int) -> str:
 
 def person(login: str) -> str:
     return f"person:{login}"
+
+
+def process(login: str) -> str:
+    return f"process:{login}"
 
 
 def role(name: str) -> str:

@@ -14,6 +14,7 @@ from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
 from moot.engine import place as places
 from moot.engine import settings as setting
+from moot.engine.account import login
 from moot.engine.clock import Clock
 from moot.engine.loop import Engine
 from moot.engine.presence import Presence
@@ -82,7 +83,7 @@ def open_session(
 
         engine.requests = Requests(handlers_of(settings.handlers), clock.token, env.get("MOOT_EFFECT_KEY"))
     engine.progress = progress
-    caller = Caller(login=_login(env), agent=agent, incarnation=incarnation)
+    caller = Caller(login=login(), agent=agent, incarnation=incarnation)
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
     session.env, session.identity = env, lambda: real.workspace
@@ -143,16 +144,3 @@ def caller_of(env: Mapping[str, str]) -> tuple[str | None, int | None]:
             "Set it as `moot join` prints it, or unset it.",
         )
     return agent, int(incarnation)
-
-
-def _login(env: Mapping[str, str]) -> str:
-    """The account that calls. The environment is asked first: it is what the person sees."""
-    named = env.get("USER") or env.get("LOGNAME")
-    if named:  # it becomes part of principals, which have no room for other characters
-        return "".join(c if c.isalnum() or c in "._-" else "_" for c in named[:64])
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return f"uid-{os.getuid()}"

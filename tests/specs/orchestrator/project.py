@@ -18,6 +18,7 @@ from moot.core.errors import MootError
 from moot.engine.clock import Clock
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.person import AS_A_PERSON
 from tests.specs.orchestrator import samples
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Refusal:
 class Project:
     def __init__(self, root: Path, clock: Clock | None = None) -> None:
         self.root = root
-        self.env = {"USER": "anna", "PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_NOSYSTEM": "1"}
+        self.env = {**AS_A_PERSON, "PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_NOSYSTEM": "1"}
         self.clock = clock
         self._sessions: dict[str | None, Session] = {}
 

@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.person import ME
 from tests.specs.orchestrator.project import FILES, Project, ShiftedClock, bodies
 from tests.specs.orchestrator.samples import assignment, report
 
@@ -39,7 +40,7 @@ def test_a_mailbox_is_read_in_the_order_of_arrival(staffed: Project) -> None:
     project.run("ack", "Dev", ids=(first,))
     letters = project.cli("mailbox", "@developer").result["messages"]
     assert [letter["task"] for letter in letters] == ["task-002", "task-001", "task-003"]
-    assert [letter["sender"] for letter in letters] == ["Lead", "role:team-lead", "person:anna"]
+    assert [letter["sender"] for letter in letters] == ["Lead", "role:team-lead", ME]
     assert [letter["at"] for letter in letters] == [event.at for event in project.events("message:sent")]
     assert [letter["taker"] for letter in letters] == ["Dev#1", None, None]
     assert [letter["stage"] for letter in letters] == ["acked", "stored", "stored"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core import timestamps
+from tests.person import ME
 from tests.specs.orchestrator.samples import STATES, assignment, developer_file, report, team_lead_file
 
 if TYPE_CHECKING:
@@ -279,7 +280,7 @@ def test_a_task_rejected_in_review_completes_on_its_second_attempt(staffed: Proj
         ("task/task-001", "pending", "in_progress", "Lead#1", "team-lead", 1, None),
         ("task/task-001", "in_progress", "awaiting_review", "Dev#1", "developer", 1, None),
         ("task/task-001", "awaiting_review", "rejected", "Lead#1", "team-lead", 1, "No tests."),
-        ("task/task-001", "rejected", "pending", "person:anna", "person", 2, None),
+        ("task/task-001", "rejected", "pending", ME, "person", 2, None),
         ("task/task-001", "pending", "in_progress", "role:team-lead", "team-lead", 2, None),
         ("task/task-001", "in_progress", "awaiting_review", "role:developer", "developer", 2, None),
         ("task/task-001", "awaiting_review", "completed", "Lead#1", "team-lead", 2, None),

@@ -240,6 +240,8 @@ VERBS = (
         "join",
         "Become an agent of this workspace.",
         join,
+        kind="own",
+        anybody=True,
         params=(
             Param("name", "Your name; without one you get a free one.", positional=True),
             Param("role", "A role that you fill (repeat for more).", many=True),
@@ -257,6 +259,7 @@ VERBS = (
         "leave",
         "Leave the workspace; what you hold is given back.",
         leave,
+        kind="own",
         params=(
             Param("name", "Another agent than yourself.", positional=True),
             Param("retire", "For good: the name is never used again, and mail to it is refused.", type="flag"),
@@ -273,6 +276,7 @@ VERBS = (
         "agents",
         "Who is here, since when silent, with how much mail, holding what.",
         agents,
+        kind="look",
         params=(Param("all", "Also those who left.", type="flag"),),
         examples=("moot agents --all",),
         writes=False,

@@ -239,6 +239,7 @@ VERBS = (
         "artifact add",
         "Make known what you made: where it is and what it provides.",
         add,
+        kind="own",
         params=(
             Param("paths", "Its files or directories.", positional=True, many=True),
             Param("uri", "Where it is, if it is no file of the repository.", limit=2000),
@@ -259,6 +260,7 @@ VERBS = (
         "artifact modify",
         "Say what changed in an artifact, or what more it provides.",
         modify,
+        kind="own",
         params=(
             Param(
                 "id", "The artifact: its id, path, or a name it provides.", positional=True, required=True, limit=4096
@@ -275,6 +277,7 @@ VERBS = (
         "artifact show",
         "An artifact, what happened to it, and who needed it.",
         show,
+        kind="look",
         params=(Param("id", "Its id, path, or a name it provides.", positional=True, required=True, limit=4096),),
         examples=("moot artifact show src/models/user.ts", "moot artifact show UserCreate"),
         writes=False,
@@ -283,6 +286,7 @@ VERBS = (
         "artifacts",
         "What was made, newest first.",
         artifacts,
+        kind="look",
         params=(
             Param("provides", "Only what provides this name.", limit=4096),
             Param("task", "Only what belongs to this task."),

@@ -126,6 +126,7 @@ VERBS = (
         "task show",
         "A task with its holder, reasons, messages and what can happen next.",
         show,
+        kind="look",
         params=(Param("task", "The task.", positional=True, required=True),),
         examples=("moot task show task-001",),
         writes=False,
@@ -134,6 +135,7 @@ VERBS = (
         "board",
         "All unfinished tasks, and how many there are in each state.",
         board,
+        kind="look",
         params=(
             Param("state", "Only this state or phase (open, working, review, done, stopped)."),
             Param("all", "Also what is done or stopped.", type="flag"),
@@ -145,6 +147,7 @@ VERBS = (
         "ready",
         "What can be started now, most urgent first.",
         ready,
+        kind="look",
         params=(Param("limit", "At most so many.", type="int", default=100),),
         examples=("moot ready",),
         writes=False,

@@ -213,6 +213,7 @@ VERBS = (
         "mailbox",
         "Read a mailbox: its messages in order of arrival, each with who read it.",
         mailbox,
+        kind="look",
         params=(
             Param("name", "An agent's name or @role; without one your role's, else your own.", positional=True),
             _TASK,
@@ -225,6 +226,7 @@ VERBS = (
         "mailbox clear",
         "Take messages out of a protocol's file. They stay in the log.",
         clear,
+        kind="own",
         params=(
             Param("name", "The mailbox.", positional=True, required=True),
             _TASK,
@@ -237,6 +239,7 @@ VERBS = (
         "mailbox restore",
         "Put back what a clear had taken out of the file.",
         restore,
+        kind="own",
         params=(Param("name", "The mailbox.", positional=True, required=True), _TASK, KEY),
         examples=("moot mailbox restore @developer",),
     ),
@@ -244,6 +247,7 @@ VERBS = (
         "instructions",
         "What you were told to do: the messages of a task's current attempt.",
         instructions,
+        kind="look",
         params=(Param("task", "The task; without one the task that you have in hand.", positional=True),),
         examples=("moot instructions task-001",),
         writes=False,

@@ -206,6 +206,7 @@ VERBS = (
         "export",
         "Write the events as JSON Lines, each in a CloudEvents envelope.",
         export,
+        kind="look",
         params=(
             Param("file", "Where to; - is the standard output.", positional=True, default="-", limit=4096),
             Param("after", "Only what comes after this position.", type="int", default=0),
@@ -223,6 +224,7 @@ VERBS = (
         "import",
         "Take in what was exported: into an empty workspace, or into the one that it came from.",
         import_,
+        kind="person",
         params=(
             Param("file", "The file; - is the standard input.", positional=True, required=True, limit=4096),
             Param("dry_run", "Only check it.", type="flag"),
@@ -235,6 +237,7 @@ VERBS = (
         "backup",
         "Copy the log, as it is at one moment, to a file; everybody may go on working.",
         backup,
+        kind="look",
         params=(
             Param("file", "Where to.", positional=True, required=True, limit=4096),
             Param("force", "Replace the file if it is there.", type="flag"),
@@ -248,6 +251,7 @@ VERBS = (
         "restore",
         "Put a backup in place of the log.",
         restore,
+        kind="person",
         params=(
             Param("file", "The backup.", positional=True, required=True, limit=4096),
             Param("force", "Although agents are here, or the log has events that the backup lacks.", type="flag"),
@@ -262,6 +266,7 @@ VERBS = (
         "redact",
         "Take a text out of sight: out of views, files, exports and stories.",
         redact,
+        kind="person",
         params=(
             Param(
                 "thing",

@@ -174,6 +174,7 @@ VERBS = (
         "checkpoint reach",
         "Stop for a person: ask, and get the answer as mail, or wait for it.",
         reach,
+        kind="speak",
         params=(
             Param(
                 "question",
@@ -202,6 +203,7 @@ VERBS = (
         "checkpoint resolve",
         "Answer a checkpoint. A person does this, once.",
         resolve,
+        kind="person",
         params=(
             _ID,
             Param(
@@ -222,6 +224,7 @@ VERBS = (
         "checkpoint withdraw",
         "Take back a checkpoint that nobody needs to answer any more.",
         withdraw,
+        kind="speak",
         params=(_ID, Param("reason", "Why.", required=True), KEY),
         examples=("moot checkpoint withdraw k-4k2xw9a --reason 'found it out myself'",),
     ),
@@ -229,6 +232,7 @@ VERBS = (
         "checkpoint show",
         "A checkpoint with its answer.",
         show,
+        kind="look",
         params=(_ID, *_WAIT),
         examples=("moot checkpoint show k-4k2xw9a",),
         writes=False,
@@ -237,6 +241,7 @@ VERBS = (
         "checkpoints",
         "The checkpoints that are open.",
         checkpoints,
+        kind="look",
         params=(
             Param("all", "Also those that were answered or withdrawn; newest first.", type="flag"),
             Param("task", "Only those of this task."),

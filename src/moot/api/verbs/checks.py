@@ -137,6 +137,7 @@ VERBS = (
         "check",
         "Run a command and keep a receipt of what came of it, on exactly these files.",
         check,
+        kind="local-exec",
         params=(
             Param("command", "The command and its arguments, behind --.", positional=True, many=True, required=True),
             Param("task", "The task that this is a check of."),
@@ -155,6 +156,7 @@ VERBS = (
         "receipt show",
         "A receipt, the end of the output, and whether it is stale.",
         show,
+        kind="look",
         params=(Param("id", "The receipt.", positional=True, required=True),),
         examples=("moot receipt show r-4k2xw9a",),
         writes=False,
@@ -163,6 +165,7 @@ VERBS = (
         "receipts",
         "The newest receipts.",
         listed,
+        kind="look",
         params=(
             Param("task", "Only those of this task."),
             Param("limit", "At most so many.", type="int", default=50),

@@ -177,6 +177,7 @@ VERBS = (
         "decide",
         "Record a decision; whoever works on what it concerns is told.",
         decide,
+        kind="speak",
         params=(
             Param("title", "What was decided, in a sentence.", positional=True, required=True),
             Param("rationale", "Why, or - for standard input.", type="words", limit=65_536),
@@ -202,6 +203,7 @@ VERBS = (
         "decision supersede",
         "Let another decision take the place of one; those it concerned are told.",
         supersede,
+        kind="speak",
         params=(
             _ID,
             Param("by", "The decision that holds instead.", required=True, limit=200),
@@ -214,6 +216,7 @@ VERBS = (
         "decision show",
         "A decision, in full.",
         show,
+        kind="look",
         params=(_ID,),
         examples=("moot decision show d-4k2xw9a",),
         writes=False,
@@ -222,6 +225,7 @@ VERBS = (
         "decisions",
         "The decisions that stand.",
         decisions,
+        kind="look",
         params=(
             Param("affecting", "Only those about this task, plan or path (repeat for more).", many=True, limit=4096),
             Param("all", "Also those that were superseded; newest first.", type="flag"),

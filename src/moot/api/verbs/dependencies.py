@@ -120,6 +120,7 @@ VERBS = (
         "artifact need",
         "Say what you need; you get mail when it is there, or hear now that it is.",
         need,
+        kind="own",
         params=(
             Param("names", "Names, as they are provided.", positional=True, many=True, limit=4096),
             Param("path", "A file that must be there, from where you are (repeat for more).", many=True),
@@ -139,6 +140,7 @@ VERBS = (
         "artifact needed",
         "What is needed and not there yet, and by whom.",
         needed,
+        kind="look",
         params=(Param("limit", "At most so many names.", type="int", default=200),),
         examples=("moot artifact needed",),
         writes=False,

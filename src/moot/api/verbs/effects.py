@@ -121,6 +121,7 @@ VERBS = (
         "effects",
         "What waits to be done because of events, is being done, or was parked.",
         effects,
+        kind="look",
         params=(
             Param("handler", "Only of this handler.", limit=200),
             Param("state", "Only these.", choices=STATES),
@@ -134,6 +135,7 @@ VERBS = (
         "effects retry",
         "Let parked effects be tried again, and waiting ones at once.",
         retry,
+        kind="own",
         params=(
             Param("ids", "Which.", positional=True, many=True, required=True),
             Param("reason", "Why it will succeed now."),
@@ -145,6 +147,7 @@ VERBS = (
         "effects drop",
         "Give effects up for good: parked ones, waiting ones, those without a handler.",
         drop,
+        kind="own",
         params=(
             Param("ids", "Which.", positional=True, many=True, required=True),
             Param("reason", "Why it need not be done.", required=True),

@@ -306,6 +306,9 @@ VERBS = (
         "wait",
         "Wait for mail, tasks or events; wakes at once and polls nothing.",
         wait,
+        kind="look",
+        writes=False,
+        past=False,
         params=(
             Param("mail", "Until there is mail that you have not seen.", type="flag"),
             Param("task", "Until this task is done; fails as soon as it is stopped (repeat for more).", many=True),
@@ -326,6 +329,7 @@ VERBS = (
         "log",
         "What happened, event by event.",
         log,
+        kind="look",
         params=(
             Param("follow", "Go on as new events come.", type="flag"),
             Param("after", "From this position on; without it, the last ones.", type="int"),
@@ -340,6 +344,7 @@ VERBS = (
         "explain",
         "The whole story of a task, message, agent, claim, artifact, decision, checkpoint, effect or held entry.",
         explain,
+        kind="look",
         params=(Param("thing", "Its id or name.", positional=True, required=True),),
         examples=("moot explain task-001",),
         writes=False,

@@ -246,6 +246,7 @@ VERBS = (
         "claim",
         "Hold files or globs, all of them or none.",
         claim,
+        kind="own",
         params=(
             Param(
                 "paths",
@@ -272,6 +273,7 @@ VERBS = (
         "release",
         "Give claimed files back.",
         release,
+        kind="own",
         params=(
             Param("what", "Paths as they were claimed, or claims (c-…).", positional=True, many=True),
             Param("all", "All that you hold.", type="flag"),
@@ -289,6 +291,7 @@ VERBS = (
         "claims",
         "Everything that is claimed.",
         claims,
+        kind="look",
         params=(Param("holder", "Only what this agent holds."),),
         examples=("moot claims",),
         writes=False,
@@ -297,6 +300,7 @@ VERBS = (
         "who-holds",
         "Who holds a file, or any of several.",
         who_holds,
+        kind="look",
         params=(Param("path", "A file, a glob or a directory.", positional=True, required=True),),
         examples=("moot who-holds src/parser.py",),
         writes=False,

@@ -210,11 +210,18 @@ VERBS = (
         "handle",
         "Perform what the handlers in moot.toml want done because of events.",
         handle,
+        kind="local-exec",
+        anybody=True,
         params=(
             Param("drain", "Stop when nothing is due; without it, go on until interrupted.", type="flag"),
             Param("limit", "Stop after so many.", type="int"),
-            Param("allow", "Let a handler run on this machine; nothing is performed now (repeat for more).", many=True),
-            Param("forbid", "Take that back (repeat for more).", many=True),
+            Param(
+                "allow",
+                "Let a handler run on this machine; nothing is performed now (repeat for more).",
+                many=True,
+                person=True,
+            ),
+            Param("forbid", "Take that back (repeat for more).", many=True, person=True),
         ),
         examples=("moot handle --allow deploy", "moot handle", "moot handle --drain"),
         detail=(

@@ -177,6 +177,7 @@ VERBS = (
         "inbox",
         "Show your mail: what is new, and what you have not settled.",
         inbox,
+        kind="speak",
         params=(
             Param("all", "Show again in full what you have seen and not settled.", type="flag"),
             Param("peek", "Look without counting as shown.", type="flag"),
@@ -190,6 +191,7 @@ VERBS = (
         "ack",
         "Confirm messages. In a role's mailbox the first to confirm takes the message.",
         ack,
+        kind="speak",
         params=(Param("ids", "The messages.", positional=True, many=True, required=True), KEY),
         examples=("moot ack m-4k2xw9a",),
         detail="A request goes on waiting for its answer (`moot reply`); in a role's mailbox, for that of its taker.",
@@ -198,6 +200,7 @@ VERBS = (
         "overdue",
         "Requests whose answer is late.",
         overdue,
+        kind="look",
         params=(Param("all", "All that wait for an answer, late or not.", type="flag"),),
         examples=("moot overdue",),
         writes=False,

@@ -174,6 +174,7 @@ VERBS = (
         "send",
         "Send a message. It is stored for every recipient, or refused now.",
         send,
+        kind="speak",
         params=(
             Param("to", "Agents, @role or @all. A pack's message finds its own way.", positional=True, many=True),
             Param("text", "What to say: the last argument, or - for standard input.", type="words", positional=True),
@@ -199,6 +200,7 @@ VERBS = (
         "reply",
         "Answer a message; a request is settled by it.",
         reply,
+        kind="speak",
         params=(
             Param("id", "The message to answer.", positional=True, required=True),
             Param("text", "What to say, or - for standard input.", type="words", positional=True, required=True),
@@ -211,6 +213,7 @@ VERBS = (
         "thread",
         "A conversation, with where each message stands at each recipient.",
         thread,
+        kind="look",
         params=(Param("id", "Any message of it.", positional=True, required=True),),
         examples=("moot thread m-4k2xw9a",),
         writes=False,

@@ -51,9 +51,10 @@ VERBS = (
         "needs-me",
         "What waits for a person, and how to answer each of it; or answer one here.",
         needs_me,
+        kind="look",
         params=(
             Param("text", "With --answer: what you say.", type="words", positional=True),
-            Param("answer", "The id of what you answer.", limit=200),
+            Param("answer", "The id of what you answer.", limit=200, person=True),
             KEY,
         ),
         past=True,

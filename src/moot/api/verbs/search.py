@@ -160,6 +160,7 @@ VERBS = (
         "search",
         "Find what was said: in messages, tasks, decisions, artifacts, checkpoints, receipts and all other events.",
         search,
+        kind="look",
         params=(
             Param("words", 'All of them must be there. "a phrase", begin*, -without.', positional=True, many=True),
             Param("kind", f"Only these (repeat, or commas): {', '.join(PLACES)}.", many=True),

@@ -260,11 +260,13 @@ _REASON = Param("reason", "Why. It stays with the task.")
 _TOKEN = Param("token", "The fencing token of your grant; checked against the current one.", type="int")
 _REPORT = Param("report", "The report that you judged; refused when a newer one has come.")
 _RECEIPT = Param("receipt", "Of a check (see `moot check`) that passed on the files as they are; `last`: your newest.")
-_OVERRIDE = Param("override", "A person's right: go beyond the limit of attempts.", type="flag")
+_OVERRIDE = Param("override", "Go beyond the limit of attempts.", type="flag", person=True)
 
 
 def _move_verb(verb: str, summary: str, *more: Param, example: str) -> Verb:
-    return Verb(f"task {verb}", summary, _mover(verb), params=(_TASK, _REASON, *more, KEY), examples=(example,))
+    return Verb(
+        f"task {verb}", summary, _mover(verb), kind="own", params=(_TASK, _REASON, *more, KEY), examples=(example,)
+    )
 
 
 VERBS = (
@@ -272,6 +274,7 @@ VERBS = (
         "task add",
         "Add a task.",
         add,
+        kind="own",
         params=(
             Param("title", "What is to be done, in one line.", positional=True, required=True),
             Param("id", "Its id; without one it gets the next number."),
@@ -289,6 +292,7 @@ VERBS = (
         "task link",
         "Let a task wait for others. A cycle is refused, and shown.",
         link,
+        kind="own",
         params=(_TASK, Param("needs", "What it waits for (repeat for more).", many=True, required=True), KEY),
         examples=("moot task link task-002 --needs task-001",),
     ),
@@ -296,6 +300,7 @@ VERBS = (
         "task unlink",
         "Let a task wait for others no more.",
         unlink,
+        kind="own",
         params=(_TASK, Param("needs", "What it need not wait for (repeat for more).", many=True, required=True), KEY),
         examples=("moot task unlink task-002 --needs task-001",),
     ),
@@ -303,6 +308,7 @@ VERBS = (
         "task claim",
         "Take a task: the one named, or the most urgent that is ready.",
         claim,
+        kind="own",
         params=(Param("task", "The task; without one the next that is ready.", positional=True), KEY),
         examples=("moot task claim", "moot task claim task-001"),
         detail=(
@@ -336,6 +342,7 @@ VERBS = (
         "task move",
         "Put a task into a state of its lifecycle, if an edge leads there.",
         move,
+        kind="own",
         params=(_TASK, Param("state", "The wanted state.", positional=True, required=True), _REASON, KEY),
         examples=("moot task move task-001 review",),
     ),

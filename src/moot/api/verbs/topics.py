@@ -115,6 +115,7 @@ VERBS = (
         "emit",
         "Say that something happened, in your own words; others wait for it, follow it, or handle it.",
         emit,
+        kind="speak",
         params=(
             Param("type", "noun:participle in lower-case words.", positional=True, required=True),
             Param("data", "A JSON object: as it is, @FILE, or - for standard input.", type="json"),

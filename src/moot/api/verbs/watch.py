@@ -97,6 +97,7 @@ VERBS = (
         "watch",
         "Everything at a glance: problems, what needs you, agents, tasks, claims, mail, events.",
         watch,
+        kind="look",
         params=(
             Param("once", "Say it once and end, also at a terminal.", type="flag"),
             Param("follow", "Plain lines: everything once, then a line for each change.", type="flag"),

@@ -112,7 +112,7 @@ def manual(verb: Verb) -> int:
 
 
 def manual_lines(verb: Verb) -> list[str]:
-    lines = [*_hanging(reference.synopsis(verb)), "", *_wrapped(verb.summary), ""]
+    lines = [*_hanging(reference.synopsis(verb)), "", *_wrapped(verb.summary), reference.kind(verb), ""]
     if verb.detail:
         lines += [*_wrapped(verb.detail), ""]
     if verb.params:

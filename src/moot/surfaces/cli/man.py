@@ -48,6 +48,7 @@ def verb(name: str) -> list[str]:
     found = catalogue.find(name)
     first, *words = reference.synopsis(found)
     lines = [".TP", f"\\fB{escaped(first)}\\fR {' '.join(map(escaped, words))}".rstrip(), *text(found.summary)]
+    lines += [".IP", *text(reference.kind(found))]
     if found.detail:
         lines += [".IP", *text(found.detail)]
     if found.params:

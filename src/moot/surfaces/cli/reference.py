@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from moot.api.catalogue import KINDS
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -33,9 +34,9 @@ EXIT_CODES = (
 ENVIRONMENT = (
     ("MOOT_AGENT", "The agent that calls. Without it, the call is a person's; empty, it says so."),
     ("MOOT_INCARNATION", "Which incarnation of it; `moot join` prints both. A stale one is refused."),
+    ("MOOT_PERSON", "Set to 1, and where no agent is named, a person calls; not in a coding agent's shell."),
     ("MOOT_WORKSPACE", "A directory inside the workspace to use, wherever the command is called from."),
     ("MOOT_DEBUG", "Set to 1, an error inside moot itself shows its traceback."),
-    ("USER, LOGNAME", "The name of the person who calls."),
     ("XDG_RUNTIME_DIR", "Where those who wait are woken; /tmp otherwise."),
 )
 FILES = (
@@ -122,7 +123,12 @@ def told(param: Param) -> str:
         note = f" (default {param.default:g}s)" if param.type == "seconds" else f" (default {param.default:g})"
     else:
         note = f" (default {param.default})" if isinstance(param.default, (str, int)) else ""
-    return param.help + note
+    return param.help + note + (" For people only." if param.person else "")
+
+
+def kind(verb: Verb) -> str:
+    """The class of a verb, for those who decide by it what may be called."""
+    return f"Class: {verb.kind} ({KINDS[verb.kind]})."
 
 
 def types_used(verb: Verb) -> list[str]:
