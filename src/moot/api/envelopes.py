@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 SPEC = "1.0"
 CONTENT = "application/json"
 _OPTIONAL = (("cause", "mootcause"), ("thread", "mootthread"), ("pack", "mootpack"))
-_LONGEST = {"type": 200, "subject": 1000, "mootby": 300, "mootcommit": 100, "time": 40}
+_LONGEST = {"type": 200, "subject": 100_000, "mootby": 300, "mootcommit": 100, "time": 40}
 _DEEPEST = 110  # levels of data; a command takes a hundred
 _LARGEST = 1 << 53
 _TIME = 24  # characters of a time as moot writes it

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import apsw
 
-from moot.core.deciders.agent import Joined
-from moot.core.errors import Usage
-from moot.core.principal import checked_name
+from moot.core.checks import check
+from moot.core.deciders import LATE
 from moot.core.shape import misfit
+from moot.views import load
 from moot.views.aside import Aside
 from moot.views.bulk import Batch
 from moot.views.project import events_of
@@ -19,6 +19,7 @@ from moot.views.project import events_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from moot.core.event import Event
 
@@ -39,31 +40,48 @@ class Trial:
 
     def fold(self, events: Sequence[Event]) -> str | None:
         """None if they can be folded in; otherwise what is wrong with them. After that it is of no further use."""
-        for event in events:
-            kind, _, key = event.stream.partition("/")
-            known = events_of(kind).get(event.type)
-            if known is None or event.v > known.v:
-                if self._strict:  # nothing could be decided any more
-                    return f"{event.type} v{event.v} is not known to this version of moot"
-                continue
-            problem = misfit(known, event.data)
-            if problem is None and known is Joined:
-                problem = _no_name(event.data["name"], key)
-            if problem is not None:
-                return f"{event.type}: {problem}"
         try:
-            self._batch.fold(events)
+            for event in events:
+                problem = self._wrong(event)
+                if problem is not None:
+                    return f"{event.type} at position {event.position}: {problem}"
+                self._batch.fold((event,))
         except _STUMBLES as error:
             return f"{type(error).__name__}: {error}"
         return None
 
+    def _wrong(self, event: Event) -> str | None:
+        kind, _, key = event.stream.partition("/")
+        known = events_of(kind).get(event.type)
+        if known is None or event.v > known.v:
+            # Nothing could be decided any more; unless the log has such events already, and can only be read.
+            return f"v{event.v} in {event.stream[:80]!r} is not known to this version of moot" if self._strict else None
+        return misfit(known, event.data) or check(kind, self._state(kind, key, event), event)
+
+    def _state(self, kind: str, key: str, event: Event) -> Any:
+        """What the check of this kind looks at."""
+        data, batch = event.data, self._batch
+        match kind:
+            case "agent":
+                return load.agent(batch, event.stream)[0]
+            case "task":
+                return load.task(batch, key)[0]
+            case "claims":
+                return load.claims(batch)[0]
+            case "graph":
+                return load.graph(batch, data["needs"])[0]
+            case "message":
+                return load.message(batch, key)[0]
+            case "mailbox":
+                return load.mailbox(batch, key, data["ids"] if "ids" in data else (data["id"],))[0]
+            case "entry":
+                return load.entry(batch, key)[0]
+            case "effect":
+                from moot.views.project_effects import load as effect
+
+                return effect(batch, key)[0]
+            case _:
+                return load.late(batch, kind, key)[0] if kind in LATE else None
+
     def close(self) -> None:
         self._views.close()
-
-
-def _no_name(name: str, key: str) -> str | None:
-    """What is wrong with the name of an agent: files are called by it."""
-    try:
-        return None if checked_name(name).lower() == key else "its stream is another agent's"
-    except Usage as error:
-        return error.message

@@ -1,0 +1,287 @@
+"""What an event from elsewhere must satisfy before it is folded: one `check(state, event)` per kind of stream.
+
+An import or a restore is not decided anew: what agents did stays done. But nothing may come in that no version of moot
+could have written and that a later command would stumble over. So each check is narrower than the shape of the data
+(`moot.core.shape`, which was compared before) and wider than the decider:
+
+- The type belongs to the kind of the stream, and what is changed was made before.
+- Ids that moot makes have the form that moot gives them; ids that somebody chose are one line.
+- Whoever holds, sends or signs is a principal. A claimed pattern can be compared with others.
+- No task waits for itself, directly or through others.
+
+A check returns what is wrong, or None. Loaded only where events come from elsewhere.
+"""
+
+from __future__ import annotations
+
+from moot.core import paths, timestamps
+from moot.core.claims import MODES, is_id
+from moot.core.deciders.topic import is_word
+from moot.core.errors import MootError
+from moot.core.graph import find_path
+from moot.core.lifecycle import PHASES
+from moot.core.principal import checked_name
+from moot.core.task import PRIORITIES, TYPES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from moot.core.event import Event
+
+    Check = Callable[[Any, Event], str | None]
+
+_ALPHABET = frozenset("0123456789abcdefghjkmnpqrstvwxyz")  # of the words that `moot.engine.clock` draws
+_HEX = frozenset("0123456789abcdef")
+_MADE = {"message": ("m-", 7), "entry": ("h-", 7), "checkpoint": ("k-", 7), "receipt": ("r-", 7), "effect": ("e-", 10)}
+_OTHERS = ("person", "role", "plan", "process", "file", "handler")  # what stands before the colon of a principal
+_LONGEST = 100_000  # characters of an id that somebody chose: earlier versions had no limit but that of a message
+_BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # what no id ever had
+_LONGEST_NUMBER = 15  # digits: more than positions, incarnations or process ids ever have
+_WANTS = ("nothing", "ack", "answer")
+_LARGEST = 1 << 53  # as for positions
+_ALONE = ("claims", "graph", "redactions")  # kinds of which there is one stream
+# The nouns of the core since there are free events. Those that came later may stand in a topic of an older log.
+_NOUNS = frozenset((
+    "agent", "artifact", "checkpoint", "claims", "decision", "dependency", "effect", "entry", "file", "graph",
+    "mailbox", "message", "receipt", "redactions", "task", "topic",
+))  # fmt: skip
+_TOMBSTONE = "event:redacted"
+
+
+def check(kind: str, state: Any, event: Event) -> str | None:
+    """What is wrong with an event of a stream of this kind, after `state`; None if nothing is."""
+    _, slash, key = event.stream.partition("/")
+    if (kind in _ALONE) == bool(slash) or bool(slash) != bool(key):
+        return f"there is no stream {event.stream[:80]!r}"
+    if not is_principal(event.by):
+        return f"{event.by[:80]!r} is nobody who could have done it"
+    if problem := _lines((event.commit, event.thread, event.cause, event.pack)):
+        return problem
+    return CHECKS[kind](state, event) if kind in CHECKS else None
+
+
+# --- words ---------------------------------------------------------------------------------------------------------
+
+
+def is_made(kind: str, text: str) -> bool:
+    """Whether it is an id as moot makes them for this kind."""
+    start, letters = _MADE[kind]
+    return text.startswith(start) and len(text) == len(start) + letters and _ALPHABET.issuperset(text[len(start) :])
+
+
+def is_principal(text: str) -> bool:
+    """Whether it names somebody who acts, as `moot.core.principal` writes it."""
+    name, mark, number = text.partition("#")
+    if mark and ":" not in name:
+        return _is_name(name) and _is_number(number)
+    kind, colon, rest = text.partition(":")
+    return text == "moot" or (bool(colon) and kind in _OTHERS and bool(rest) and rest.isprintable())
+
+
+def is_line(text: str) -> bool:
+    """Whether it can be an id: earlier versions took from a protocol's file whatever was one line."""
+    return 0 < len(text) <= _LONGEST and (text.isprintable() or _BREAKS.isdisjoint(text))
+
+
+def _is_name(name: str) -> bool:
+    try:
+        return bool(checked_name(name))
+    except MootError:
+        return False
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
+
+
+def _is_pattern(text: str) -> bool:
+    try:
+        return bool(paths.compiled(paths.canonical_pattern(text)))
+    except MootError:
+        return False
+
+
+# --- kinds ---------------------------------------------------------------------------------------------------------
+
+
+def _task(state: Any, event: Event) -> str | None:
+    data, made = event.data, event.type == "task:added"
+    if state.exists == made:
+        return f"{state.id[:80]!r} was added before" if made else f"there is no task {state.id[:80]!r}"
+    if made and data.get("priority", "medium") not in PRIORITIES:
+        return f"there is no priority {data['priority'][:80]!r}"
+    if "phase" in data and (data["phase"] not in PHASES or not is_line(data["state" if made else "target"])):
+        return "it leads to no state that a task can have"
+    if event.type in _VERBS and data["verb"] not in _VERBS[event.type]:
+        return f"{data['verb'][:80]!r} does not lead to {event.type}"
+    lines = [state.id, *data.get("needs", ()), *data.get("waits", ()), *data.get("on", ()), data.get("done")]
+    return _principals(data, "creator", "holder", "author") or _lines(lines) or _line_fields(data, "lifecycle")
+
+
+def _claims(state: Any, event: Event) -> str | None:
+    data = event.data
+    claim, texts = state.live.get(data["id"]), data["paths"]
+    if event.type == "file:claimed":
+        if claim is not None or not is_id(data["id"]):
+            return f"{data['id'][:80]!r} cannot be the id of a new claim"
+        if data["mode"] not in MODES or not 0 < data["ttl"] < _LARGEST:
+            return "its mode or its ttl is none that a claim can have"
+        if wrong := next((text for text in texts if not _is_pattern(text)), None):
+            return f"{wrong[:80]!r} cannot be claimed"
+    elif claim is None or claim.holder != data["holder"]:
+        return f"{data['holder'][:80]!r} has no claim {data['id'][:80]!r}"
+    elif not set(claim.paths).issuperset((*texts, *data.get("left", ()))):
+        return f"{data['id']} has no such paths"
+    return None if texts and "" not in texts and is_principal(data["holder"]) else "it has no path or no holder"
+
+
+def _graph(state: Any, event: Event) -> str | None:
+    """`state` has the edges that can be reached from what the event names."""
+    task, needs = event.data["task"], event.data["needs"]
+    if problem := _lines((task, *needs)):
+        return problem
+    if event.type == "graph:linked":
+        for need in needs:
+            if (path := find_path(state.needs, need, task)) is not None:
+                return f"these tasks would wait for each other: {' → '.join((task, *path))[:200]}"
+    return None
+
+
+def _message(state: Any, event: Event) -> str | None:
+    data = event.data
+    if state.exists or not is_made("message", state.id):
+        return f"{state.id[:80]!r} cannot be the id of a new message"
+    if data["wants"] not in _WANTS or not data["to"]:
+        return "it has no recipient, or wants what no message can want"
+    named = (data.get("reply_to"), data.get("task"), data.get("role"), data.get("source"))
+    return _principals(data, "sender") or _lines((data["kind"], *data["to"], *named))
+
+
+def _mailbox(state: Any, event: Event) -> str | None:
+    """`state` has the entries that the event names."""
+    data = event.data
+    ids = data["ids"] if "ids" in data else [data["id"]] if "id" in data else []
+    wrong = next((name for name in ids if name not in state.entries), None)
+    if wrong is not None:
+        return f"the mailbox has no message {wrong[:80]!r}"
+    read_at = data.get("read_at")
+    if read_at is not None and timestamps.parse(read_at) is None:
+        return f"{read_at[:80]!r} is no time"
+    return _principals(data, "to", "who") or _lines((state.name, data.get("reply")))
+
+
+def _agent(state: Any, event: Event) -> str | None:
+    data, key = event.data, event.stream.partition("/")[2]
+    if not 0 < data["incarnation"] < _LARGEST:
+        return f"there is no incarnation {data['incarnation']}"
+    if event.type == "agent:left":
+        return None if state.exists else f"there is no agent {key[:80]!r}"
+    if not _is_name(data["name"]) or data["name"].lower() != key:
+        return f"{data['name'][:80]!r} cannot be the name of this agent"
+    return _lines(data.get("roles", ()))
+
+
+def _entry(state: Any, event: Event) -> str | None:
+    data, made = event.data, event.type in ("entry:held", "file:quarantined")
+    if made == bool(state.status) or not is_made("entry", state.id):
+        return f"{state.id[:80]!r} is held already, or cannot be" if made else f"nothing is held as {state.id[:80]!r}"
+    if "sha256" in data and not (len(data["sha256"]) == 64 and _HEX.issuperset(data["sha256"])):
+        return "the digest of the file is none"
+    return _line_fields(data, "path", "mirror", "task", "message")
+
+
+def _effect(state: Any, event: Event) -> str | None:
+    data, made = event.data, event.type == "effect:requested"
+    if made == bool(state.status) or not is_made("effect", state.id):
+        return f"{state.id[:80]!r} cannot be a new effect" if made else f"there is no effect {state.id[:80]!r}"
+    if made and not 0 <= data["n"] < event.n:
+        return "it was requested by no event of its commit"
+    if made and data.get("after") is not None and not is_made("effect", data["after"]):
+        return f"there is no effect {data['after'][:80]!r}"
+    if "attempt" in data and not 0 <= data["attempt"] < _LARGEST:
+        return f"there is no attempt {data['attempt']}"
+    if made:
+        return _lines((data["handler"], data["on"], data["stream"]))
+    return _principals(data, "runner", "over")
+
+
+def _artifact(state: Any, event: Event) -> str | None:
+    data, made = event.data, event.type == "artifact:created"
+    if state.exists == made:
+        return f"{state.id[:80]!r} was made before" if made else f"there is no artifact {state.id[:80]!r}"
+    named = (state.id, *data.get("paths", ()), *data.get("provides", ()), data.get("uri"), data.get("kind"))
+    return _principals(data, "creator", "modifier") or _lines(named) or _line_fields(data, "task")
+
+
+def _dependency(state: Any, event: Event) -> str | None:
+    data = event.data
+    named = (state.id, data.get("needer"), data.get("who"), data.get("artifact"), *data.get("required_by", ()))
+    return _lines(named)
+
+
+def _decision(state: Any, event: Event) -> str | None:
+    data, made = event.data, event.type == "decision:made"
+    if state.exists == made:
+        return f"{state.id[:80]!r} was made before" if made else f"there is no decision {state.id[:80]!r}"
+    if wrong := next((text for text in data.get("paths", ()) if not _is_pattern(text)), None):
+        return f"{wrong[:80]!r} is no pattern of paths"
+    named = (state.id, *data.get("affects", ()), data.get("task"), data.get("replaces"), data.get("by"))
+    return _principals(data, "maker", "who") or _lines(named)
+
+
+def _checkpoint(state: Any, event: Event) -> str | None:
+    made = event.type == "checkpoint:reached"
+    if state.exists == made or not is_made("checkpoint", state.id):
+        return f"{state.id[:80]!r} is taken or cannot be" if made else f"there is no checkpoint {state.id[:80]!r}"
+    return _principals(event.data, "who") or _line_fields(event.data, "kind", "task")
+
+
+def _receipt(state: Any, event: Event) -> str | None:
+    if state.exists or not is_made("receipt", state.id):
+        return f"{state.id[:80]!r} cannot be the id of a new receipt"
+    return _principals(event.data, "by") or _line_fields(event.data, "digest", "tree", "commit", "task")
+
+
+def _topic(_state: Any, event: Event) -> str | None:
+    noun = event.type.partition(":")[0]
+    if noun in _NOUNS or event.type == _TOMBSTONE:
+        return f"{event.type} is moot's own and does not stand in {event.stream[:80]!r}"
+    return None if is_word(event.stream.partition("/")[2]) else f"there is no stream {event.stream[:80]!r}"
+
+
+def _principals(data: dict[str, Any], *fields: str) -> str | None:
+    wrong = next((field for field in fields if data.get(field) is not None and not is_principal(data[field])), None)
+    return None if wrong is None else f"{wrong} is {data[wrong][:80]!r}, which names nobody"
+
+
+def _line_fields(data: dict[str, Any], *fields: str) -> str | None:
+    return _lines(data.get(field) for field in fields)
+
+
+def _lines(texts: Iterable[str | None]) -> str | None:
+    wrong = next((text for text in texts if text is not None and not is_line(text)), None)
+    return None if wrong is None else f"{wrong[:80]!r} is not one line"
+
+
+_VERBS: dict[str, set[str]] = {}
+for _verb, _type in TYPES.items():
+    _VERBS.setdefault(_type, set()).add(_verb)
+
+CHECKS: dict[str, Check] = {
+    "agent": _agent,
+    "artifact": _artifact,
+    "checkpoint": _checkpoint,
+    "claims": _claims,
+    "decision": _decision,
+    "dependency": _dependency,
+    "effect": _effect,
+    "entry": _entry,
+    "graph": _graph,
+    "mailbox": _mailbox,
+    "message": _message,
+    "receipt": _receipt,
+    "task": _task,
+    "topic": _topic,
+}
