@@ -63,7 +63,7 @@ def test_who_calls_is_decided_by_this_order(said: dict[str, Any], env: dict[str,
 @pytest.mark.parametrize("variable", AGENTS_SHELLS)
 def test_every_variable_of_an_agents_shell_means_nobody(variable: str) -> None:
     caller = decide({variable: "x", **PERSON}, terminal=True)
-    assert (caller.kind, caller.shell) == ("nobody", variable)
+    assert (caller.kind, caller.mark) == ("nobody", variable)
 
 
 @pytest.mark.parametrize(
@@ -117,10 +117,10 @@ def test_the_remedy_never_teaches_a_way_around() -> None:
 @pytest.mark.parametrize(
     ("caller", "code"),
     [
-        (Caller(person=True, shell="CLAUDECODE"), "people_only"),
+        (Caller(person=True, mark="CLAUDECODE"), "people_only"),
         (Caller(agent="Ada"), "people_only"),
-        (Caller(agent="Ada", shell="CLAUDECODE"), "people_only"),
-        (Caller(shell="CLAUDECODE"), "people_only"),
+        (Caller(agent="Ada", mark="CLAUDECODE"), "people_only"),
+        (Caller(mark="CLAUDECODE"), "people_only"),
         (Caller(), "who_are_you"),
     ],
 )

@@ -36,13 +36,13 @@ _NO = ("", "0", "false")
 
 
 class Caller(Record):
-    """Who calls, and which rule says so. `shell` is the variable that marks a coding agent's shell, if there is one."""
+    """Who calls, and which rule says so. `mark` is the variable that marks a coding agent's shell, if there is one."""
 
     agent: str | None = None
     incarnation: int | None = None
     person: bool = False
     why: str = "nothing"  # --agent, --person, MOOT_AGENT, shell, MOOT_PERSON, terminal, joined, nothing
-    shell: str | None = None
+    mark: str | None = None
 
     @property
     def nobody(self) -> bool:
@@ -66,18 +66,18 @@ def decide(
         raise Usage("bad_arguments", "An agent and a person at once.", "Say which of them you are.")
     if incarnation is not None and agent is None and not env.get("MOOT_AGENT"):
         raise Usage("bad_arguments", "An incarnation of which agent?", "Name the agent: Workspace(agent='Yeats', …).")
-    shell = next((name for name in AGENTS_SHELLS if env.get(name)), None)
+    mark = next((name for name in AGENTS_SHELLS if env.get(name)), None)
     named = env.get("MOOT_AGENT") or None
     if person:
-        return Caller(person=True, why="--person", shell=shell)
+        return Caller(person=True, why="--person", mark=mark)
     if agent is not None or named is not None:
         name = checked_name(agent if agent is not None else named or "")
         number = incarnation
         if number is None and name == named:
             number = _incarnation(env)
-        return Caller(agent=name, incarnation=number, why="--agent" if agent is not None else "MOOT_AGENT", shell=shell)
-    if shell is not None:
-        return Caller(why="shell", shell=shell)
+        return Caller(agent=name, incarnation=number, why="--agent" if agent is not None else "MOOT_AGENT", mark=mark)
+    if mark is not None:
+        return Caller(why="shell", mark=mark)
     if env.get(PERSON, "").lower() not in _NO:
         return Caller(person=True, why=PERSON)
     return Caller(person=terminal, why="terminal" if terminal else "nothing")
@@ -104,18 +104,18 @@ def who_are_you(caller: Caller, what: str) -> Usage:
 def how_to_say(caller: Caller) -> str:
     """What somebody does who has to say who they are."""
     how = "`moot join NAME`, then `moot --agent NAME …` or MOOT_AGENT=NAME (in Python: Workspace(agent='NAME'))."
-    if caller.shell is not None:
-        return f"You are in a coding agent's shell ({caller.shell}): {how}"
+    if caller.mark is not None:
+        return f"You are in a coding agent's shell ({caller.mark}): {how}"
     return f"If you are an agent: {how} If you are a person, run it in a terminal, with nothing piped into it."
 
 
 def people_only(caller: Caller, what: str) -> None:
     """Refuse what only a person may do: to agents, and in an agent's shell whatever is said there."""
-    if caller.person and caller.shell is None:
+    if caller.person and caller.mark is None:
         return
-    if caller.nobody and caller.shell is None:
+    if caller.nobody and caller.mark is None:
         raise who_are_you(caller, what)
-    where = f"{caller.agent} is an agent" if caller.agent else f"this is a coding agent's shell ({caller.shell})"
+    where = f"{caller.agent} is an agent" if caller.agent else f"this is a coding agent's shell ({caller.mark})"
     raise Refused(
         "people_only",
         f"{what} is for people only, and {where}.",
