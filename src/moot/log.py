@@ -27,10 +27,17 @@ _PAGE = 500
 
 
 class Appended(Record):
-    """The commit is durable, at these positions."""
+    """The commit is durable, at these positions. `digests` are of its events; they follow from what was appended."""
 
     first: int
     last: int
+    digests: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Appended) and (self.first, self.last) == (other.first, other.last)
+
+    def __hash__(self) -> int:
+        return hash((self.first, self.last))
 
 
 class Duplicate(Record):
@@ -75,7 +82,16 @@ class Gone(Exception):
 
 
 class Log(ABC):
-    """See the module. All methods may raise `moot.core.errors.Unavailable`."""
+    """See the module. All methods may raise `moot.core.errors.Unavailable`.
+
+    kept: whoever uses it only looks, so it stays in its format, and an append to an `outdated` one is refused.
+    upgraded: from which version to which this handle has brought it, if it had to.
+    progress: told about a long upgrade: what is done, how much of it, of how much.
+    """
+
+    kept = False
+    upgraded: tuple[int, int] | None = None
+    progress: Callable[[str, int, int], None] | None = None
 
     @abstractmethod
     def append(
@@ -125,6 +141,11 @@ class Log(ABC):
         Without `wait` the block is entered at once, and is told whether others are kept out: False if one of them
         writes just now. Not re-entrant. `append` and `read` may be used inside.
         """
+
+    @property
+    def outdated(self) -> bool:
+        """Whether it has the format of an older version of moot. It can be read; the first append upgrades it."""
+        return False
 
     @property
     def whole(self) -> Log:

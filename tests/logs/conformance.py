@@ -76,10 +76,27 @@ class Basics:
 
     def test_an_event_comes_back_as_it_was_appended(self, log):
         full = Draft("task/1", "task:started", {"a": [1, 2.5, None, True, {"b": "c"}]}, 3, "c.0", "thread", "pack")
-        assert log.append(Commit("one", AT, "Yeats"), {}, [full]) == Appended(1, 1)
+        assert log.append(Commit("one", AT, "Yeats", "file a/b.json"), {}, [full]) == Appended(1, 1)
         expected = Event(1, full.type, 3, "task/1", 0, AT, "Yeats", full.data, "c.0", "thread", "pack", "one", 0)
-        assert log.read() == [expected]
-        assert log.read()[0].id == "one.0"
+        (event,) = log.read()
+        assert event == expected.replace(via="file a/b.json", digest=event.digest)
+        assert event.id == "one.0"
+
+    def test_every_event_of_a_commit_shows_the_way_it_came_in(self, log):
+        log.append(Commit("one", AT, "Yeats", "cli"), {}, [draft("a"), draft("b")])
+        log.append(Commit("two", AT, "Yeats"), {}, [draft("a")])
+        assert [event.via for event in log.read()] == ["cli", "cli", None]
+        assert [event.via for event in log.read(stream="a")] == ["cli", None]
+        assert [event.via for events in log.follow(0, timeout=0) for event in events] == ["cli", "cli", None]
+
+    def test_every_event_has_a_digest_of_its_data(self, make):
+        log, other = make(), make()
+        log.append(commit("one"), {}, [draft("a", x=1), draft("b", x=1), draft("c", x=2)])
+        one, two, three = (event.digest for event in log.read())
+        assert one == two != three
+        assert len(str(one)) == 64
+        assert [event.digest for event in other.read()] == [one, two, three]
+        assert [event.digest for event in other.read(stream="c")] == [three]
 
     def test_what_is_not_given_comes_back_as_nothing(self, log):
         log.append(commit("one"), {}, [draft("a")])

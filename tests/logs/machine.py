@@ -71,6 +71,12 @@ class Model:
         return Appended(first, len(self.events))
 
 
+def without_digests(events: list[Event]) -> list[Event]:
+    """The model has none: of which text they are is the engine's own business."""
+    assert all(event.digest for event in events)
+    return [event.replace(digest=None) for event in events]
+
+
 class LogMachine(RuleBasedStateMachine):
     """Two handles on one log, and the model."""
 
@@ -107,12 +113,12 @@ class LogMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), after=st.integers(0, 30), limit=st.integers(0, 10), stream=st.none() | STREAMS)
     def read(self, which, after, limit, stream):
         expected = [e for e in self.model.events if e.position > after and stream in (None, e.stream)]
-        assert self.handles[which].read(after, limit, stream) == expected[:limit]
+        assert without_digests(self.handles[which].read(after, limit, stream)) == expected[:limit]
 
     @rule(which=st.integers(0, 1), after=st.integers(0, 30))
     def follow(self, which, after):
         got = [event for events in self.handles[which].follow(after, timeout=0) for event in events]
-        assert got == self.model.events[after:]
+        assert without_digests(got) == self.model.events[after:]
 
     @rule(which=st.integers(0, 1))
     def reopen(self, which):

@@ -136,7 +136,7 @@ def follow(engine: Engine, after: int, until: int) -> None:
 def repeat(engine: Engine, name: str, streams: list[str]) -> None:
     """Append a commit that may be known, and say the answer."""
     answer = engine.open().append(commit(name), {}, [Draft(stream, "thing:done", {}) for stream in streams])
-    say([type(answer).__name__, *answer.plain().values()])
+    say([type(answer).__name__, answer.first, answer.last])
 
 
 def hold(engine: Engine) -> None:

@@ -230,7 +230,9 @@ def test_the_file_says_what_it_is(raw):
         f"{ANOTHER} VALUES (3, 't', 1, NULL, 0, '', '', '{{}}', 'c', 0)",
         "UPDATE commits SET last = 9",
         "DELETE FROM commits",
-        "INSERT OR REPLACE INTO commits VALUES ('one', 7, 7)",
+        "INSERT OR REPLACE INTO commits VALUES ('one', 7, 7, 'cli', NULL)",
+        "UPDATE event SET digest = x'00'",
+        "UPDATE commits SET via = 'python'",
         "UPDATE request SET digest = 'x'",
         "DELETE FROM request",
         "INSERT OR REPLACE INTO request VALUES ('Yeats', 'k', 'other', 7, 7)",
@@ -250,7 +252,7 @@ def test_no_program_can_change_what_was_appended(log, raw, statement):
 def test_no_question_walks_through_the_whole_log(raw, statement):
     wanted = 3 if "?3" in statement else statement.count("?")
     plan = [row[3] for row in raw.execute("EXPLAIN QUERY PLAN " + statement, [None] * wanted)]
-    steps = [step for step in plan if not step.startswith(("SCALAR SUBQUERY", "SCAN CONSTANT ROW"))]
+    steps = [step for step in plan if not step.startswith(("SCALAR", "CORRELATED", "SCAN CONSTANT"))]
     assert steps
     assert all(step.startswith("SEARCH ") for step in steps)
 
@@ -316,7 +318,7 @@ def test_a_handle_that_is_dropped_leaves_no_file_open_and_takes_no_lock_of_anoth
     assert log.head() == 2
 
 
-def test_a_file_of_an_older_version_is_migrated_when_it_is_opened(engine, log, monkeypatch, tmp_path):
+def test_a_file_of_an_older_version_is_migrated_when_it_is_written(engine, log, monkeypatch, tmp_path):
     log.append(commit("one"), {}, [draft("a")])
     log.close()
     _add_migration(monkeypatch, tmp_path, "CREATE TABLE extra (a TEXT) STRICT; INSERT INTO extra VALUES ('new');")
@@ -331,10 +333,11 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(engine, log, raw, monk
     log.append(commit("one"), {}, [draft("a")])
     before = raw.execute("SELECT * FROM sqlite_schema").fetchall()
     _add_migration(monkeypatch, tmp_path, "CREATE TABLE extra (a TEXT) STRICT; INSERT INTO nowhere VALUES (1);")
-    with pytest.raises(apsw.SQLError):
-        engine.open()
+    with closing(engine.open()) as newer, pytest.raises(apsw.SQLError):
+        newer.append(commit("two"), {"a": 1}, [draft("a")])
     assert raw.execute("SELECT * FROM sqlite_schema").fetchall() == before
     assert raw.pragma("user_version") == file.VERSION - 1
+    monkeypatch.undo()
     assert log.append(commit("two"), {"a": 1}, [draft("a")]) == Appended(2, 2)
 
 

@@ -13,6 +13,7 @@ from moot.core.event import Commit, Draft
 from moot.log import Appended, Duplicate, Log, Shown
 from moot.logs.sqlite import SqliteLog, file, queries
 from moot.logs.sqlite.archive import examine
+from tests.logs import older
 
 NOON = "2030-01-01T12:00:00.000Z"
 
@@ -95,11 +96,7 @@ def _of_version(directory: Path, version: int, *prevs: int) -> None:
     SqliteLog.create(str(directory))
     path = directory / file.NAME
     path.unlink()
-    connection = apsw.Connection(str(path))
-    connection.pragma("application_id", file.APPLICATION_ID)
-    for number, script in queries.migrations():
-        if number <= version:
-            connection.execute(script)
+    connection = older.make(str(path), version)
     connection.execute(queries.SET_META, ("workspace", "w"))
     for position, prev in enumerate(prevs, 1):
         row = (
@@ -116,9 +113,8 @@ def _of_version(directory: Path, version: int, *prevs: int) -> None:
             None,
             f"c{position}",
         )
-        connection.execute(queries.ADD_EVENT, (*row, 0))
-        connection.execute(queries.ADD_COMMIT, (f"c{position}", position, position))
-    connection.pragma("user_version", version)
+        connection.execute(f"INSERT INTO event VALUES ({', '.join('?' * 13)})", (*row, 0))
+        connection.execute("INSERT INTO commits VALUES (?, ?, ?)", (f"c{position}", position, position))
     connection.pragma("journal_mode", "wal")
     connection.close()
 
@@ -128,8 +124,11 @@ def test_a_log_of_an_earlier_version_is_migrated_and_keeps_what_it_has(tmp_path:
     _of_version(tmp_path, version, 0, 1, 2)
     log = SqliteLog(str(tmp_path))
     assert [event.prev for event in log.read(stream="a")] == [0, 1, 2]
+    assert (log.outdated, older.version_of(tmp_path / file.NAME)) == (True, version)
     each, drafts = commit("one", "a")
     assert log.append(each, {"a": 3}, drafts) == Appended(4, 4)
+    assert (log.outdated, log.upgraded) == (False, (version, file.VERSION))
+    assert all(event.digest for event in log.read())
     log.close()
     connection = apsw.Connection(str(tmp_path / file.NAME))
     assert connection.pragma("user_version") == file.VERSION
@@ -141,11 +140,15 @@ def test_a_log_of_an_earlier_version_is_migrated_and_keeps_what_it_has(tmp_path:
     connection.close()
 
 
-def test_a_log_in_which_two_events_follow_the_same_one_is_refused_and_not_touched(tmp_path: Path) -> None:
+def test_a_log_in_which_two_events_follow_the_same_one_can_be_read_and_is_not_written(tmp_path: Path) -> None:
     _of_version(tmp_path, 2, 0, 1, 1)
+    log = SqliteLog(str(tmp_path))
+    assert log.head() == 3
+    each, drafts = commit("one", "a")
     with pytest.raises(Unavailable) as caught:
-        SqliteLog(str(tmp_path))
+        log.append(each, {}, drafts)
     assert caught.value.code == "damaged_log"
+    log.close()
     connection = apsw.Connection(str(tmp_path / file.NAME))
     assert (connection.pragma("user_version"), connection.execute(queries.HEAD).get) == (2, 3)
     connection.close()

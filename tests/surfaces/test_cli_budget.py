@@ -32,7 +32,9 @@ FORBIDDEN = words("""
 """)
 
 # What the commands may import themselves. What these bring along (json brings re, for example) is paid for with them.
-OUTSIDE = "__future__ abc apsw array collections.abc encodings.ascii errno fcntl itertools json os pwd stat sys time"
+OUTSIDE = (
+    "__future__ _blake2 abc apsw array collections.abc encodings.ascii errno fcntl itertools json os pwd stat sys time"
+)
 
 EVERYWHERE = words("""
     moot moot.api moot.api.answer moot.api.catalogue moot.api.pack moot.api.session moot.api.verbs
@@ -54,7 +56,7 @@ EVERYWHERE = words("""
 """)
 MAIL = ["moot.api.addresses", "moot.api.letters", "moot.api.verbs.mail"]
 INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
-WRITING = ["moot.views.project"]  # whoever appends, or catches up
+WRITING = ["moot.core.chain", "moot.views.project"]  # whoever appends, or catches up
 
 COMMANDS = {
     "no mail": (["inbox"], "Ada", 0, INBOX, ""),

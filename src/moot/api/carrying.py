@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Commits = list[tuple[Commit, list[Draft]]]
 
 LONGEST = 64 << 20  # bytes in one line
-_OF_DRAFT = ("stream", "type", "data", "v", "cause", "thread", "pack")
+_OF_DRAFT = ("stream", "type", "data", "v", "cause", "thread", "pack", "digest")
 _OF_EVENT = ("commit", "n", "stream", "type", "v", "prev", "at", "by", "cause", "thread", "pack")
 _PAGE = 1000
 _BATCH = 2000  # events in one transaction
@@ -143,28 +143,30 @@ class Import:
         """A commit is complete: it is known, or the next one, or there is no way."""
         events = [found.event for found in self._commit]
         self._commit = []
-        first, last = events[0].position, events[-1].position
+        start, last = events[0].position, events[-1].position
         end = self._head + self._events
         if last <= self._head:
             self._compare(events, number)
             self.known += len(events)
             return
-        if first != end + 1:
+        if start != end + 1:
             raise Refused(
                 "import_gap",
-                f"Line {number}: the file goes on at position {first}, and the log ends at {end}.",
+                f"Line {number}: the file goes on at position {start}, and the log ends at {end}.",
                 "An event keeps its position, because tokens of tasks and claims name it. Import what comes before "
                 "first, or export without --after.",
                 line=number,
                 head=end,
             )
-        if first == self._head + 1 and self._head:
+        if start == self._head + 1 and self._head:
             self._compare_last(events[0], number)
         problem = self._trial.fold(events)
         if problem is not None:
             raise self._bad(number, f"the commit that ends there is not one of moot's ({problem})")
         self._check_tombstones(events, number)
-        self._ready.append((Commit(id=events[0].commit, at=events[0].at, by=events[0].by), [_draft(e) for e in events]))
+        first = events[0]
+        commit = Commit(id=first.commit, at=first.at, by=first.by, via=first.via)
+        self._ready.append((commit, [_draft(event) for event in events]))
         self._events += len(events)
         if self._events >= _BATCH or self._weight >= _HEAVY:
             self._store()
@@ -278,4 +280,4 @@ def _origin(event: Event) -> str:
 
 def _belong(one: Item, other: Item) -> bool:
     a, b = one.event, other.event
-    return (a.commit, a.at, a.by, one.size) == (b.commit, b.at, b.by, other.size)
+    return (a.commit, a.at, a.by, a.via, one.size) == (b.commit, b.at, b.by, b.via, other.size)

@@ -16,13 +16,20 @@ if TYPE_CHECKING:
 
 SPEC = "1.0"
 CONTENT = "application/json"
-_OPTIONAL = (("cause", "mootcause"), ("thread", "mootthread"), ("pack", "mootpack"))
-_LONGEST = {"type": 200, "subject": 100_000, "mootby": 300, "mootcommit": 100, "time": 40}
+_OPTIONAL = (
+    ("cause", "mootcause"),
+    ("thread", "mootthread"),
+    ("pack", "mootpack"),
+    ("via", "mootvia"),
+    ("digest", "mootdigest"),
+)
+_LONGEST = {"type": 200, "subject": 100_000, "mootby": 300, "mootvia": 2000, "mootcommit": 100, "time": 40}
 _DEEPEST = 110  # levels of data; a command takes a hundred
 _LARGEST = 1 << 53
 _TIME = 24  # characters of a time as moot writes it
 _HEX = frozenset("0123456789abcdef")
 _IDENTITY = 32  # hexadecimal digits
+_DIGEST = 64
 _made: list[Callable[[str], Any]] = []
 _minutes: dict[str, bool] = {}  # the last one that was looked at
 
@@ -113,6 +120,8 @@ def item(text: str) -> Item:
             "pack": _text(found, "mootpack") if "mootpack" in found else None,
             "commit": _text(found, "mootcommit"),
             "n": _number(found, "mootn", 0),
+            "via": _text(found, "mootvia") if "mootvia" in found else None,
+            "digest": _digest(found) if "mootdigest" in found else None,
         }
     )
     of, source = _number(found, "mootof", 1), _text(found, "source")
@@ -144,6 +153,13 @@ def _text(found: dict[str, Any], name: str) -> str:
         return value
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\x00" in value or not _encodes(value):
         raise Bad(f"`{name}` is no text of 1 to {longest} characters")
+    return value
+
+
+def _digest(found: dict[str, Any]) -> str:
+    value = _text(found, "mootdigest")
+    if len(value) != _DIGEST or not _HEX.issuperset(value):
+        raise Bad(f"`mootdigest` is not {_DIGEST} hexadecimal digits")
     return value
 
 

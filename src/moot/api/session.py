@@ -96,6 +96,7 @@ class Session:
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored = [], 0
+        self.engine.log.raw.kept = not verb.writes  # to look at an old log is no reason to upgrade it
         if self.past is not None:
             from moot.api.past import asked_of
 
@@ -114,11 +115,23 @@ class Session:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
+        if self.engine.log.raw.upgraded is not None:
+            self._tell_of_upgrade()
         if self.past is not None and self.past.said:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer
+
+    def _tell_of_upgrade(self) -> None:
+        log = self.engine.log.raw
+        before, now = log.upgraded or (0, 0)
+        log.upgraded = None
+        self.warn(
+            "log_migrated",
+            f"The log was upgraded from version {before} to {now}. Older versions of moot can no longer open it; end "
+            "watchers and runners that are still running an older version.",
+        )
 
     def _stored_all_the_same(self, error: Unavailable) -> Answer:
         """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
@@ -192,7 +205,9 @@ class Session:
             raise
 
     def sync(self) -> None:
-        if self.mirrors is not None:
+        """Bring the mirrors into step, except where that would upgrade a log that is only looked at."""
+        log = self.engine.log.raw
+        if self.mirrors is not None and not (log.kept and log.outdated):
             self._warnings += self.mirrors.sync()
 
     def warn(self, code: str, message: str) -> None:

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class Draft(Record):
-    """An event that has been decided and not yet appended."""
+    """An event that has been decided and not yet appended.
+
+    digest: of one out of another log, as it was stored there first; see `Event`.
+    """
 
     stream: str
     type: str
@@ -23,10 +26,15 @@ class Draft(Record):
     cause: str | None = None
     thread: str | None = None
     pack: str | None = None
+    digest: str | None = None
 
 
 class Event(Record):
-    """An event of the log."""
+    """An event of the log.
+
+    via: how its commit came in (see `Commit`).
+    digest: of the data as it was first stored, whatever was erased since (`moot.core.chain`); None in an older log.
+    """
 
     position: int
     type: str
@@ -41,6 +49,8 @@ class Event(Record):
     pack: str | None
     commit: str
     n: int
+    via: str | None = None
+    digest: str | None = None
 
     @property
     def id(self) -> str:
@@ -48,11 +58,16 @@ class Event(Record):
 
 
 class Commit(Record):
-    """One atomic step: who took it, when, and under which id."""
+    """One atomic step: who took it, when, under which id, and on which way it came in.
+
+    via: `cli`, `python`, `file PATH` (written into that file), `handler NAME` (sent by that handler of moot.toml). None
+    for commits from before this was recorded.
+    """
 
     id: str
     at: str
     by: str
+    via: str | None = None
 
 
 class Key(Record):

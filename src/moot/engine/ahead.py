@@ -47,7 +47,7 @@ def commit_ahead(
     if not work.drafts:
         return None
     request = key(principal) if key else None
-    commit = Commit(id=engine.clock.commit_id(), at=work.at, by=principal)
+    commit = Commit(id=engine.clock.commit_id(), at=work.at, by=principal, via=work.via)
     times: list[str] = []
 
     def now() -> str:
@@ -56,7 +56,7 @@ def commit_ahead(
 
     result = engine.log.append(commit, work.conditions, work.drafts, request, cursor, Ahead(upon=last, at=now))
     if isinstance(result, Appended):
-        events = events_of(work, commit.replace(at=times[-1]), result.first)
+        events = events_of(work, commit.replace(at=times[-1]), result)
         return Outcome(events=tuple(events), behind=not _folded(engine, result))
     return result if isinstance(result, Conflict) else engine.repeated(result, request)
 

@@ -58,6 +58,7 @@ class Engine:
         self.lifecycles = lifecycles
         self.reactions = reactions
         self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
+        self.via: str | None = None  # how commits come in, unless an act says otherwise
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self.crowded = False  # others wrote just now, and did not stop: no use in looking whether the turn is free
@@ -167,10 +168,10 @@ class Engine:
             return Outcome()
         if self.requests is not None:
             self.requests(work, principal)
-        commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal})
+        commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal, "via": work.via})
         result = self.log.append(commit, work.conditions, work.drafts, request, cursor)
         if isinstance(result, Appended):
-            return self._appended(events_of(work, commit, result.first), cursor)
+            return self._appended(events_of(work, commit, result), cursor)
         return result if isinstance(result, Conflict) else self.repeated(result, request)
 
     def work(self) -> Work:
@@ -184,6 +185,7 @@ class Engine:
                 type=newer,
             )
         work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions, self.clock.token)
+        work.via = self.via
         if self.trace is not None:
             work.trace = self.trace()
         return work
@@ -321,12 +323,12 @@ class Engine:
         self._folder(self.store, events)
 
 
-def events_of(work: Work, commit: Commit, first: int) -> list[Event]:
-    """What was decided, as the log has it now from `first` on, made without reading it back."""
-    versions = dict(work.conditions)
+def events_of(work: Work, commit: Commit, new: Appended) -> list[Event]:
+    """What was decided, as the log has it now, made without reading it back."""
+    versions, first = dict(work.conditions), new.first
     events = []
     for n, draft in enumerate(work.drafts):
         prev, versions[draft.stream] = versions[draft.stream], first + n
         here = {"position": first + n, "prev": prev, "at": commit.at, "by": commit.by, "commit": commit.id, "n": n}
-        events.append(Event.made({**draft.__dict__, **here}))
+        events.append(Event.made({**draft.__dict__, **here, "via": commit.via, "digest": new.digests[n]}))
     return events

@@ -229,6 +229,7 @@ class Runner:
         why: MootError | None = None
 
         def act(work: Work) -> None:
+            work.via = f"handler {attempt.handler.name}"
             work.do_effect(name, self._taking.command(attempt))
             attempt.effect = work.effect(name)
             if attempt.effect.status != "taken":

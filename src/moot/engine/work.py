@@ -49,6 +49,7 @@ class Work(World):
         self.conditions: dict[str, int] = {}
         self.drafts: list[Draft] = []
         self.trace: str | None = None
+        self.via: str | None = None  # see `Commit`
         self._at = at
         self.lifecycles = lifecycles
         self._reactions = reactions
@@ -292,7 +293,7 @@ class Work(World):
             payloads = [p.replace(trace=self.trace) if "trace" in p.__dict__ else p for p in payloads]
         for payload in payloads:
             said = {"stream": stream, "type": payload.type, "data": payload.plain(), "v": payload.v}
-            self.drafts.append(Draft.made({**said, "cause": None, "thread": thread, "pack": pack}))
+            self.drafts.append(Draft.made({**said, "cause": None, "thread": thread, "pack": pack, "digest": None}))
             if len(self.drafts) > _EVENT_LIMIT:
                 raise Refused("too_many_events", "One command would cause too many events.", "Do it in smaller steps.")
             if kind == "message":

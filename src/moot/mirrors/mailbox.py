@@ -25,6 +25,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from moot.api.pack import MessageType, MirrorSpec
@@ -264,10 +265,20 @@ class _Taking:
                 at = _time(last_read, box.last_read, work.at) or work.at
                 work.do_mailbox(self._spec.mailbox, Ack(ids=unread, who=role(readers), at=at))
 
-        self._session.engine.commit(role(readers), act)
+        self._commit(act, by=role(readers))
 
-    def _commit(self, act: Any) -> None:
-        self._session.engine.commit(self._writer.principal, act)
+    def _commit(self, act: Callable[[Work], None], by: str | None = None) -> None:
+        commit_from(self._session, self._spec.path, by or self._writer.principal, act)
+
+
+def commit_from(session: Session, path: str, by: str, act: Callable[[Work], None]) -> None:
+    """Commit what somebody wrote into this file of the repository; the commit says so."""
+
+    def signed(work: Work) -> None:
+        work.via = f"file {path}"
+        act(work)
+
+    session.engine.commit(by, signed)
 
 
 def _seconds(last_read: object) -> float | None:

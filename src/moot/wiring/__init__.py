@@ -45,10 +45,11 @@ def open_session(
     at: str | int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
     reading: bool = False,
+    via: str = "python",
 ) -> Session:
     """A session in the workspace of `paths`, or of `cwd`; with `at`, in its past.
 
-    With `reading` it only looks, and leaves no trace in any file.
+    With `reading` it only looks, and leaves no trace in any file. `via` is what its commits say about how they came in.
     """
     place = places.for_paths(paths, cwd, env) if paths else places.find(cwd, env)
     settings = setting.load(place, keep=not reading)
@@ -82,7 +83,7 @@ def open_session(
         from moot.engine.requests import Requests, handlers_of
 
         engine.requests = Requests(handlers_of(settings.handlers), clock.token, env.get("MOOT_EFFECT_KEY"))
-    engine.progress = progress
+    engine.via, engine.progress, real.progress = via, progress, progress
     caller = Caller(login=login(), agent=agent, incarnation=incarnation)
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)

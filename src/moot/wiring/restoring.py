@@ -29,7 +29,14 @@ _UNREADABLE = ("damaged_log", "foreign_log", "no_log")
 
 
 def put_back(
-    place: Place, cwd: str, env: Mapping[str, str], name: str, *, force: bool, progress: Callable[[str, int, int], None]
+    place: Place,
+    cwd: str,
+    env: Mapping[str, str],
+    name: str,
+    *,
+    force: bool,
+    progress: Callable[[str, int, int], None],
+    via: str,
 ) -> Restored:
     path = os.path.abspath(os.path.join(cwd, os.path.expanduser(name)))
     if not os.path.isfile(path):
@@ -45,7 +52,7 @@ def put_back(
         progress("restoring", done, of)
 
     try:
-        restored = _in_place(cwd, env, path, events, restoring, force=force)
+        restored = _in_place(open_session(cwd, env, via=via), path, events, restoring, force=force)
     except MootError as error:  # it cannot be opened, or not be read to its end
         if error.code not in _UNREADABLE:
             raise
@@ -53,8 +60,7 @@ def put_back(
     return restored.replace(effects=_open_effects(cwd, env))
 
 
-def _in_place(cwd: str, env: Mapping[str, str], path: str, events: int, progress: Progress, *, force: bool) -> Restored:
-    session = open_session(cwd, env)
+def _in_place(session: Session, path: str, events: int, progress: Progress, *, force: bool) -> Restored:
     try:
         return _replaced(session, path, events, progress, force=force)
     finally:
@@ -117,7 +123,8 @@ def _without_what_was_redacted(
     new = Shown(SqliteLog(room, exclusive=False))
     try:
         clock, person = session.clock, principal.person(session.caller.login)
-        return copied, bury_again(log, new, Commit(id=clock.commit_id(), at=clock.wall(), by=person))
+        via = session.engine.via
+        return copied, bury_again(log, new, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
     finally:
         new.close()
 

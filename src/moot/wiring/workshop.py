@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class Workshop(Opener):
     """Making and examining a workspace."""
 
-    def __init__(self, cwd: str, env: Mapping[str, str], agent: str | None = None) -> None:
+    def __init__(self, cwd: str, env: Mapping[str, str], agent: str | None = None, via: str = "python") -> None:
         self._cwd = cwd
+        self._via = via
         self._env = env
         self._agent = agent or env.get("MOOT_AGENT") or None
         self.progress: Callable[[str, int, int], None] = quietly
@@ -41,7 +42,7 @@ class Workshop(Opener):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
             settings = setting.load(place)
         if settings.packs:
-            open_session(self._cwd, self._env).sync()
+            open_session(self._cwd, self._env, via=self._via).sync()
         return Created(root=place.root, state=place.state, new=new, packs=settings.packs)
 
     def restore(self, file: str, *, force: bool) -> Restored:
@@ -51,7 +52,7 @@ class Workshop(Opener):
         people_only(self._agent, "restore")
         place = places.find(self._cwd, self._env)
         env = {name: value for name, value in self._env.items() if name not in ("MOOT_AGENT", "MOOT_INCARNATION")}
-        return put_back(place, self._cwd, env, file, force=force, progress=self.progress)
+        return put_back(place, self._cwd, env, file, force=force, progress=self.progress, via=self._via)
 
     def diagnose(self) -> list[Finding]:
         """Walk the way that every call takes, and say how far it goes."""
@@ -62,7 +63,7 @@ class Workshop(Opener):
             settings = setting.load(place)
             source = setting.source(place) or "none, so the defaults hold"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
-            return findings + checkup(open_session(self._cwd, self._env))
+            return findings + checkup(open_session(self._cwd, self._env, via=self._via))
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moot.core.event import Commit, Draft
     from moot.log import Progress
     from moot.logs.sqlite.database import Database
-    from moot.logs.sqlite.log import Turn
+    from moot.logs.sqlite.log import SqliteLog, Turn
 
 PAGES = 2000  # copied between two reports of progress
 _PATIENCE = 30.0
@@ -35,9 +35,10 @@ _PAUSE = 0.05
 class SqliteArchive(Archive):
     """See the module. It shares the handle of its log."""
 
-    def __init__(self, database: Database, turn: Turn) -> None:
+    def __init__(self, database: Database, turn: Turn, log: SqliteLog) -> None:
         self._database = database
         self._turn = turn
+        self._log = log
 
     def identity(self) -> str:
         with self._database as connection:
@@ -56,6 +57,8 @@ class SqliteArchive(Archive):
     def _extend(
         self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], texts: list[list[str]], identity: str
     ) -> bool:
+        if self._database.outdated:
+            self._log.upgrade()
         try:
             with self._database as connection:
                 if not connection.in_transaction:
@@ -97,6 +100,8 @@ class SqliteArchive(Archive):
             return self._erase(rows)
 
     def _erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
+        if self._database.outdated:
+            self._log.upgrade()
         with self._database as connection:
             connection.pragma("secure_delete", True)
             try:

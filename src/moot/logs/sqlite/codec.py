@@ -25,4 +25,6 @@ def event_of(row: tuple[Any, ...]) -> Event:
     """The event that a row holds; the columns come in the order of its fields."""
     fields = [*row]
     fields[7] = loads(fields[7])
+    if fields[14] is not None:
+        fields[14] = fields[14].hex()
     return Event.in_order(fields)

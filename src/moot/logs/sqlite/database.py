@@ -12,14 +12,14 @@ import apsw
 
 from moot.forks import watch
 from moot.logs.sqlite import faults, file, guard
-from moot.logs.sqlite.lock import WriterLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
-    from moot.core.errors import Unavailable
+    from moot.core.errors import MootError, Unavailable
+    from moot.log import Progress
 
 _FORK_PATIENCE = 5.0
 _OFTEN = 20  # appends
@@ -45,6 +45,7 @@ class Database:
         self._early: Callable[[int], object] | None = None
         self._refusal: Unavailable | None = None
         self._file: tuple[int, int] | None = None  # device and inode of what is open
+        self.version = 0  # of the file, as it was seen last
         self._closed = False
         self._busy = RLock()
         self._at_rest = False
@@ -72,12 +73,14 @@ class Database:
         if error is None:
             self._busy.release()
             return
-        said = None
+        said: MootError | None = None
         try:
             connection = self._connection
             if connection is not None:
                 if isinstance(error, apsw.Error):
                     said = faults.of_sqlite(error, self.path, connection.system_errno)
+                    if isinstance(error, apsw.SQLError):  # no such column, or the like
+                        said = self._superseded(connection)
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
         except apsw.Error:
@@ -98,6 +101,43 @@ class Database:
     @property
     def writable(self) -> bool:
         return self._refusal is None
+
+    @property
+    def outdated(self) -> bool:
+        """Whether the file is of an older version. Whoever only looks leaves it so."""
+        return self.version < file.VERSION
+
+    def bring_up_to_date(self, progress: Progress) -> tuple[int, int] | None:
+        """Migrate the file, for one who has the turn and is about to write. From which version to which, if it did.
+
+        Whatever transaction was begun has written nothing; nobody else writes before the next one begins.
+        """
+        with self as connection:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            before = file.version_of(connection)
+            try:
+                file.migrate(connection, progress=progress)
+            except apsw.ConstraintError as error:
+                raise faults.damaged(self.path, "two of its events follow the same one") from error
+            except UnicodeDecodeError as error:
+                raise faults.damaged(self.path, "a row of it holds what is no text") from error
+            self.version = file.version_of(connection)
+        return (before, self.version) if before < self.version else None
+
+    def notice_upgrade(self) -> None:
+        """Look at the version again: another process may have migrated the file. Raises if it was a newer program."""
+        with self as connection:
+            error = self._superseded(connection)
+            if error is not None:
+                raise error
+
+    def _superseded(self, connection: apsw.Connection) -> Unavailable | None:
+        version = file.version_of(connection)
+        if version > file.VERSION >= self.version:
+            return faults.superseded(self.path, version, file.VERSION)
+        self.version = version
+        return None
 
     def roll_back(self) -> None:
         """End a transaction that was begun and not needed."""
@@ -172,31 +212,17 @@ class Database:
         wanted = apsw.SQLITE_OPEN_READONLY if self._reading else apsw.SQLITE_OPEN_READWRITE
         connection = file.connect(self.path, wanted, self._timeout)
         version = file.version_of(connection)
+        if not version:
+            connection.close()
+            raise faults.damaged(self.path, "it has no version")
         if version > file.VERSION:
             connection.close()
             connection = file.connect(self.path, apsw.SQLITE_OPEN_READONLY, self._timeout)
             self._refusal = faults.newer(self.path, version, file.VERSION)
-        elif self._reading and version < file.VERSION:
-            connection.close()
-            raise faults.older(self.path, version, file.VERSION)
         elif connection.readonly("main"):
             self._refusal = faults.read_only(self.path)
-        elif version < file.VERSION:
-            self._migrate(connection)
-        self._connection, self._file = connection, _identity(self.path)
+        self._connection, self._file, self.version = connection, _identity(self.path), version
         return connection
-
-    def _migrate(self, connection: apsw.Connection) -> None:
-        turn = WriterLock(os.path.join(self._directory, file.LOCK), self._timeout)
-        turn.acquire()
-        try:
-            file.migrate(connection)
-        except apsw.ConstraintError as error:
-            raise faults.damaged(self.path, "two of its events follow the same one") from error
-        except apsw.Error as error:
-            raise faults.of_sqlite(error, self.path, connection.system_errno) or error from error
-        finally:
-            turn.close()
 
     def _drop(self) -> None:
         connection, self._connection, self._refusal = self._connection, None, None

@@ -82,9 +82,15 @@ def newer(path: str, version: int, known: int) -> Unavailable:
     return Unavailable("newer_log", sentence, "Upgrade moot here.", path=path, version=version, known=known)
 
 
+def superseded(path: str, version: int, known: int) -> Unavailable:
+    sentence = f"The log was upgraded by a newer moot (to version {version}) while this was running."
+    remedy = "Start it again with the new version."
+    return Unavailable("newer_log", sentence, remedy, path=path, version=version, known=known)
+
+
 def older(path: str, version: int, known: int) -> Unavailable:
-    sentence = f"The log {path} has version {version} and must be brought to version {known} before it is read."
-    remedy = "Any other command does it: `moot agents`."
+    sentence = f"The log {path} has version {version}, and only a command that writes may bring it to version {known}."
+    remedy = "Run one: any agent's `moot send` or `moot join` does it."
     return Unavailable("older_log", sentence, remedy, path=path, version=version, known=known)
 
 

@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from moot.log import Progress
+
 NAME = "log.db"
 LOCK = "lock"
 RESTORING = "restoring"  # a folder, as long as `restore.py` is at work
@@ -25,12 +27,13 @@ HALF = (
     b"moot: a restore is at work here, or was interrupted. The log of before: "  # stands in place of a log until then
 )
 APPLICATION_ID = 0x6D6F6F74  # "moot"
-VERSION = 3  # the highest migration in schema/
+VERSION = 4  # the highest migration in schema/
 
 _DRAFT = f"{NAME}."
 _MAGIC = b"SQLite format 3\x00"
 _LARGEST_IDLE_WAL = 16 << 20
 _WRITE_OUT = 2  # SYNC_FILE_RANGE_WRITE
+_CHAIN = "-- do: compute the chain over the rows that are there\n"
 _YES = array("i", [1])  # SQLite wants the address of a number
 
 
@@ -171,19 +174,29 @@ def early_flush() -> Callable[[int], object]:
     return lambda _file: None
 
 
-def migrate(connection: apsw.Connection, folder: str | None = None) -> None:
+def migrate(connection: apsw.Connection, folder: str | None = None, progress: Progress | None = None) -> None:
     """Apply every migration that the file has not seen, each in a transaction of its own."""
     for number, script in queries.migrations(folder):
         connection.execute("BEGIN IMMEDIATE")
         try:
             if number > version_of(connection):
-                connection.execute(script)
+                before, chain, after = script.partition(_CHAIN)
+                connection.execute(before)
+                if chain:
+                    from moot.logs.sqlite.upgrade import compute
+
+                    compute(connection, progress or _quietly)
+                    connection.execute(after)
                 connection.pragma("user_version", number)
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+
+def _quietly(_done: int, _of: int) -> None:
+    """Where nobody watches."""
 
 
 def _number(header: bytes, offset: int) -> int:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _PAGE = 500
+_CHAINED = 4  # the version from which on there is a chain
 _POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
 
 
@@ -52,7 +53,8 @@ class SqliteLog(Log):
         self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
         self._turn = Turn(self._lock, self._bell, self._database)
         self._encode: Callable[[Draft], str] | None = None
-        self._known: tuple[apsw.Connection | None, int, int] = (None, 0, 0)  # after our last append: its mark, its end
+        # After our last append: the number of changes that SQLite has seen, the end of the log, and the hash there.
+        self._known: tuple[apsw.Connection | None, int, int, bytes] = (None, 0, 0, b"")
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
@@ -69,7 +71,7 @@ class SqliteLog(Log):
         """See `Log.archive`."""
         from moot.logs.sqlite.archive import SqliteArchive
 
-        return SqliteArchive(self._database, self._turn)
+        return SqliteArchive(self._database, self._turn, self)
 
     def append(
         self,
@@ -122,12 +124,14 @@ class SqliteLog(Log):
     ) -> Appended | Duplicate | Conflict | Mismatch:
         if self._database.notice_another_file() and as_of is not None:
             return Conflict(next(iter(conditions), ""), 0)  # what was read was of another log
+        if self._database.outdated:
+            self.upgrade()
         with self._database as connection:
             execute = connection.execute
             in_turn = connection.in_transaction  # begun by `head`
             if not in_turn:
                 execute("BEGIN IMMEDIATE")
-            head = self._end(connection)
+            head, previous = self._end(connection)
             refusal: Duplicate | Mismatch | Conflict | None = None
             if key is not None or head != as_of:
                 refusal = transaction.known(connection, commit, key)
@@ -144,7 +148,7 @@ class SqliteLog(Log):
                     self._turn.relied = True  # see `_make_sure`
                 return refusal
             try:
-                last = transaction.write(connection, head, commit, conditions, events, data, key)
+                written = transaction.write(connection, head, previous, commit, conditions, events, data, key)
             except apsw.ConstraintError:  # a stream is not as it was said to be
                 execute("ROLLBACK")
                 refusal = transaction.moved(connection, conditions)
@@ -152,32 +156,52 @@ class SqliteLog(Log):
                     raise
                 return refusal
             execute("COMMIT")
-            self._known = connection, connection.data_version(), last
+            last, mark, digests = written
+            self._known = connection, connection.data_version(), last, mark
         self._turn.written = True
         if in_turn:  # the views are written now: the disk can work meanwhile
             self._database.flush_early()
-        return Appended.made({"first": head + 1, "last": last})
+        return Appended.made({"first": head + 1, "last": last, "digests": digests})
 
-    def _end(self, connection: apsw.Connection) -> int:
-        """Where the log ends, inside a transaction that may write; asked for only if another has written since we did.
+    def upgrade(self) -> None:
+        """Bring the file up to date, for one who has the turn and is about to write."""
+        if self.kept:
+            raise faults.older(self._database.path, self._database.version, file.VERSION)
+        tell = self.progress
+        done = self._database.bring_up_to_date(lambda n, of: tell("upgrading the log", n, of) if tell else None)
+        self.upgraded = done or self.upgraded
+
+    @property
+    def outdated(self) -> bool:
+        """See `Log.outdated`."""
+        return self._database.outdated
+
+    def _end(self, connection: apsw.Connection) -> tuple[int, bytes]:
+        """Where the log ends and the hash of its last commit, inside a transaction that may write.
+
+        Both are asked for only if another has written since we did.
 
         SQLite counts the changes that a connection sees, its own and those of others.
         """
-        known, mark, head = self._known
-        if known is connection and mark == connection.data_version():
-            return head
+        known, changes, head, mark = self._known
+        if known is connection and changes == connection.data_version():
+            return head, mark
         version = file.version_of(connection)
         if version > file.VERSION:  # migrated under us by a newer program
-            raise faults.newer(self._database.path, version, file.VERSION)
-        return int(connection.execute(queries.HEAD).get)
+            raise faults.superseded(self._database.path, version, file.VERSION)
+        head = int(connection.execute(queries.HEAD).get)
+        return head, connection.execute(queries.HASH_AT, (head,)).get or b""
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         """See `Log.read`."""
         with self._database as connection:
+            chained = self._database.version >= _CHAINED
             if stream is None:
-                rows = connection.execute(queries.READ_ALL, (after, max(limit, 0))).fetchall()
+                statement = queries.READ_ALL if chained else queries.READ_ALL_3
+                rows = connection.execute(statement, (after, max(limit, 0))).fetchall()
             else:
-                rows = connection.execute(queries.READ_STREAM, (after, stream, max(limit, 0))).fetchall()
+                statement = queries.READ_STREAM if chained else queries.READ_STREAM_3
+                rows = connection.execute(statement, (after, stream, max(limit, 0))).fetchall()
         if not rows:
             return []
         from moot.logs.sqlite.codec import event_of
@@ -190,8 +214,8 @@ class SqliteLog(Log):
             if self._turn.alone and self._database.writable:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")  # which the append that follows will go on with
-                known, mark, head = self._known
-                if known is connection and mark == connection.data_version():
+                known, changes, head, _ = self._known
+                if known is connection and changes == connection.data_version():
                     return head
             return int(connection.execute(queries.HEAD).get)
 
@@ -202,6 +226,7 @@ class SqliteLog(Log):
         listener: bell.Listener | None = None
         try:
             while until is None or after < until:
+                self._database.notice_upgrade()
                 events = self._whole_commits(after)
                 if events:
                     after = events[-1].position

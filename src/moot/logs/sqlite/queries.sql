@@ -20,26 +20,55 @@ SELECT first, last FROM commits WHERE id = ?;
 SELECT digest, first, last FROM request WHERE scope = ? AND key = ?;
 
 -- name: add_event
-INSERT INTO event (position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+INSERT INTO event (position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, digest)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: add_commit
-INSERT INTO commits (id, first, last) VALUES (?, ?, ?);
+INSERT INTO commits (id, first, last, via, hash) VALUES (?, ?, ?, ?, ?);
 
 -- name: add_request
 INSERT INTO request (scope, key, digest, first, last) VALUES (?, ?, ?, ?, ?);
 
 -- name: read_all
-SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n,
+  (SELECT via FROM commits WHERE id = commit_id), digest
 FROM event WHERE position > ? ORDER BY position LIMIT ?;
 
 -- name: read_stream
-SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n,
+  (SELECT via FROM commits WHERE id = commit_id), digest
 FROM event
 WHERE stream = ?2 AND position > ?1
   -- Within a stream, what follows a position follows whatever was last before it.
   AND prev >= coalesce((SELECT prev FROM event WHERE stream = ?2 AND prev < ?1 ORDER BY prev DESC LIMIT 1), 0)
 ORDER BY prev LIMIT ?3;
+
+-- Of a log before version 4, which has no chain.
+
+-- name: read_all_3
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, NULL, NULL
+FROM event WHERE position > ? ORDER BY position LIMIT ?;
+
+-- name: read_stream_3
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, NULL, NULL
+FROM event
+WHERE stream = ?2 AND position > ?1
+  -- Within a stream, what follows a position follows whatever was last before it.
+  AND prev >= coalesce((SELECT prev FROM event WHERE stream = ?2 AND prev < ?1 ORDER BY prev DESC LIMIT 1), 0)
+ORDER BY prev LIMIT ?3;
+
+-- name: hash_at
+SELECT hash FROM commits WHERE id = (SELECT commit_id FROM event WHERE position = ?);
+
+-- name: unchained
+SELECT position, type, v, stream, prev, cause, thread, pack, n, commit_id, at, "by", CAST(data AS BLOB)
+FROM event WHERE position > ? ORDER BY position LIMIT ?;
+
+-- name: set_digest
+UPDATE event SET digest = ? WHERE position = ?;
+
+-- name: set_hash
+UPDATE commits SET hash = ? WHERE id = ?;
 
 -- name: get_meta
 SELECT value FROM meta WHERE key = ?;

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     import apsw
 
+    from moot.core.chain import Link
     from moot.core.event import Commit, Draft, Key
 
 _FEW = 5  # streams that are asked for one by one: that is faster than to prepare one question for all
@@ -55,27 +56,38 @@ def exchanged(connection: apsw.Connection, conditions: Mapping[str, int], as_of:
 def write(
     connection: apsw.Connection,
     head: int,
+    previous: bytes,
     commit: Commit,
     conditions: Mapping[str, int],
     events: Sequence[Draft],
     data: Sequence[str],
     key: Key | None,
-) -> int:
-    """Add the events past `head`, each chained to the one before it in its stream. The conditions hold."""
+) -> tuple[int, bytes, tuple[str, ...]]:
+    """Add the events past `head`, each chained to the one before it in its stream. The conditions hold.
+
+    `previous` is the hash of the commit that ends there. Returns the same two for the commit that was added, and the
+    digests of its events.
+    """
+    from moot.core.chain import digest_of, hash_of  # whoever only reads may do without
+
     execute = connection.execute
     versions = dict(conditions)
     position = head
+    links: list[Link] = []
     for n, draft in enumerate(events):
         position += 1
-        stream = draft.stream
+        stream, text = draft.stream, data[n]
         prev = versions[stream] if stream in versions else execute(queries.VERSION, (stream,)).get
         versions[stream] = position
-        said = (commit.at, commit.by, data[n], draft.cause, draft.thread, draft.pack, commit.id, n)
-        execute(queries.ADD_EVENT, (position, draft.type, draft.v, stream, prev, *said))
-    execute(queries.ADD_COMMIT, (commit.id, head + 1, position))
+        digest = digest_of(text.encode())
+        start, about = (position, draft.type, draft.v, stream, prev), (draft.cause, draft.thread, draft.pack)
+        execute(queries.ADD_EVENT, (*start, commit.at, commit.by, text, *about, commit.id, n, digest))
+        links.append((*start, *about, n, digest.hex()))
+    mark = hash_of(previous, commit.id, commit.at, commit.by, commit.via, links)
+    execute(queries.ADD_COMMIT, (commit.id, head + 1, position, commit.via, mark))
     if key is not None:
         execute(queries.ADD_REQUEST, (key.scope, key.name, key.digest, head + 1, position))
-    return position
+    return position, mark, tuple([link[-1] for link in links])
 
 
 def write_all(
@@ -84,20 +96,30 @@ def write_all(
     commits: Sequence[tuple[Commit, Sequence[Draft]]],
     texts: Sequence[Sequence[str]],
 ) -> None:
-    """The same for many commits, in two statements. The log ends at `head`; nobody asked for anything by a key."""
+    """The same for many commits, in two statements. The log ends at `head`; nobody asked for anything by a key.
+
+    An event that comes with a digest keeps it: its text may have been redacted where it comes from.
+    """
+    from moot.core.chain import START, digest_of, hash_of
+
     rows: list[tuple[object, ...]] = []
     spans = []
     versions: dict[str, int] = {}
     position = head
+    mark = connection.execute(queries.HASH_AT, (head,)).get or START
     for (commit, drafts), data in zip(commits, texts, strict=True):
         first = position + 1
+        links: list[Link] = []
         for n, draft in enumerate(drafts):
             position += 1
-            stream = draft.stream
+            stream, text = draft.stream, data[n]
             prev = versions[stream] if stream in versions else connection.execute(queries.VERSION, (stream,)).get
             versions[stream] = position
-            said = (commit.at, commit.by, data[n], draft.cause, draft.thread, draft.pack, commit.id, n)
-            rows.append((position, draft.type, draft.v, stream, prev, *said))
-        spans.append((commit.id, first, position))
+            digest = bytes.fromhex(draft.digest) if draft.digest else digest_of(text.encode())
+            start, about = (position, draft.type, draft.v, stream, prev), (draft.cause, draft.thread, draft.pack)
+            rows.append((*start, commit.at, commit.by, text, *about, commit.id, n, digest))
+            links.append((*start, *about, n, digest.hex()))
+        mark = hash_of(mark, commit.id, commit.at, commit.by, commit.via, links)
+        spans.append((commit.id, first, position, commit.via, mark))
     connection.executemany(queries.ADD_EVENT, rows)
     connection.executemany(queries.ADD_COMMIT, spans)

@@ -138,7 +138,7 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 
-        workshop = Workshop(cwd, os.environ, call.agent)
+        workshop = Workshop(cwd, os.environ, call.agent, via="cli")
         workshop.progress = _draw
         answer: Answer = verb.does(workshop, **catalogue.checked(verb, arguments))
         return answer
@@ -157,6 +157,7 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
         at=call.at,
         progress=_draw,
         reading=verb.quiet,
+        via="cli",
     )
     session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
     return session.run(verb.name, arguments)

@@ -35,7 +35,7 @@ def run_as(call: Call) -> int:
         raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.")
     _, incarnation = caller_of({**os.environ, "MOOT_AGENT": name})
     same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
-    session = open_session(cwd, os.environ, agent=name, incarnation=incarnation if same else None)
+    session = open_session(cwd, os.environ, agent=name, incarnation=incarnation if same else None, via="cli")
     joined = session.run("join", {"name": name, "role": roles, "take_over": take_over}).result
     env = {**os.environ, "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
     try:

@@ -1,0 +1,53 @@
+"""Computing the chain over the rows of a log from before version 4, page by page, inside the migration's transaction.
+
+The rows of each commit stand together. Where they do not, the log was damaged before, and `verify` says so.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from moot.core import chain
+from moot.logs.sqlite import queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    import apsw
+
+    from moot.log import Progress
+
+    Row = tuple[Any, ...]
+
+_PAGE = 2000  # rows
+_COMMIT = 9  # the column with its id
+
+
+def compute(connection: apsw.Connection, progress: Progress) -> None:
+    """Give every event its digest and every commit its hash."""
+    head = int(connection.execute(queries.HEAD).get)
+    previous, hashes = chain.START, []
+    for id, rows in groupby(_rows(connection, head, progress), lambda row: row[_COMMIT]):  # noqa: A001
+        links, at, by = [], "", ""
+        for position, type_, v, stream, prev, cause, thread, pack, n, _, at, by, digest in rows:  # noqa: B007
+            links.append((position, type_, v, stream, prev, cause, thread, pack, n, digest.hex()))
+        previous = chain.hash_of(previous, id, at, by, None, links)
+        hashes.append((previous, id))
+        if len(hashes) >= _PAGE:
+            connection.executemany(queries.SET_HASH, hashes)
+            hashes = []
+    connection.executemany(queries.SET_HASH, hashes)
+
+
+def _rows(connection: apsw.Connection, head: int, progress: Progress) -> Iterator[Row]:
+    """The metadata of every event and its digest, which is written on the way."""
+    position = 0
+    page: list[Row]
+    while page := connection.execute(queries.UNCHAINED, (position, _PAGE)).fetchall():
+        position = page[-1][0]
+        rows = [(*row[:-1], chain.digest_of(row[-1])) for row in page]
+        connection.executemany(queries.SET_DIGEST, [(row[-1], row[0]) for row in rows])
+        progress(position, head)
+        yield from rows
