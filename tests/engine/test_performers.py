@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
+from moot.engine.exact import exactly
 from moot.engine.performers import Job, perform
 from tests.faults.crew import alive, until
 
@@ -22,7 +23,7 @@ def job(root: Path, *words: str, python: str | None = None, timeout: float = 30.
     env = {"PATH": os.environ["PATH"], "X": "$HOME"}
     return Job(
         handler=handler, event=EVENT, key="e-1", attempt=2, root=str(root), env=env,
-        cancel=cancel or threading.Event(), hold=hold,
+        exact=exactly(handler, str(root), env), cancel=cancel or threading.Event(), hold=hold,
     )  # fmt: skip
 
 
@@ -106,7 +107,7 @@ def test_a_function_is_called_with_the_event(tmp_path):
 @pytest.mark.parametrize(
     ("python", "said"),
     [
-        ("nothing:go", "ModuleNotFoundError: No module named 'nothing'"),
+        ("nothing:go", "there is no file nothing.py in the workspace, and no installed module nothing"),
         ("hook:no", "AttributeError: module 'hook' has no attribute 'no'"),
         ("hook:go", "ValueError: kaput (hook.py:3)"),
         ("hook:deep", "KeyError (hook.py:7)"),

@@ -10,6 +10,7 @@ import pytest
 
 from moot.core.deciders.effect import RequestEffect
 from moot.core.handler import Handler
+from moot.engine.exact import Exact, exactly
 from moot.engine.presence import Presence
 from moot.engine.running import Runner, Setup
 from moot.logs.sqlite import restore
@@ -31,6 +32,9 @@ class Ready:
 
     def __init__(self, handler: Handler) -> None:
         self.ready = [handler]
+
+    def granted(self, handler: Handler) -> Exact:
+        return exactly(handler, os.sep, os.environ)
 
     def look(self) -> Iterator[Any]:
         return iter(())

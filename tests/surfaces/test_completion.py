@@ -182,7 +182,12 @@ def test_bash_completes_what_waits_to_be_settled(bare: Command) -> None:
     receipt = bare("check", "--json", "--", "true").result["receipt"]["id"]
     asked = bare("checkpoint", "reach", "Go on?", "--json", agent="Ada").result["id"]
     found = {kind: bare("complete", kind).out.split() for kind in ("effects", "handlers", "receipts", "needs")}
-    assert found == {"effects": [names["effect"]], "handlers": ["tell"], "receipts": [receipt], "needs": [asked]}
+    assert found == {
+        "effects": [names["effect"]],
+        "handlers": ["tell"],
+        "receipts": [receipt],
+        "needs": ["tell", asked],
+    }
     script = bare("completion", "bash").out
     for place in (
         "'effects retry '[0-9]*) kind=effects",

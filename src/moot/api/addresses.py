@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.core.deciders.agent import unknown
 from moot.core.errors import Refused, Unknown
-from moot.core.principal import name_of, same_agent
+from moot.core.principal import HANDLER, label, name_of, same_agent
 from moot.engine.work import closest_agent
 from moot.views import look
 
@@ -115,6 +115,12 @@ def mailbox_of(work: Work, principal: str) -> str:
         return principal
     if principal.startswith("role:"):
         return f"@{principal.partition(':')[2]}"
+    if principal.startswith(HANDLER):
+        raise Refused(
+            "no_reader",
+            f"The {label(principal)} reads no mail.",
+            "Send what you have to say to an agent or a person; `moot log --type message:sent` shows who caused it.",
+        )
     if principal == "moot":
         raise Refused("no_reader", "moot itself reads no mail.", "Send it to an agent or a person.")
     return _agent(work, name_of(principal))

@@ -55,6 +55,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "events": ("wait", "log", "explain"),
     "topics": ("emit",),
     "handling": ("handle",),
+    "allowing": ("allow",),
     "effects": ("effects", "effects retry", "effects drop"),
     "search": ("search",),
     "watch": ("watch",),

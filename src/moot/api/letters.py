@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core import timestamps
-from moot.core.principal import name_of
+from moot.core.principal import label
 from moot.core.record import Record
 from moot.core.text import fence
 from moot.views import look
@@ -77,7 +77,7 @@ def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Le
     """As everybody sees it; `stages` says where it stands at each recipient."""
     return Letter(
         id=message.id,
-        sender=name_of(message.sender),
+        sender=label(message.sender),
         to=message.to,
         type=message.kind,
         wants=message.wants,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moot.api.letters import expired
 from moot.core.errors import Refused, Unknown
-from moot.core.principal import name_of, person
+from moot.core.principal import label, name_of, person
 from moot.core.record import Record
 from moot.core.text import counted, one_line
 from moot.views import load, look
@@ -100,7 +100,7 @@ def _requests(session: Session) -> Iterator[Waiting]:
             kind="request",
             id=message.id,
             since=message.at,
-            who=name_of(message.sender),
+            who=label(message.sender),
             text=message.text or str(message.data),
             command=command,
             task=message.task,

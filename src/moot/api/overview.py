@@ -11,7 +11,7 @@ from moot.api.letters import expired
 from moot.api.recent import Recent
 from moot.core import timestamps
 from moot.core.errors import Unavailable
-from moot.core.principal import name_of
+from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.text import counted
 from moot.views import load, look
@@ -204,7 +204,7 @@ def _overdue(store: Store, now: float) -> Iterator[Problem]:
         waited = now - (timestamps.parse(delivery.message.at) or now)
         box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)
         who = name_of(delivery.entry.taker or box)
-        said = f"{delivery.entry.id} {who} has not answered {name_of(delivery.message.sender)} for {ago(waited)}"
+        said = f"{delivery.entry.id} {who} has not answered {label(delivery.message.sender)} for {ago(waited)}"
         yield Problem(
             "overdue",
             delivery.entry.id,

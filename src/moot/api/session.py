@@ -80,6 +80,7 @@ class Session:
         self.identity: Callable[[], str] = str  # the id of the workspace, for those who need it
         self.mirrors: Mirrors | None = None
         self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
+        self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # show this to a person who says yes or no
         self.past: Then | None = None  # what is looked at, if it is not the present
         self.progress: Callable[[str, int, int], None] = quietly  # what is being done, how much of it, of how much
         self._warnings: list[Notice] = []

@@ -40,7 +40,7 @@ def unallowed(session: Session) -> Iterator[Waiting]:
     """One for each handler: what is allowed is the handler, not its effects."""
     if not session.settings.handlers:
         return
-    from moot.api.verbs.handling import consent_of, handlers_of
+    from moot.api.verbs.allowing import consent_of, handlers_of
 
     store, consent = session.engine.read(), consent_of(session)
     for handler in handlers_of(session):
@@ -52,16 +52,16 @@ def unallowed(session: Session) -> Iterator[Waiting]:
                 since=first.at,
                 who="moot.toml",
                 text=f"wants to {handler.what} because of {first.on}",
-                command=f"moot handle --allow {handler.name}",
+                command=f"moot allow {handler.name}",
             )
 
 
 def allow(session: Session, name: str, text: str) -> Answer:
     """Only a plain yes lets something run on this machine."""
-    from moot.api.verbs.handling import handle
+    from moot.api.verbs.allowing import handlers_of, named, permit
 
     if text.strip().lower() == "yes":
-        return handle(session, drain=False, limit=None, allow=(name,), forbid=())
+        return permit(session, named(handlers_of(session), (name,)), yes=session.ask is None)
     raise Refused(
         "not_answered_here",
         f"The handler {name} waits to be allowed, and {one_line(text, 60)!r} is not yes.",

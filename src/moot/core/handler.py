@@ -6,7 +6,7 @@ Pure: it says what fits and what exactly would be done. Doing it, and asking whe
 from __future__ import annotations
 
 from moot.core.compact import dumps
-from moot.core.principal import name_of
+from moot.core.principal import HANDLER, name_of
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 KINDS = ("run", "url", "python", "message")
-MOOT = "moot"  # who sends the messages of handlers
+MOOT = "moot"  # who sent the messages of handlers before they were named
 NOUN = "effect"  # what happens to effects causes none, or there would be no end to it
 ALL = "*"
 BOOKKEEPING = frozenset(("message:offered", "message:acked"))  # whoever reads mail writes these; `*` does not mean them
@@ -37,6 +37,7 @@ class Handler(Record):
     message: Mapping[str, str] | None = None
     allow_hosts: tuple[str, ...] = ()
     secret_env: str | None = None
+    env: tuple[str, ...] = ()
     attempts: int = 5
     timeout: float = 60.0
     backoff: float = 5.0
@@ -47,9 +48,9 @@ class Handler(Record):
         return next(kind for kind in KINDS if self.__dict__[kind])
 
     @property
-    def foreign(self) -> bool:
-        """Whether it reaches outside of the log, and so needs the word of this machine's person."""
-        return self.kind != "message"
+    def principal(self) -> str:
+        """Who sends its messages."""
+        return f"{HANDLER}{self.name}"
 
     @property
     def what(self) -> str:
@@ -83,8 +84,10 @@ def requested(drafts: Iterable[Draft], by: str, handlers: Iterable[Handler]) -> 
     """The effects that a commit causes: for which handler, because of which of its events."""
     known = tuple(handlers)
     for n, draft in enumerate(drafts):
-        told_by_moot = draft.type == "message:sent" and draft.data.get("sender") == MOOT
-        if draft.type.startswith(f"{NOUN}:") or told_by_moot:  # nothing goes round in circles
+        sender = str(draft.data.get("sender", "")) if draft.type == "message:sent" else ""
+        if (
+            draft.type.startswith(f"{NOUN}:") or sender == MOOT or sender.startswith(HANDLER)
+        ):  # nothing goes round in circles
             continue
         for handler in known:
             if handler.wants(draft, by):

@@ -4,6 +4,7 @@
     person:anna        a person at a terminal
     process:anna       a program of that account that nobody spoke for; it holds no task, file or mail
     role:developer     whoever filled that role through a file; nobody can tell who it was
+    handler:publish    the handler of that name in moot.toml, which sends messages and reads none
     moot               the program itself, where nobody else can be named
 
 Names of agents: a letter, then up to 63 letters, digits, `_`, `.` or `-`. Case is kept and does not count.
@@ -18,6 +19,7 @@ _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 _REST = _LETTERS | frozenset("0123456789_.-")
 _RESERVED = frozenset(("all", "moot", "person", "role", "file", "everyone"))
 NAME_LIMIT = 64
+HANDLER = "handler:"
 
 
 class Actor(Record):
@@ -54,6 +56,13 @@ def role(name: str) -> str:
 def name_of(principal: str) -> str:
     """What to call it: the agent's name without its incarnation, otherwise the text itself."""
     return principal.partition("#")[0]
+
+
+def label(principal: str) -> str:
+    """The same for a reader: a handler says where it is written."""
+    if principal.startswith(HANDLER):
+        return f"handler {principal.removeprefix(HANDLER)} (moot.toml)"
+    return name_of(principal)
 
 
 def same_agent(one: str, other: str) -> bool:

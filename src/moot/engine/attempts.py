@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.effect import Effect
     from moot.core.handler import Handler
     from moot.engine.consent import Consent
+    from moot.engine.exact import Exact
     from moot.engine.loop import Outcome
     from moot.engine.performers import Result
     from moot.engine.runners import Grip
@@ -48,6 +49,7 @@ class Attempt:
         self.hold = hold
         self.over = over
         self.result: Result | None = None
+        self.exact: Exact | None = None  # what is performed, as it was allowed
 
     def release(self) -> None:
         if self.hold is not None:
@@ -94,16 +96,26 @@ class Roster:
             yield from self._once(error.code, "", f"{error.message} The handlers stay as they were.")
         ready = []
         for handler in self._known:
-            allowed = self._consent.allows(handler)
+            allowed = self.granted(handler) is not None
             lacks = missing(handler, self._env) if allowed else None
             if allowed and lacks is None:
                 ready.append(handler)
             elif allowed:
                 yield from self._once("secret_missing", handler.content, f"{handler.name} waits: {lacks}.")
             else:
-                said = f"{handler.name} waits: nobody allowed it on this machine. It would {handler.what}."
-                yield from self._once("not_allowed", handler.content, f"{said} `moot handle --allow {handler.name}`")
+                yield from self._once("not_allowed", handler.content, self._unallowed(handler))
         self.ready = ready
+
+    def granted(self, handler: Handler) -> Exact | None:
+        """What it would do now, read anew, if exactly that was allowed."""
+        return self._consent.granted(handler)
+
+    def _unallowed(self, handler: Handler) -> str:
+        trouble = self._consent.exactly(handler).trouble
+        if trouble is not None:
+            return f"{handler.name} waits: {trouble}."
+        said = f"{handler.name} waits: nobody allowed it on this machine. It would {handler.what}."
+        return f"{said} `moot allow {handler.name}` shows it and asks"
 
     def _once(self, code: str, about: str, message: str) -> Iterator[Hint]:
         if (code, about) not in self._hinted:

@@ -50,6 +50,7 @@ def run(
         child = subprocess.Popen(
             list(argv),
             cwd=cwd,
+            env={name: value for name, value in os.environ.items() if name != "MOOT_PERSON"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -140,6 +140,9 @@ class Runner:
 
     def _taken(self, wanted: list[Attempt]) -> list[Performed]:
         """Take them all in one commit, as far as no other was faster, and start them."""
+        wanted = [attempt for attempt in wanted if self._still_allowed(attempt)]
+        if not wanted:
+            return []
         mine: dict[str, Effect] = {}
 
         def act(work: Work) -> None:
@@ -164,6 +167,14 @@ class Runner:
                 given_up.append(attempt.said("parked", attempt.effect.reason))
         return given_up
 
+    def _still_allowed(self, attempt: Attempt) -> bool:
+        """Read once more what it would do, files and all: what is performed is exactly what is compared here."""
+        attempt.exact = self._setup.roster.granted(attempt.handler)
+        if attempt.exact is None:
+            attempt.release()
+            self._beaten = float("-inf")  # look again at all of them, and say what waits
+        return attempt.exact is not None
+
     def _start(self, attempt: Attempt, event: Event) -> None:
         effect = attempt.effect
         job = Job(
@@ -174,6 +185,7 @@ class Runner:
             root=self._setup.root,
             env=self._setup.env,
             cancel=self._cancel,
+            exact=attempt.exact,
             hold=attempt.hold.file if attempt.hold else None,
         )
 

@@ -12,6 +12,7 @@
     timeout = "60s"
     backoff = "5s"                      before the second attempt; doubled each time
     at_once = 4                         so many at the same time
+    env = ["DEPLOY_TOKEN"]              run, python: variables that it gets beside the usual ones
     secret_env = "HOOK_SECRET"          url: the variable that holds the signing secret
     allow_hosts = ["ci.internal"]       url: hosts that may have a private address
 
@@ -25,6 +26,7 @@ from math import isfinite
 
 from moot.core.handler import KINDS, NOUN
 from moot.core.text import closest
+from moot.engine.performers.environment import SECRET
 from moot.engine.settings_parse import Unexpected, duration, spelled, whole
 
 TYPE_CHECKING = False
@@ -112,6 +114,18 @@ def _message(value: Any) -> dict[str, str]:
     return dict(value)
 
 
+def _variables(value: Any) -> list[str]:
+    found: list[str] = _texts('a list of variables such as ["DEPLOY_TOKEN"]')(value)
+    for name in found:
+        if not _VARIABLE.fullmatch(name):
+            raise Unexpected('a list of variables such as ["DEPLOY_TOKEN"]')
+        if name.startswith(SECRET):
+            raise Unexpected(
+                f"a list without {name}: a handler never gets who its runner is. It can say who it is itself"
+            )
+    return found
+
+
 _URLS = 'an address such as "https://example.org/hook", without a user, a password or a fragment'
 FIELDS: Mapping[str, Reader] = {
     "name": _matching(_NAME, "a name in small letters, digits, `-` and `_`"),
@@ -125,6 +139,7 @@ FIELDS: Mapping[str, Reader] = {
     "message": _message,
     "allow_hosts": _texts('a list of hosts such as ["ci.internal", "127.0.0.1"]'),
     "secret_env": _matching(_VARIABLE, "the name of a variable of the environment"),
+    "env": _variables,
     "attempts": whole(1, 100),
     "timeout": duration(0.1, 3600.0),
     "backoff": duration(0.01, 3600.0),
@@ -185,6 +200,8 @@ def _check_action(here: tuple[str | int, ...], table: dict[str, Any], fields: di
     if len(given) != 1:
         said = f"has {' and '.join(given)}" if given else "has nothing to do"
         reading.add(here, f"{spelled(here)} {said}, expected is exactly one of {', '.join(KINDS)}")
+    if "env" in table and not {"run", "python"} & table.keys():
+        reading.add((*here, "env"), f"{spelled((*here, 'env'))} belongs to a command or a function, and there is none")
     if "url" not in table:
         for key in ("secret_env", "allow_hosts"):
             if key in table:

@@ -157,6 +157,8 @@ class Work(World):
             return principal
         if principal.startswith("role:"):
             return f"@{principal.partition(':')[2]}"
+        if principal.startswith(principals.HANDLER):
+            return None
         state = self.agent(principals.name_of(principal))
         return state.name if state.exists and not state.retired else None
 

@@ -172,7 +172,7 @@ def _reopened(effects: int) -> tuple[Notice, ...]:
         return ()
     subject = f"{effects} effects are" if effects > 1 else "An effect is"
     message = f"{subject} open again and will be performed by `moot handle`, also what was done meanwhile: "
-    return (Notice("effects_open", f"{message}`moot effects` lists them, `moot handle --forbid NAME` stops them."),)
+    return (Notice("effects_open", f"{message}`moot effects` lists them, `moot allow NAME --revoke` stops them."),)
 
 
 def redact(session: Session, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:

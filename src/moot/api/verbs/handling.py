@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import Refused, Unknown, Usage
+from moot.api.verbs import allowing
+from moot.core.errors import Refused, Usage
 from moot.core.record import Record
 from moot.core.text import one_line
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.core.handler import Handler
     from moot.engine.attempts import Performed
-    from moot.engine.consent import Consent
     from moot.engine.running import Runner
     from moot.engine.work import Work
 
@@ -31,15 +31,6 @@ class Handled(Record):
     counts: dict[str, int]
 
 
-class Allowed(Record):
-    """A handler, in full, and whether it may be performed on this machine now."""
-
-    handler: str
-    does: str
-    content: str
-    allowed: bool
-
-
 def handle(session: Session, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
     if limit is not None and limit < 1:
         raise Usage("bad_arguments", f"--limit is {limit}: nothing would be performed.", "Give at least 1.")
@@ -49,7 +40,7 @@ def handle(session: Session, drain: bool, limit: int | None, allow: tuple[str, .
             "--allow and --forbid perform nothing, so --drain and --limit do not go with them.",
             "Allow it first, then run `moot handle --drain`.",
         )
-    handlers = handlers_of(session)
+    handlers = allowing.handlers_of(session)
     if allow or forbid:
         return _permit(session, handlers, allow, forbid)
     if not handlers:
@@ -113,12 +104,6 @@ class _interruptible:  # noqa: N801 (used like a function)
             signal.signal(number, handler)
 
 
-def handlers_of(session: Session) -> tuple[Handler, ...]:
-    from moot.engine.requests import handlers_of as made
-
-    return made(session.settings.handlers)
-
-
 def _runner(session: Session) -> Runner:
     from moot.engine import settings
     from moot.engine.attempts import Roster
@@ -128,10 +113,10 @@ def _runner(session: Session) -> Runner:
     env = dict(session.env)
     setup = Setup(
         state=session.place.state,
-        root=_root(session),
+        root=allowing.root_of(session),
         env=env,
         by=lambda work: session.actor(work).principal,
-        roster=Roster(lambda: made(settings.load(session.place).handlers), consent_of(session), env),
+        roster=Roster(lambda: made(settings.load(session.place).handlers), allowing.consent_of(session), env),
         deliver=lambda work, handler, event: _deliver(session, work, handler, event),
         alive=session.stamp,
     )
@@ -139,18 +124,18 @@ def _runner(session: Session) -> Runner:
 
 
 def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> None:
-    """Send the message of a handler, as `moot` itself."""
+    """Send the message of a handler, in its name."""
     from moot.api import addresses
     from moot.core.deciders.message import SendMessage
-    from moot.core.handler import MOOT, filled
+    from moot.core.handler import filled
     from moot.core.principal import Actor
 
     wanted = handler.message or {}
     text = filled(wanted["text"], event.full())
     command = SendMessage(
         kind="note",
-        sender=MOOT,
-        to=addresses.resolve(work, session.packs, (wanted["to"],), Actor(principal=MOOT)),
+        sender=handler.principal,
+        to=addresses.resolve(work, session.packs, (wanted["to"],), Actor(principal=handler.principal)),
         wants="nothing",
         size=len(text.encode()),
         limit=session.settings.message_limit,
@@ -160,49 +145,17 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
     work.do_message(work.new_message(), command, None)
 
 
-def _root(session: Session) -> str:
-    """Where commands run, whichever worktree one stands in."""
-    return session.place.main_root or session.place.root
-
-
-def consent_of(session: Session) -> Consent:
-    from moot.engine.consent import Consent
-
-    return Consent(session.env, session.identity(), session.place.state, _root(session))
-
-
 def _permit(session: Session, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
-    if session.caller.agent is not None:
-        raise Refused(
-            "person_needed",
-            "What may run on this machine is for its person to say, and not for an agent.",
-            "Ask the person to run it. Until then the effects wait, and nothing is lost.",
-        )
-    consent = consent_of(session)
-    consent.give(_named(handlers, allow))
-    consent.take_back(_named(handlers, forbid))
-    found = [
-        Allowed(handler=one.name, does=one.what, content=one.content, allowed=consent.allows(one))
-        for one in (*_named(handlers, allow), *_named(handlers, forbid))
-    ]
-    lines = []
-    for one in found:
-        lines += [f"{one.handler} is {'allowed' if one.allowed else 'not allowed'} here. It would {one.does}."]
-        lines += [f"  {one.content}"]
-    return Answer(result=found, say=tuple(lines))
-
-
-def _named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> list[Handler]:
-    known = {handler.name: handler for handler in handlers}
-    for name in names:
-        if name not in known:
-            raise Unknown(
-                "unknown_handler",
-                f"moot.toml has no handler {name!r}.",
-                f"Known: {', '.join(known) or 'none'}.",
-                handler=name,
-            )
-    return [known[name] for name in names]
+    """As `moot allow` does. Naming a handler here counts as a yes where nobody can be asked."""
+    wanted, unwanted = allowing.named(handlers, allow), allowing.named(handlers, forbid)
+    allowing.people_only(session)
+    answers = []
+    if wanted:
+        answers.append(allowing.permit(session, wanted, yes=session.ask is None))
+    if unwanted:
+        answers.append(allowing.forbid(session, unwanted))
+    found = [one for answer in answers for one in answer.result]
+    return Answer(result=found, say=tuple(line for answer in answers for line in answer.say))
 
 
 VERBS = (
@@ -223,12 +176,12 @@ VERBS = (
             ),
             Param("forbid", "Take that back (repeat for more).", many=True, person=True),
         ),
-        examples=("moot handle --allow deploy", "moot handle", "moot handle --drain"),
+        examples=("moot handle", "moot handle --drain"),
         detail=(
             "An effect is requested in the commit of the event that causes it, performed by one runner, tried again "
             "with growing pauses when it fails, and parked after its attempts. Only a crash repeats one, with the same "
-            "key (MOOT_EFFECT_KEY, webhook-id). Commands, addresses and functions come from the repository: each runs "
-            "only after this machine's person allowed its exact content once. Several may handle at the same time. "
+            "key (MOOT_EFFECT_KEY, webhook-id). Handlers come from the repository: each is performed only after this "
+            "machine's person allowed its exact content once (`moot allow`). Several may handle at the same time. "
             "With --drain or --limit, code 6 says that one failed or was parked."
         ),
     ),

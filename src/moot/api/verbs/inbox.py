@@ -8,7 +8,7 @@ from moot.api.letters import Letter, expired, of_delivery, pile, told
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.errors import Unknown
-from moot.core.principal import name_of
+from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.views import look
 
@@ -154,7 +154,7 @@ def overdue(session: Session, all: bool) -> Answer:  # noqa: A002
             item = Overdue(
                 id=message.id,
                 mailbox=delivery.mailbox,
-                sender=name_of(message.sender),
+                sender=label(message.sender),
                 text=message.text,
                 waited=waited,
                 within=message.within,

@@ -7,7 +7,7 @@ from moot.api.catalogue import Param, Verb
 from moot.core import query as queries
 from moot.core.compact import loads
 from moot.core.errors import Usage
-from moot.core.principal import name_of
+from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.engine.moments import moment
@@ -132,7 +132,7 @@ def _now(store: Store, kind: str, key: str) -> tuple[str, str | None]:
     """What the thing is called now, and its state."""
     if kind == "message":
         message, _ = load.message(store, key)
-        return f"{message.kind} from {name_of(message.sender)} to {', '.join(message.to)}", None
+        return f"{message.kind} from {label(message.sender)} to {', '.join(message.to)}", None
     if kind == "receipt":
         receipt = load.late(store, "receipt", key)[0]
         return " ".join(receipt.argv), "passed" if receipt.passed else "failed"

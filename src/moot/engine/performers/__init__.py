@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.handler import Handler
+    from moot.engine.exact import Exact
 
 
 class Result(Record):
@@ -37,6 +38,7 @@ class Job(Record):
     root: str
     env: Mapping[str, str]
     cancel: Flag
+    exact: Exact | None = None  # commands and functions: what a person allowed, with the bytes of its files
     hold: int | None = None  # a file that what is started keeps open, as a sign that it goes on
 
 
@@ -54,8 +56,9 @@ def missing(handler: Handler, env: Mapping[str, str]) -> str | None:
     """What this machine lacks to perform it: then it waits, and no attempt is used up."""
     if handler.secret_env is None:
         return None
-    from moot.engine.performers.webhook import secret_of
+    if env.get(handler.secret_env):
+        return None  # if it is not good, the attempt says so
+    return f"{handler.secret_env} does not hold a signing secret. {NEW_SECRET}"
 
-    if secret_of(env.get(handler.secret_env, "")) is not None:
-        return None
-    return f"{handler.secret_env} does not hold a signing secret (whsec_ and base64)"
+
+NEW_SECRET = 'Make one: `echo "whsec_$(head -c 32 /dev/urandom | base64)"`'  # noqa: S105 (a command that prints one)

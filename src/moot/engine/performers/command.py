@@ -1,7 +1,8 @@
 """A command: its words as they are, without a shell; the event as JSON on standard input; its last output kept.
 
-It runs in the root of the worktree, in a process group of its own that is killed when the time is over. A function of
-Python is a command too: the interpreter runs `entry.py`, which calls it.
+It runs in the root of the worktree, in a process group of its own that is killed when the time is over, with the
+program and the files that `moot.engine.exact` has found, and an environment of its own. A function of Python is a
+command too: the interpreter runs `entry.py`, which calls it.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ import sys
 import tempfile  # noqa: TID253
 import time
 
-from moot.engine.performers import Result, entry
+from moot.engine.exact import interpreter, is_elsewhere
+from moot.engine.performers import Result, entry, environment
+from moot.engine.performers.copies import copies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from moot.engine.exact import Exact
     from moot.engine.performers import Job
 
 _TICK = 0.05  # seconds: how late the end is seen of a command that left its output open
@@ -27,9 +31,25 @@ _KEPT = 2000  # bytes of output, the last ones
 
 
 def run(job: Job) -> Result:
-    handler = job.handler
-    words = list(handler.run) or [sys.executable, entry.__file__, handler.python or ""]
-    env = {**job.env, "MOOT_EFFECT_KEY": job.key, "MOOT_EFFECT_ATTEMPT": str(job.attempt)}
+    exact = job.exact
+    assert exact is not None, "nothing is run that was not looked at"
+    if exact.trouble is not None:
+        return Result(ok=False, detail=exact.trouble)
+    try:
+        with copies(exact, job.env) as copied:
+            return _run(job, exact, copied)
+    except OSError as error:
+        return Result(ok=False, detail=f"its private copies cannot be made: {error.strerror}")
+
+
+def _run(job: Job, exact: Exact, copied: dict[int, str]) -> Result:
+    words = _words(exact, copied)
+    if words is None:
+        return Result(ok=False, detail=f"{job.handler.run[0]} cannot be run: {_no_program(exact)}")
+    env = environment.allowed(job.handler, job.env, exact.cwd)
+    env |= {"MOOT_EFFECT_KEY": job.key, "MOOT_EFFECT_ATTEMPT": str(job.attempt)}
+    if exact.script is not None:
+        env["MOOT_SCRIPT"] = exact.script
     hold = () if job.hold is None else (job.hold,)
     with tempfile.TemporaryFile() as said:  # a pipe could be full while nobody reads it
         said.write(json.dumps(job.event).encode())
@@ -40,15 +60,46 @@ def run(job: Job) -> Result:
                 stdin=said,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                cwd=job.root,
+                cwd=exact.cwd,
                 env=env,
                 start_new_session=True,
                 pass_fds=hold,
             )
         except OSError as error:
-            return Result(ok=False, detail=f"{words[0]} cannot be run: {error.strerror}")
+            return Result(ok=False, detail=f"{(job.handler.run or words)[0]} cannot be run: {error.strerror}")
     with process:
         return _Watch(process, job).result()
+
+
+def _words(exact: Exact, copied: dict[int, str]) -> list[str] | None:
+    """The command, with the program by its path and each named file by its copy. None if there is no program."""
+    handler = exact.handler
+    if handler.python is not None:
+        function = [sys.executable, "-P", entry.__file__, handler.python]
+        return [*function, exact.script, copied[0]] if exact.script else [*function, exact.module or ""]
+    if 0 not in copied and (exact.program is None or _lacks_script(exact)):
+        return None
+    named = {0: exact.program or "", **copied}
+    return [named.get(number, word) for number, word in enumerate(handler.run)]
+
+
+def _lacks_script(exact: Exact) -> bool:
+    """Whether an interpreter is given a script that was not there when its files were read: one may appear since."""
+    words = exact.handler.run
+    if not interpreter(words[0]) or len(words) == 1 or words[1][:1] == "-":
+        return False
+    path = os.path.join(exact.cwd, words[1])
+    return not (any(file.word == 1 for file in exact.files) or is_elsewhere(path, exact.cwd) or os.path.isdir(path))
+
+
+def _no_program(exact: Exact) -> str:
+    words = exact.handler.run
+    if exact.program is not None:
+        return f"there is no file {words[1]} in the workspace"
+    if os.sep not in words[0]:
+        return "it is not in PATH (directories of the workspace are not searched)"
+    path = os.path.join(exact.cwd, words[0])
+    return "Permission denied" if os.path.exists(path) else "No such file or directory"
 
 
 class _Watch:

@@ -1,7 +1,13 @@
-"""Calls a function of Python with an event: `python entry.py module:function`, the event as JSON on standard input.
+"""Calls a function of Python with an event, which comes as JSON on standard input:
+
+    python -P entry.py module:function FILE COPY       a file of the workspace; the bytes of the copy are run
+    python -P entry.py module:function FILE            an installed module, whose file this must be
 
 A program of its own: it is started by its path, imports nothing of moot, and whatever the function raises ends it, told
 in one line: `ValueError: kaput (hook.py:3)`.
+
+Nothing of the workspace is imported: no compiled file beside the source, no package around it, no module that is called
+like one of the library. What is imported comes from the interpreter and from what is installed for it.
 """
 
 from __future__ import annotations
@@ -10,15 +16,18 @@ import json
 import os
 import sys
 from importlib import import_module
+from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 
 RAISED = 70  # the exit code that says so
 
 
 def main() -> None:
-    module, _, name = sys.argv[1].partition(":")
-    root = sys.path[0] = os.getcwd()  # instead of the folder of this file
+    (module, _, name), file, *copy = sys.argv[1].partition(":"), *sys.argv[2:]
+    root = os.getcwd()
+    sys.path[:] = _installed(root)
+    sys.meta_path[:] = [BuiltinImporter, FrozenImporter, PathFinder]  # no hook that leads back into the workspace
     try:
-        function = import_module(module)
+        function = _from_copy(module, file, copy[0]) if copy else _from_installed(module, file, root)
         for part in name.split("."):
             function = getattr(function, part)
         function(json.load(sys.stdin))  # type: ignore[operator]  # what it is, its owner knows
@@ -26,6 +35,45 @@ def main() -> None:
         sys.stdout.flush()
         sys.stderr.write(f"{said(error, root)}\n")
         sys.exit(RAISED)
+
+
+def _from_copy(module: str, file: str, copy: str) -> object:
+    with open(copy, "rb") as stream:
+        source = stream.read()
+    made = type(sys)(module)
+    made.__file__ = file
+    if module not in sys.modules and module.partition(".")[0] not in sys.stdlib_module_names:
+        sys.modules[module] = made
+    exec(compile(source, file, "exec", dont_inherit=True), made.__dict__)  # noqa: S102 (a person allowed it)
+    return made
+
+
+def _from_installed(module: str, file: str, root: str) -> object:
+    if located(module, root) != file:
+        raise ImportError(f"the module {module} is not the one that was allowed ({file})")
+    return import_module(module)
+
+
+def located(module: str, root: str) -> str | None:
+    """The file of an installed module, found without importing anything."""
+    path, origin = _installed(root), None
+    parts = module.split(".")
+    for number in range(len(parts)):
+        spec = PathFinder.find_spec(".".join(parts[: number + 1]), path)
+        if spec is None:
+            return None
+        origin, path = spec.origin, list(spec.submodule_search_locations or ())
+    return None if origin is None or not os.path.isfile(origin) else os.path.realpath(origin)
+
+
+def _installed(root: str) -> list[str]:
+    """The directories that modules are imported from, without those of the workspace.
+
+    An environment of Python inside the workspace stays if it is the one that moot itself runs in.
+    """
+    root, own = os.path.realpath(root) + os.sep, os.path.realpath(sys.prefix) + os.sep
+    places = [(entry, os.path.realpath(entry) + os.sep) for entry in sys.path if os.path.isabs(entry)]
+    return [entry for entry, real in places if not real.startswith(root) or (real.startswith(own) and own != root)]
 
 
 def said(error: Exception, root: str) -> str:

@@ -23,7 +23,7 @@ from threading import Event, Thread  # noqa: TID253
 from urllib.parse import urlsplit
 
 from moot.core.deciders.effect import LONGEST_WAIT
-from moot.engine.performers import Result
+from moot.engine.performers import NEW_SECRET, Result
 from moot.engine.tracing import VARIABLE, checked
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from moot.engine.performers import Job
 
 _SECRET = "whsec_"  # noqa: S105 (how a secret begins, not one)
+_SHORTEST = 24  # bytes of a secret, as Standard Webhooks says
 _LARGEST = 64 * 1024  # bytes of an answer that are read
 _SHOWN = 500
 _TICK = 0.2
@@ -58,6 +59,11 @@ class _Refused(Exception):
 
 
 def post(job: Job) -> Result:
+    variable = job.handler.secret_env
+    secret = None if variable is None else secret_of(job.env.get(variable, ""))
+    if variable is not None and secret is None:  # nothing leaves this machine unsigned that should be signed
+        why = f"{variable} does not hold a signing secret: whsec_ and the base64 of at least {_SHORTEST} bytes"
+        return Result(ok=False, detail=f"{why}. {NEW_SECRET}, and give it to the receiver", hopeless=True)
     url = urlsplit(job.handler.url or "")
     host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
     end = time.monotonic() + job.handler.timeout
@@ -69,7 +75,7 @@ def post(job: Job) -> Result:
             if isinstance(sock, ssl.SSLSocket):
                 sock.do_handshake()
             path = f"{url.path or '/'}?{url.query}" if url.query else url.path or "/"
-            return _judge(_exchanged(sock, url.netloc, path, job))
+            return _judge(_exchanged(sock, url.netloc, path, job, secret))
     except _Refused as refused:
         return Result(ok=False, detail=str(refused), hopeless=True)
     except (OSError, HTTPException, UnicodeError) as error:
@@ -89,11 +95,14 @@ def _told(error: Exception) -> str:
 
 
 def secret_of(text: str) -> bytes | None:
-    """The key in a secret as Standard Webhooks writes it; None if there is none."""
+    """The key in a secret as Standard Webhooks writes it; None if there is none, or if it is too short to be one."""
+    if not text.startswith(_SECRET):
+        return None
     try:
-        return base64.b64decode(text.removeprefix(_SECRET), validate=True) or None
+        found = base64.b64decode(text.removeprefix(_SECRET), validate=True)
     except (binascii.Error, ValueError):
         return None
+    return found if len(found) >= _SHORTEST else None
 
 
 def signature(secret: bytes, key: str, moment: int, body: bytes) -> str:
@@ -179,7 +188,7 @@ def _cut_off(sock: socket.socket, job: Job, end: float, over: Event) -> None:
             return
 
 
-def _exchanged(sock: socket.socket, host: str, path: str, job: Job) -> Result | HTTPResponse:
+def _exchanged(sock: socket.socket, host: str, path: str, job: Job, secret: bytes | None) -> HTTPResponse:
     body = json.dumps({"type": job.event["type"], "timestamp": job.event["at"], "data": job.event}).encode()
     moment = int(time.time())
     headers = {
@@ -191,10 +200,7 @@ def _exchanged(sock: socket.socket, host: str, path: str, job: Job) -> Result | 
         "webhook-id": job.key,
         "webhook-timestamp": str(moment),
     }
-    if job.handler.secret_env is not None:
-        secret = secret_of(job.env.get(job.handler.secret_env, ""))
-        if secret is None:
-            return Result(ok=False, detail=f"{job.handler.secret_env} does not hold a signing secret")
+    if secret is not None:
         headers["webhook-signature"] = signature(secret, job.key, moment, body)
     if (trace := checked(job.env.get(VARIABLE))) is not None:
         headers["traceparent"] = trace
@@ -207,9 +213,7 @@ def _exchanged(sock: socket.socket, host: str, path: str, job: Job) -> Result | 
     return connection.getresponse()
 
 
-def _judge(answer: Result | HTTPResponse) -> Result:
-    if isinstance(answer, Result):
-        return answer
+def _judge(answer: HTTPResponse) -> Result:
     with answer:
         said = answer.read(_LARGEST)[:_SHOWN].decode(errors="replace").strip()
     detail = f"{answer.status} {answer.reason}".strip() + (f": {said}" if said else "")

@@ -89,6 +89,7 @@ _OF_VERB = {
     ("effects drop", "ids"): "effects",
     ("handle", "allow"): "handlers",
     ("handle", "forbid"): "handlers",
+    ("allow", "names"): "handlers",
     ("needs-me", "answer"): "needs",
     ("receipt show", "id"): "receipts",
     ("send", "type"): "",

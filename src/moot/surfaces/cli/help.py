@@ -35,6 +35,7 @@ HEADINGS = {
     "events": "The log",
     "topics": "Free events",
     "handling": "What is done because of events",
+    "allowing": "What a repository may do here",
     "effects": "What is not done yet",
     "search": "Finding what was said",
     "watch": "Everything at a glance",

@@ -160,7 +160,15 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
         via="cli",
     )
     session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
+    session.ask = _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None
     return session.run(verb.name, arguments)
+
+
+def _ask(lines: tuple[str, ...], question: str) -> bool:
+    """Show something to the person at the terminal, who says yes or no."""
+    sys.stderr.write("".join(f"{line}\n" for line in (*lines, "")) + f"{question} [y/N] ")
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _changes(verb: Verb, arguments: dict[str, object]) -> bool:

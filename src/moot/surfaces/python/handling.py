@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from moot.api.verbs.allowing import Allowed
     from moot.api.verbs.effects import Standing
-    from moot.api.verbs.handling import Allowed
     from moot.api.verbs.topics import Emission
     from moot.engine.attempts import Performed
 
@@ -47,6 +47,10 @@ class Handling(ABC):
     ) -> Iterator[Performed | Allowed]:
         """Perform effects, and give each when it ended: without end, or with `drain` until nothing is due."""
         return self._ask_on("handle", locals())
+
+    def allow(self, names: Some = (), *, all: bool = False, yes: bool = False, revoke: bool = False) -> list[Allowed]:
+        """What moot.toml asks for on this machine; with names and `yes`, it is allowed from now on."""
+        return self._ask("allow", locals())
 
     def effects(self, *, handler: str | None = None, state: str | None = None, limit: int = 100) -> list[Standing]:
         return self._ask("effects", locals())

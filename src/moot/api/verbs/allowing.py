@@ -1,0 +1,202 @@
+"""allow: what a repository asks for on this machine, shown in full to its person, who may let it."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.api.catalogue import Param, Verb
+from moot.core.errors import Refused, Unknown, Usage
+from moot.core.record import Record
+from moot.core.text import visible
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from moot.api.session import Session
+    from moot.core.handler import Handler
+    from moot.engine.consent import Consent
+    from moot.engine.exact import Exact
+
+_NOT_COVERED = (
+    "Not covered: what a program reads, imports or starts by itself. moot looks at the files above and at nothing else."
+)
+
+
+class Allowed(Record):
+    """A handler, in full, and whether it may be performed on this machine now.
+
+    `program` is fixed by its path; `files` of the workspace are fixed by their content, and run from private copies.
+    """
+
+    handler: str
+    does: str
+    content: str
+    allowed: bool
+    cwd: str = ""
+    program: str | None = None
+    files: Mapping[str, str] = {}
+    env: tuple[str, ...] = ()
+    trouble: str | None = None
+
+
+def allow(session: Session, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
+    if all and names:
+        raise Usage("bad_arguments", "--all means everything, so no names go with it.", "Give names, or --all.")
+    handlers = handlers_of(session)
+    consent = consent_of(session)
+    if not names and not all:
+        if yes or revoke:
+            raise Usage(
+                "bad_arguments", "--yes and --revoke need names, or --all.", "Without them, `moot allow` lists."
+            )
+        return _listed(consent, handlers)
+    wanted = handlers if all else named(handlers, names)
+    if revoke:
+        return forbid(session, wanted)
+    return permit(session, wanted, yes=yes)
+
+
+def _listed(consent: Consent, handlers: tuple[Handler, ...]) -> Answer:
+    known = consent.known()
+    found = [_described(exact := consent.exactly(one), allowed=exact.digest in known) for one in handlers]
+    lines = [line for one in found for line in _lines(one)] or ["Nothing here asks to be allowed."]
+    if any(not one.allowed and one.trouble is None for one in found):
+        lines.append("`moot allow NAME` shows one of them again and asks.")
+    return Answer(result=found, say=tuple(lines))
+
+
+def permit(session: Session, handlers: tuple[Handler, ...], *, yes: bool) -> Answer:
+    """Show what is asked for; then, with a yes, keep that exactly this is allowed."""
+    people_only(session)
+    consent = consent_of(session)
+    exact = [consent.exactly(one) for one in handlers]
+    for one in exact:
+        if one.trouble is not None:
+            raise Refused(
+                "cannot_be_allowed",
+                f"{one.handler.name} cannot be allowed: {one.trouble}.",
+                "Change it in moot.toml, then allow it.",
+                handler=one.handler.name,
+            )
+    asked = [_described(one, allowed=False) for one in exact]
+    lines = [line for one in asked for line in _lines(one)]
+    confirm(session, lines, " ".join(["moot allow", *(one.name for one in handlers)]), yes=yes)
+    consent.give({one.digest: one.handler.name for one in exact})
+    found = [one.replace(allowed=True) for one in asked]
+    return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
+
+
+def confirm(session: Session, lines: list[str], command: str, *, yes: bool) -> None:
+    """Go on only if the person has seen this and says yes."""
+    if yes:
+        return
+    if session.ask is None:
+        raise Refused(
+            "not_confirmed",
+            "\n  ".join(["Nothing was allowed yet. This is what would be:", *lines]),
+            f"If you want it so: `{command} --yes`.",
+        )
+    if not session.ask(tuple(lines), "Allow this on this machine?"):
+        raise Refused("not_confirmed", "Nothing was allowed.", f"`{command}` asks again.")
+
+
+def forbid(session: Session, handlers: tuple[Handler, ...]) -> Answer:
+    people_only(session)
+    consent = consent_of(session)
+    consent.take_back(one.name for one in handlers)
+    found = [_described(consent.exactly(one), allowed=False) for one in handlers]
+    return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
+
+
+def _described(exact: Exact, *, allowed: bool) -> Allowed:
+    handler = exact.handler
+    runs = handler.kind in ("run", "python")
+    return Allowed(
+        handler=handler.name,
+        does=handler.what,
+        content=handler.content,
+        allowed=allowed and exact.trouble is None,
+        cwd=exact.cwd if runs else "",
+        program=exact.program or exact.module,
+        files={file.path: file.sha256 for file in exact.files},
+        env=handler.env,
+        trouble=exact.trouble,
+    )
+
+
+def _lines(one: Allowed) -> list[str]:
+    said = [f"{one.handler} is {'allowed' if one.allowed else 'not allowed'} here. It would {one.does}.", one.content]
+    if one.trouble is not None:
+        said.append(f"It cannot be allowed: {one.trouble}.")
+    elif one.cwd:
+        said.append(f"in {one.cwd}, with the variables every handler gets{_and(one.env)}")
+        if one.program:
+            said.append(f"program {one.program}, fixed by this path")
+        said += [f"file {path}, run as a private copy, sha256 {digest}" for path, digest in one.files.items()]
+        said.append(_NOT_COVERED)
+    return [visible(said[0]), *(f"  {visible(line)}" for line in said[1:])]
+
+
+def _and(env: tuple[str, ...]) -> str:
+    return f" and {', '.join(env)}" if env else ""
+
+
+def people_only(session: Session) -> None:
+    if session.caller.agent is not None:
+        raise Refused(
+            "person_needed",
+            "What may run on this machine is for its person to say, and not for an agent.",
+            "Ask the person to run it. Until then the effects wait, and nothing is lost.",
+        )
+
+
+def handlers_of(session: Session) -> tuple[Handler, ...]:
+    from moot.engine.requests import handlers_of as made
+
+    return made(session.settings.handlers)
+
+
+def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handler, ...]:
+    known = {handler.name: handler for handler in handlers}
+    for name in names:
+        if name not in known:
+            raise Unknown(
+                "unknown_handler",
+                f"moot.toml has no handler {name!r}.",
+                f"Known: {', '.join(known) or 'none'}.",
+                handler=name,
+            )
+    return tuple(known[name] for name in dict.fromkeys(names))
+
+
+def root_of(session: Session) -> str:
+    """Where commands run, whichever worktree one stands in."""
+    return session.place.main_root or session.place.root
+
+
+def consent_of(session: Session) -> Consent:
+    from moot.engine.consent import Consent
+
+    return Consent(session.env, session.identity(), session.place.state, root_of(session), session.place.root)
+
+
+VERBS = (
+    Verb(
+        "allow",
+        "Show what moot.toml asks for on this machine, and let it.",
+        allow,
+        params=(
+            Param("names", "Handlers; without any, everything is listed.", positional=True, many=True),
+            Param("all", "Everything that asks.", type="flag"),
+            Param("yes", "Do not ask; needed where nobody can be asked.", type="flag"),
+            Param("revoke", "Take it back.", type="flag"),
+        ),
+        examples=("moot allow", "moot allow deploy", "moot allow deploy --revoke"),
+        detail=(
+            "What a repository asks for is shown in full, and only a person can allow it: the words of a command, its "
+            "directory, the names of the variables it gets, and the content of each file of the workspace that it "
+            "names. Whoever changes one of these asks anew. A command runs from private copies of the files that were "
+            "allowed (MOOT_SCRIPT says where the first of them stands), a Python function from its one file."
+        ),
+    ),
+)

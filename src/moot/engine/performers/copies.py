@@ -1,0 +1,57 @@
+"""Private copies of the files that a command names: it runs the bytes that were allowed, whatever becomes of the files.
+
+They are made anew for each run, in a directory that only this account can enter and that is outside of the workspace.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile  # noqa: TID253 (this module itself is loaded on demand)
+from contextlib import contextmanager
+
+from moot.engine import user_state
+from moot.engine.performers.environment import outside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from moot.engine.exact import Exact, File
+
+_NO_EXECUTION = getattr(os, "ST_NOEXEC", 8)
+
+
+@contextmanager
+def copies(exact: Exact, env: Mapping[str, str]) -> Iterator[dict[int, str]]:
+    """The words of the command that name a file, each as it names the copy."""
+    if not exact.files:
+        yield {}
+        return
+    place = _place(exact.cwd, env)
+    with tempfile.TemporaryDirectory(prefix="moot-run-", dir=place, ignore_cleanup_errors=True) as room:
+        yield {file.word: f"{file.before}{_made(room, file)}" for file in exact.files}
+
+
+def _made(room: str, file: File) -> str:
+    path = os.path.join(room, str(file.word), os.path.basename(file.path))
+    os.mkdir(os.path.dirname(path), 0o700)
+    made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(made, "wb") as stream:
+        stream.write(file.content)
+        os.fchmod(made, file.mode & 0o755 | 0o400)
+    return path
+
+
+def _place(root: str, env: Mapping[str, str]) -> str:
+    """The directory for temporary files, unless it is in the workspace or programs cannot be run from it."""
+    place = os.path.realpath(env.get("TMPDIR") or tempfile.gettempdir())
+    try:
+        user_state.check_way(place)
+        if outside(place, root) and not os.statvfs(place).f_flag & _NO_EXECUTION:
+            return place
+    except OSError:
+        pass  # there is none
+    place = os.path.join(user_state.home(env), "run")
+    os.makedirs(place, 0o700, exist_ok=True)
+    user_state.check_way(place)
+    return place
