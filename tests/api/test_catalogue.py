@@ -95,6 +95,9 @@ def test_an_argument_can_make_a_call_a_persons() -> None:
     needs = catalogue.find("needs-me")
     assert catalogue.kind_of(needs, catalogue.checked(needs, {"answer": "k-1", "text": "yes"})) == "person"
     assert catalogue.kind_of(needs, catalogue.checked(needs, {"answer": ""})) == "person"
+    allow = catalogue.find("allow")
+    assert catalogue.kind_of(allow, catalogue.checked(allow, {})) == "look"
+    assert catalogue.kind_of(allow, catalogue.checked(allow, {"names": ["deploy"]})) == "person"
     handle = catalogue.find("handle")
     assert catalogue.kind_of(handle, catalogue.checked(handle, {"allow": ["deploy"]})) == "person"
     assert catalogue.kind_of(handle, catalogue.checked(handle, {"drain": True})) == "local-exec"

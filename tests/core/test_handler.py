@@ -85,15 +85,6 @@ def test_a_changed_word_is_another_content(change):
     assert Handler.of(handler(**change).plain()).content == handler(**change).content
 
 
-def test_only_a_message_stays_inside():
-    assert [
-        handler().foreign,
-        handler(run=(), url="https://example.org").foreign,
-        handler(run=(), python="a:b").foreign,
-        handler(run=(), message={"to": "Yeats", "text": "x"}).foreign,
-    ] == [True, True, True, False]
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -115,3 +106,9 @@ def test_a_text_is_filled_with_what_the_event_says_and_once_only(text, said):
 def test_any_path_into_anything_finds_something_or_nothing(data, path):
     found(data, path)
     filled(path, {"data": data})
+
+
+@pytest.mark.parametrize("sender", ["moot", "handler:tell"])
+def test_a_message_of_a_handler_causes_no_effect(sender: str) -> None:
+    sent = Draft(stream="message/m-1", type="message:sent", data={"sender": sender})
+    assert list(requested((sent,), "person:anna", (handler(on=("*",)),))) == []

@@ -75,7 +75,7 @@ def test_an_effect_waits_or_is_parked_while_its_receiver_is_not_trusted_and_is_d
     (run.repo / "moot.toml").write_text(
         f'[[handlers]]\nname = "once"\nattempts = 1\n{for_it}\n[[handlers]]\nname = "twice"\nattempts = 2\n{for_it}\n'
     )
-    assert run("handle", "--allow", "once", "--allow", "twice").code == 0
+    assert run("allow", "once", "twice", "--yes", MOOT_PERSON="1").code == 0
     trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
     run("emit", "build:finished", TRACEPARENT=trace)
     assert run("handle", "--drain").code == 6

@@ -210,7 +210,7 @@ run = ["sh", "-c", "echo $TRACEPARENT > got"]
 @pytest.fixture
 def handling(run: Command) -> Command:
     (run.repo / "moot.toml").write_text(HANDLERS)
-    assert run("handle", "--allow", "print").code == 0
+    assert run("allow", "--all", "--yes", MOOT_PERSON="1").code == 0
     return run
 
 

@@ -185,12 +185,15 @@ VERBS = (
         "allow",
         "Show what moot.toml asks for on this machine, and let it.",
         allow,
+        kind="look",
         params=(
-            Param("names", "Handlers; without any, everything is listed.", positional=True, many=True),
-            Param("all", "Everything that asks.", type="flag"),
-            Param("yes", "Do not ask; needed where nobody can be asked.", type="flag"),
-            Param("revoke", "Take it back.", type="flag"),
+            Param("names", "Handlers; without any, everything is listed.", positional=True, many=True, person=True),
+            Param("all", "Everything that asks.", type="flag", person=True),
+            Param("yes", "Do not ask; needed where nobody can be asked.", type="flag", person=True),
+            Param("revoke", "Take it back.", type="flag", person=True),
         ),
+        writes=False,
+        past=False,
         examples=("moot allow", "moot allow deploy", "moot allow deploy --revoke"),
         detail=(
             "What a repository asks for is shown in full, and only a person can allow it: the words of a command, its "
