@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.core import timestamps
 from moot.core.principal import label
 from moot.core.record import Record
-from moot.core.text import fence
+from moot.core.text import command_line, fence
 from moot.views import look
 
 TYPE_CHECKING = False
@@ -119,7 +119,7 @@ def told(item: Letter) -> list[str]:
     lines += [f"! {flag}" for flag in item.flags]
     if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":
-            lines.append(f"wants an answer: moot reply {item.id} '…'")
+            lines.append(f"wants an answer: {command_line('reply', item.id)} '…'")
         elif item.wants == "ack" and item.stage != "acked":
-            lines.append(f"wants a confirmation: moot ack {item.id}")
+            lines.append(f"wants a confirmation: {command_line('ack', item.id)}")
     return lines

@@ -10,7 +10,7 @@ from moot.api.letters import expired
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import label, name_of, person
 from moot.core.record import Record
-from moot.core.text import counted, one_line
+from moot.core.text import REASON, command_line, counted, one_line, shell_word
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -67,14 +67,14 @@ def answer(session: Session, name: str, text: str) -> Answer:
 def _checkpoints(session: Session) -> Iterator[Waiting]:
     for state in look.things(session.engine.read(), "checkpoint", _SHOWN):
         # Which one, is not for a list to suggest: pasted as it is, this is refused.
-        said = quoted("|".join(state.options)) if len(state.options) > 1 else _WORDS
+        said = shell_word(one_line("|".join(state.options), 200), _WORDS) if len(state.options) > 1 else _WORDS
         yield Waiting(
             kind="checkpoint",
             id=state.id,
             since=state.at,
             who=name_of(state.who),
             text=state.question,
-            command=f"moot checkpoint resolve {state.id} {said}",
+            command=f"{command_line('checkpoint resolve', state.id)} {said}",
             options=state.options,
             task=state.task,
         )
@@ -95,14 +95,14 @@ def _requests(session: Session) -> Iterator[Waiting]:
         message = delivery.message
         if message.wants == "nothing" or expired(delivery, now):
             continue
-        command = f"moot reply {message.id} '…'" if message.wants == "answer" else f"moot ack {message.id}"
+        answers = f"{command_line('reply', message.id)} {_WORDS}"
         yield Waiting(
             kind="request",
             id=message.id,
             since=message.at,
             who=label(message.sender),
             text=message.text or str(message.data),
-            command=command,
+            command=answers if message.wants == "answer" else command_line("ack", message.id),
             task=message.task,
         )
 
@@ -118,13 +118,14 @@ def _reply(session: Session, name: str, text: str) -> Answer:
 
 def _held(session: Session) -> Iterator[Waiting]:
     for entry in look.held_entries(session.engine.read())[:_SHOWN]:
+        again = command_line("held resubmit", entry.id, options="--data @fixed.json")
         yield Waiting(
             kind="held",
             id=entry.id,
             since=entry.at,
             who=entry.path,
             text=entry.reason,
-            command=f"moot held resubmit {entry.id} --data @fixed.json, or moot held drop {entry.id} --reason '…'",
+            command=f"{again}, or {command_line('held drop', entry.id, options=REASON)}",
             task=entry.task,
         )
 
@@ -157,7 +158,7 @@ def _tasks(session: Session) -> Iterator[Waiting]:
                 since=task.since,
                 who=name_of(task.holder or ""),
                 text=f"{task.title} (flagged: {task.flagged})",
-                command=f"moot task show {task.id}",
+                command=command_line("task show", task.id),
                 task=task.id,
             )
 
@@ -170,7 +171,7 @@ def _stopped(task: Task, how: str) -> Waiting:
         since=task.since,
         who=name_of(task.last_by),
         text=f"{task.title} ({how}{f': {why}' if why else ''})",
-        command=f"moot task reopen {task.id} --override --reason '…'",
+        command=command_line("task reopen", task.id, options=f"--override {REASON}"),
         task=task.id,
     )
 
@@ -187,7 +188,7 @@ def _reopen(session: Session, name: str, text: str) -> Answer:
         raise Refused(
             "not_answered_here",
             f"{name} is held by {name_of(task.holder or '')}, who was silent for too long.",
-            f"`moot task show {name}` says what can be done with it.",
+            f"`{command_line('task show', name)}` says what can be done with it.",
             task=name,
         )
     return moved(session, name, "reopen", reason=text, override=True)
@@ -228,9 +229,3 @@ _KINDS: dict[str, tuple[Callable[[Session], Iterator[Waiting]], Callable[[Sessio
     "effect": (_effects, _retry),
     "handler": (_handlers, _allow),
 }
-
-
-def quoted(text: str) -> str:
-    """A word for a shell."""
-    line = one_line(text, 200)
-    return "'" + line.replace("'", "'\\''") + "'"

@@ -13,7 +13,7 @@ from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.principal import label, name_of
 from moot.core.record import Record
-from moot.core.text import counted
+from moot.core.text import command_line, counted
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -209,7 +209,7 @@ def _overdue(store: Store, now: float) -> Iterator[Problem]:
             "overdue",
             delivery.entry.id,
             f"{said}: {delivery.message.text[:_TITLE]}",
-            f"moot thread {delivery.entry.id}",
+            command_line("thread", delivery.entry.id),
         )
     if len(late) > _LIMIT:
         yield Problem("more", "overdue", "more answers are late", "moot overdue")
@@ -257,7 +257,7 @@ def _silence(session: Session, agent: Agent) -> float | None:
 def _silent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> Problem:
     holds = [task.id for task in tasks] + [path for claim in claims for path in claim.paths]
     said = f"{agent.principal} has been silent for {ago(silent)} (limit {ago(limit)}) and holds {_named(holds)}"
-    return Problem("agent_silent", agent.principal, said, f"moot leave {agent.name}")
+    return Problem("agent_silent", agent.principal, said, command_line("leave", agent.name))
 
 
 def _named(names: list[str], most: int = 3) -> str:

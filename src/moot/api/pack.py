@@ -12,6 +12,7 @@ from moot.core.deciders.message import WANTS
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.lifecycle import Edge, Lifecycle, State
 from moot.core.record import Record
+from moot.core.text import command_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class Packs:
             raise Usage(
                 "bad_json",
                 f"A {kind} is a JSON object given by --data, without another text.",
-                f"For example: moot send --type {kind} --data @message.json",
+                f"For example: {command_line('send', options=option('--type', kind))} --data @message.json",
             )
         if any(address != spec.mailbox for address in to):
             raise Refused(

@@ -6,7 +6,7 @@ from itertools import islice
 
 from moot.api.needs import Waiting
 from moot.core.errors import Refused
-from moot.core.text import counted, one_line
+from moot.core.text import REASON, command_line, counted, one_line, option
 from moot.views import project_effects as view
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def parked(session: Session, most: int) -> Iterator[Waiting]:
     for effect in islice(view.effects(session.engine.read(), None, "parked"), most):
+        retrying = command_line("effects retry", effect.id)
         tries = counted(effect.attempt, "attempt")
         yield Waiting(
             kind="effect",
@@ -26,7 +27,7 @@ def parked(session: Session, most: int) -> Iterator[Waiting]:
             since=effect.at,
             who=effect.handler,
             text=f"parked after {tries} at {effect.on} of {effect.stream}: {effect.reason}",
-            command=f"moot effects retry {effect.id}, or moot effects drop {effect.id} --reason '…'",
+            command=f"{retrying}, or {command_line('effects drop', effect.id, options=REASON)}",
         )
 
 
@@ -52,7 +53,7 @@ def unallowed(session: Session) -> Iterator[Waiting]:
                 since=first.at,
                 who="moot.toml",
                 text=f"wants to {handler.what} because of {first.on}",
-                command=f"moot allow {handler.name}",
+                command=command_line("allow", handler.name),
             )
 
 
@@ -65,7 +66,8 @@ def allow(session: Session, name: str, text: str) -> Answer:
     raise Refused(
         "not_answered_here",
         f"The handler {name} waits to be allowed, and {one_line(text, 60)!r} is not yes.",
-        f"Allow it: `moot needs-me --answer {name} yes`. Or take it out of moot.toml, and drop what waits for it: "
-        f"`moot effects --handler {name}`.",
+        f"Allow it: `{command_line('needs-me', 'yes', options=option('--answer', name))}`. "
+        "Or take it out of moot.toml, and drop what waits for it: "
+        f"`{command_line('effects', options=option('--handler', name))}`.",
         handler=name,
     )

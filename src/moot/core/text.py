@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ELLIPSIS = "…"
+REASON = "--reason '…'"  # what a suggested command leaves to its reader
 
 # Characters that act or hide instead of showing themselves, as (first, last).
 _UNSEEN = (
@@ -73,6 +74,33 @@ def closest(word: str, known: Iterable[str]) -> str | None:
         return folded[wanted]
     near = get_close_matches(wanted, folded, n=1)
     return folded[near[0]] if near else None
+
+
+def command_line(verb: str, *words: str, options: str = "") -> str:
+    """A command that can be pasted into a shell: each word stays one word there, and none passes for an option.
+
+    `options` is moot's own text, with values from others in it only by `option`.
+    """
+    said = " ".join(map(shell_word, words))
+    if any(word.startswith("-") for word in words):
+        return " ".join(filter(None, ("moot", verb, options, "--", said)))
+    return " ".join(filter(None, ("moot", verb, said, options)))
+
+
+def option(flag: str, value: str) -> str:
+    """An option with its value, for a command that can be pasted into a shell."""
+    return f"{flag}{'=' if value.startswith('-') else ' '}{shell_word(value)}"
+
+
+def shell_word(text: str, instead: str = "ID") -> str:
+    """The text as one word for a shell; `instead` of one that cannot be shown as it is, or would end a quotation."""
+    if text.isascii() and text and all(letter.isalnum() or letter in "-_./:@" for letter in text):
+        return text
+    if "`" in text or "\n" in text or "\t" in text or visible(text) != text:
+        return instead
+    from shlex import quote
+
+    return quote(text)
 
 
 def counted(number: int, noun: str) -> str:

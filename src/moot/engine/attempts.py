@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.core.deciders.effect import Done, Parked
 from moot.core.errors import MootError
 from moot.core.record import Record
+from moot.core.text import command_line, option
 from moot.engine.performers import missing
 
 TYPE_CHECKING = False
@@ -115,7 +116,7 @@ class Roster:
         if trouble is not None:
             return f"{handler.name} waits: {trouble}."
         said = f"{handler.name} waits: nobody allowed it on this machine. It would {handler.what}."
-        return f"{said} `moot allow {handler.name}` shows it and asks"
+        return f"{said} `{command_line('allow', handler.name)}` shows it and asks"
 
     def _once(self, code: str, about: str, message: str) -> Iterator[Hint]:
         if (code, about) not in self._hinted:

@@ -13,6 +13,7 @@ from moot.core.deciders import LATE, agent, claims, entry, graph, late, mailbox,
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.event import Draft
 from moot.core.reactions import World
+from moot.core.text import command_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -190,7 +191,10 @@ class Work(World):
             raise Refused("agent_retired", f"{state.name} was retired.", "Join under another name.", agent=state.name)
         if not state.here:
             raise Refused(
-                "not_joined", f"{state.name} has left.", f"Join again: `moot join {state.name}`.", agent=state.name
+                "not_joined",
+                f"{state.name} has left.",
+                f"Join again: `{command_line('join', state.name)}`.",
+                agent=state.name,
             )
         return principals.Actor.made({"principal": state.principal, "roles": state.roles})
 

@@ -19,6 +19,7 @@ from moot.core.phrases import NOTHING, shown
 from moot.core.principal import Actor, role
 from moot.core.record import Record
 from moot.core.schema import Defect
+from moot.core.text import command_line
 from moot.engine.clock import iso
 from moot.mirrors import strict_json
 from moot.views import load, look
@@ -243,7 +244,7 @@ class _Taking:
         if unread:
             listed = ", ".join(f"{d.entry.id} ({d.message.task})" for d in unread)
             said = f"{self._path} was emptied. Unread and hidden now: {listed}."
-            back = f"`moot mailbox restore {self._spec.mailbox}` puts them back."
+            back = f"`{command_line('mailbox restore', self._spec.mailbox)}` puts them back."
             self._warnings.append(Notice("mailbox_emptied", f"{said} {back}"))
 
     def _read(self, ids: list[str], last_read: object) -> None:

@@ -15,7 +15,7 @@ from moot.core.deciders.checkpoint import (
 from moot.core.deciders.message import Sent
 from moot.core.errors import AwaitedFailed, Unknown
 from moot.core.principal import name_of
-from moot.core.text import fence, one_line
+from moot.core.text import command_line, fence, one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -57,8 +57,12 @@ def reach(
     if wait:
         return _awaited(session, identity, event.position, timeout)
     state = _known(session, identity)
-    said = f"{identity} waits for a person. You get the answer as mail; moot checkpoint show {identity} --wait blocks."
+    said = f"{identity} waits for a person. You get the answer as mail; {_waits(identity)} blocks."
     return Answer(result=state, say=(said,) if state.open else tuple(_lines(state)))
+
+
+def _waits(identity: str) -> str:
+    return command_line("checkpoint show", identity, options="--wait")
 
 
 def _awaited(session: Session, identity: str, position: int, timeout: float) -> Answer:
@@ -77,7 +81,7 @@ def _awaited(session: Session, identity: str, position: int, timeout: float) -> 
             )
         return None if state.open else Answer(result=state, say=tuple(_lines(state)))
 
-    remedy = f"It stays open. Wait on: `moot checkpoint show {identity} --wait`; the answer also comes as mail."
+    remedy = f"It stays open. Wait on: `{_waits(identity)}`; the answer also comes as mail."
     deadline = deadline_of(session, timeout)
     return look_at([]) or until(session, position, deadline, look_at, lambda: f"no answer to {identity}", remedy)
 

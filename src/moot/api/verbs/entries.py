@@ -8,7 +8,7 @@ from moot.core.deciders.entry import Drop, Resubmit
 from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
-from moot.core.text import fence, one_line
+from moot.core.text import REASON, command_line, fence, one_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -62,7 +62,7 @@ def _quarantined(session: Session, entry: Entry) -> str:
         raise Unknown(
             "not_in_quarantine",
             f"The bytes of {entry.id} are not in quarantine any more: somebody removed {path}.",
-            f"Put the file back, or close the entry: `moot held drop {entry.id} --reason '…'`.",
+            f"Put the file back, or close the entry: `{command_line('held drop', entry.id, options=REASON)}`.",
             entry=entry.id,
             file=path,
         ) from None

@@ -11,7 +11,7 @@ from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usag
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import LapseTask
-from moot.core.text import counted, one_line
+from moot.core.text import REASON, command_line, counted, one_line
 from moot.views import load
 
 TYPE_CHECKING = False
@@ -151,7 +151,8 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
                 raise AwaitedFailed(
                     "task_stopped",
                     f"{name} is {state.state}: {one_line(why or '', 200)}.",
-                    f"`moot explain {name}` tells the story; `moot task reopen {name} --reason …` tries again.",
+                    f"`{command_line('explain', name)}` tells the story; "
+                    f"`{command_line('task reopen', name, options=REASON)}` tries again.",
                     task=name,
                     state=state.state,
                 )
@@ -187,7 +188,7 @@ def _failed(event: Event) -> AwaitedFailed:
     return AwaitedFailed(
         "awaited_failed",
         f"{event.type} came at position {event.position}: {sentence(event)}.",
-        f"`moot explain {one_line(thing, 200)}` tells the story.",
+        f"`{command_line('explain', thing)}` tells the story.",
         event=event.full(),
     )
 

@@ -10,6 +10,7 @@ from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.errors import Unknown
 from moot.core.principal import label, name_of
 from moot.core.record import Record
+from moot.core.text import command_line
 from moot.views import look
 
 TYPE_CHECKING = False
@@ -103,7 +104,7 @@ def ack(session: Session, ids: tuple[str, ...]) -> Answer:
     done = tuple(dict.fromkeys(ids))
     said = f"acked {', '.join(done)}" if outcome.events else f"{', '.join(done)}: acked before"
     owed = [name for name in done if _owed(session, name, boxes)]
-    reminders = (f"{name} still wants an answer: moot reply {name} '…'" for name in owed)
+    reminders = (f"{name} still wants an answer: {command_line('reply', name)} '…'" for name in owed)
     return Answer(result={"acked": list(done), "unanswered": owed}, say=(said, *reminders))
 
 

@@ -6,7 +6,7 @@ from moot.api import needs
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import Usage
-from moot.core.text import one_line
+from moot.core.text import command_line, one_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ def needs_me(session: Session, text: str | None, answer: str | None) -> Answer:
     if answer is not None:
         if text is None:
             raise Usage(
-                "bad_arguments", "The answer is missing.", f"moot needs-me --answer {one_line(answer, 80)} 'text'"
+                "bad_arguments",
+                "The answer is missing.",
+                f"{command_line('needs-me', options=option('--answer', answer))} 'text'",
             )
         return needs.answer(session, answer, text)
     if text is not None:

@@ -9,6 +9,7 @@ from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask
+from moot.core.text import REASON, command_line, option
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -204,7 +205,8 @@ def moved(
     answer = told(session, session.commit(act), task, "is", moved=True)
     if answer.result.phase == "stopped":
         for name in look.dependents(session.engine.store, task):
-            session.warn("blocked_for_good", f"{name} waits for it: `moot task unlink {name} --needs {task}` frees it.")
+            unlink = command_line("task unlink", name, options=option("--needs", task))
+            session.warn("blocked_for_good", f"{name} waits for it: `{unlink}` frees it.")
     return answer
 
 
@@ -237,7 +239,7 @@ def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
         raise Refused(
             "explicit_only",
             f"{task} is {found.state}; it becomes {state} only when that is asked for by its own verb.",
-            f"`moot task {edge.verb} {task} --reason '…'`.",
+            f"`{command_line(f'task {edge.verb}', task, options=REASON)}`.",
             task=task,
             state=found.state,
             wanted=state,

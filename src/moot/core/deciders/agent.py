@@ -17,6 +17,7 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.principal import agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
+from moot.core.text import command_line
 
 ROLE_LIMIT = 16
 
@@ -105,7 +106,7 @@ def _join(state: Agent, command: Join) -> list[Payload]:
         raise Held(
             "name_in_use",
             f"{state.name} is here already ({state.principal}, heard of {command.silent_for:.0f} s ago).",
-            f"Take another name, or replace it: `moot join {state.name} --take-over`.",
+            f"Take another name, or replace it: `{command_line('join', state.name, options='--take-over')}`.",
             agent=state.name,
             incarnation=state.incarnation,
         )
@@ -147,7 +148,7 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
         raise Refused(
             "person_required",
             f"Only a person retires another agent; you are {by}.",
-            f"Ask a person, who runs it without MOOT_AGENT: `moot leave {state.name} --retire`.",
+            f"Ask a person, who runs it without MOOT_AGENT: `{command_line('leave', state.name, options='--retire')}`.",
             agent=state.name,
         )
     silent = command.ttl > 0 and command.silent_for > command.ttl
@@ -155,8 +156,8 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
         raise Held(
             "agent_here",
             f"{state.principal} is here, heard of {command.silent_for:.0f} s ago.",
-            f"Ask it to leave: `moot send {state.name} …`. Silent for {command.ttl:.0f} s, anybody may end it; "
-            f"a person may at once, without MOOT_AGENT: `moot leave {state.name}`.",
+            f"Ask it to leave: `{command_line('send', state.name)} …`. Silent for {command.ttl:.0f} s, anybody may end "
+            f"it; a person may at once, without MOOT_AGENT: `{command_line('leave', state.name)}`.",
             agent=state.name,
             incarnation=state.incarnation,
             silent_for=round(command.silent_for, 3),
@@ -166,7 +167,7 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
 
 def unknown(name: str, closest: str | None, *, caller: bool = False) -> Unknown:
     hint = f"Did you mean {closest}? " if closest else ""
-    hint += f"To be it, join first: `moot join {name}`. " if caller else ""
+    hint += f"To be it, join first: `{command_line('join', name)}`. " if caller else ""
     return Unknown(
         "unknown_agent", f"No agent is called {name!r}.", f"{hint}`moot agents` lists them.", closest=closest
     )

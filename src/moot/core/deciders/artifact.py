@@ -13,9 +13,11 @@ from __future__ import annotations
 from moot.core.errors import Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
+from moot.core.text import command_line
 
 PLACE_LIMIT = 100  # paths of one artifact
 NAME_LIMIT = 100  # names that one event may add
+_CHANGE = "--change '…'"
 
 
 def stream(artifact: str) -> str:
@@ -107,7 +109,7 @@ def decide(state: Artifact, command: CreateArtifact | ModifyArtifact) -> list[Pa
                 raise Refused(
                     "artifact_exists",
                     f"{state.id} is there since {state.at}.",
-                    f"Say what changed: `moot artifact modify {state.id} --change '…'`.",
+                    f"Say what changed: `{command_line('artifact modify', state.id, options=_CHANGE)}`.",
                     artifact=state.id,
                     creator=state.creator,
                 )

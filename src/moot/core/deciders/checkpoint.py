@@ -15,6 +15,7 @@ from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.principal import name_of, same_agent
 from moot.core.record import Record, unreachable
+from moot.core.text import command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ def _over(state: Checkpoint) -> MootError:
     return Held(
         "checkpoint_resolved",
         f"{state.id} was answered by {state.resolved_by}: {state.answer}",
-        f"The first answer counts. `moot send {name_of(state.who)} …` says more.",
+        f"The first answer counts. `{command_line('send', name_of(state.who))} …` says more.",
         checkpoint=state.id,
         by=state.resolved_by,
         answer=state.answer,

@@ -44,7 +44,7 @@ from moot.core.claims import (
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import unreachable
-from moot.core.text import counted, one_line
+from moot.core.text import command_line, counted, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -202,7 +202,7 @@ def _held(collisions: list[Collision]) -> Held:
     return Held(
         "file_held",
         f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}{why}){others}.",
-        f"Ask {holder} for it (`moot send {holder} …`), wait for its release, or take another file.",
+        f"Ask {holder} for it (`{command_line('send', holder)} …`), wait for its release, or take another file.",
         held=[collision.told() for collision in collisions[:SHOWN_LIMIT]],
         count=len(collisions),
     )
@@ -312,7 +312,7 @@ def _not_holder(claim: Claim, what: str) -> Held:
     return Held(
         "not_holder",
         f"{what} is held by {claim.holder} since position {claim.token}.",
-        f"Ask {holder} to release it (`moot send {holder} …`), or a person to use force.",
+        f"Ask {holder} to release it (`{command_line('send', holder)} …`), or a person to use force.",
         claim=claim.id,
         holder=claim.holder,
         token=claim.token,

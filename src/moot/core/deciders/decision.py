@@ -14,6 +14,7 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.principal import name_of
 from moot.core.record import Record, unreachable
+from moot.core.text import command_line
 
 AFFECTS_LIMIT = 50  # names, and as many paths
 
@@ -124,7 +125,7 @@ def _superseded(state: Decision, command: SupersedeDecision) -> list[Payload]:
         raise Held(
             "decision_superseded",
             f"{state.id} was superseded by {state.superseded_by}.",
-            f"Supersede that one instead: `moot decision supersede {state.superseded_by} …`.",
+            f"Supersede that one instead: `{command_line('decision supersede', state.superseded_by)} …`.",
             decision=state.id,
             by=state.superseded_by,
         )

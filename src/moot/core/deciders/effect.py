@@ -26,6 +26,7 @@ from __future__ import annotations
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
+from moot.core.text import command_line
 from moot.core.timestamps import parse
 
 LONGEST_WAIT = 86_400.0  # seconds between two attempts, whatever a receiver asks for
@@ -227,7 +228,7 @@ def _take(state: Effect, command: TakeEffect) -> list[Payload]:
     if state.ended or state.status == "parked":
         raise _ended(state)
     if state.status == "waiting" and command.now < state.due:
-        remedy = f"Wait, or let it be tried at once: `moot effects retry {state.id}`."
+        remedy = f"Wait, or let it be tried at once: `{command_line('effects retry', state.id)}`."
         raise Refused("effect_not_due", f"{state.id} is not due yet.", remedy, effect=state.id)
     if state.status == "taken":
         if command.over != (state.runner, state.attempt):
@@ -281,7 +282,7 @@ def _held(state: Effect) -> Held:
 
 def _ended(state: Effect) -> Refused:
     if state.status == "parked":
-        remedy = f"`moot effects retry {state.id}` lets it be tried again."
+        remedy = f"`{command_line('effects retry', state.id)}` lets it be tried again."
     else:
         remedy = "There is nothing left to do."
     return Refused("effect_ended", f"{state.id} is {state.status}.", remedy, effect=state.id)

@@ -20,6 +20,7 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.principal import name_of, same_agent
 from moot.core.record import Record, unreachable
+from moot.core.text import command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,7 +215,7 @@ def _check_taker(box: Mailbox, entry: Entry, who: str) -> None:
         raise Held(
             "message_taken",
             f"{entry.id} was taken by {taker}.",
-            f"Leave it to {taker}, or ask: `moot send {taker} …`.",
+            f"Leave it to {taker}, or ask: `{command_line('send', taker)} …`.",
             message=entry.id,
             taker=entry.taker,
         )

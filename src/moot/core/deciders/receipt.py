@@ -12,6 +12,7 @@ from __future__ import annotations
 from moot.core.errors import Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.record import Record
+from moot.core.text import command_line, option
 
 TAIL_LIMIT = 4096  # bytes of output that are kept
 COMMAND_LIMIT = 100_000  # characters
@@ -116,7 +117,7 @@ def check(receipt: Receipt, task: str, tree: str | None) -> None:
         raise Refused(
             "receipt_of_another",
             f"{receipt.id} was made for {receipt.task}, not for {task}.",
-            f"Run the check for this one: `moot check --task {task} -- COMMAND`.",
+            f"Run the check for this one: `{command_line('check', options=option('--task', task))} -- COMMAND`.",
             receipt=receipt.id,
             task=receipt.task,
         )

@@ -37,7 +37,7 @@ from moot.core.task import (
     Step,
     Task,
 )
-from moot.core.text import counted
+from moot.core.text import REASON, command_line, counted, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,7 +162,8 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
     raise Refused(
         "wrong_role",
         f"{actor.name} may not {edge.verb} {task.id}: that is for {' or '.join(edge.who)}.",
-        f"Ask {' or '.join(edge.who)} to do it" + (f", or join with `--role {edge.who[0]}`." if actor.roles else "."),
+        f"Ask {' or '.join(edge.who)} to do it"
+        + (f", or join with `{option('--role', edge.who[0])}`." if actor.roles else "."),
         task=task.id,
         who=list(edge.who),
         roles=list(actor.roles),
@@ -175,7 +176,7 @@ def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
         raise Refused(
             "reason_missing",
             f"To {edge.verb} {task.id} takes a reason.",
-            f"Say why: `moot task {edge.verb} {task.id} --reason '…'`.",
+            f"Say why: `{command_line(f'task {edge.verb}', task.id, options=REASON)}`.",
             task=task.id,
         )
     if "report" in edge.needs and command.report is None:
@@ -189,7 +190,8 @@ def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
         raise Refused(
             "receipt_missing",
             f"To {edge.verb} {task.id} takes the receipt of a check.",
-            f"Run it: `moot check --task {task.id} -- COMMAND`, then `moot task {edge.verb} {task.id} --receipt last`.",
+            f"Run it: `{command_line('check', options=option('--task', task.id))} -- COMMAND`, then "
+            f"`{command_line(f'task {edge.verb}', task.id, options='--receipt last')}`.",
             task=task.id,
         )
     if command.judged is not None and command.judged != task.report:
@@ -204,7 +206,8 @@ def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
         raise Refused(
             "needs_review",
             f"{task.id} is reviewed before it is done.",
-            f"Hand it in: `moot task submit {task.id}`. A task added with --no-review can be completed at once.",
+            f"Hand it in: `{command_line('task submit', task.id)}`. "
+            "A task added with --no-review can be completed at once.",
             task=task.id,
         )
 
@@ -240,7 +243,7 @@ def _no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
             f"{task.id} is held by {'you' if yours else name_of(task.holder)} since position {task.token}.",
             "Go on with it."
             if yours
-            else f"Take another (`moot ready`), or ask: `moot send {name_of(task.holder)} …`.",
+            else f"Take another (`moot ready`), or ask: `{command_line('send', name_of(task.holder))} …`.",
             holder=task.holder,
             token=task.token,
             **details,
@@ -267,7 +270,8 @@ def _not_holder(task: Task, command: MoveTask) -> Held:
     return Held(
         "not_holder",
         f"{actor.name} cannot {command.verb} {task.id}: {said}.",
-        f"Only the holder can. `moot task show {task.id}` tells the story; `moot send {name_of(holder)} …` asks.",
+        f"Only the holder can. `{command_line('task show', task.id)}` tells the story; "
+        f"`{command_line('send', name_of(holder))} …` asks.",
         task=task.id,
         holder=holder,
         token=task.token,
@@ -278,7 +282,8 @@ def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
     return Refused(
         "attempts_exhausted",
         f"{task.id} had {task.attempt} of {counted(life.attempts, 'attempt')}.",
-        f"A person (no MOOT_AGENT) can give it another: `moot task {command.verb} {task.id} --override --reason '…'`.",
+        "A person (no MOOT_AGENT) can give it another: "
+        f"`{command_line(f'task {command.verb}', task.id, options=f'--override {REASON}')}`.",
         task=task.id,
         attempt=task.attempt,
         limit=life.attempts,

@@ -12,7 +12,7 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.principal import name_of, same_agent
 from moot.core.schema import defects
 from moot.core.task import AddTask, AmendTask, DescribeTask, Moved, MoveTask
-from moot.core.text import counted
+from moot.core.text import REASON, command_line, counted, option
 from moot.packs.orchestrator import rules
 from moot.views import look
 
@@ -66,7 +66,7 @@ class Orchestrator(Protocol):
             raise Refused(
                 "build_unproven" if doubts[0].startswith("build") else "report_doubtful",
                 f"The report {task.report} of {task.id} is doubtful: {'; '.join(doubts)}.",
-                f"Reject it, or accept it knowingly: `moot task approve {task.id} --reason '…'`.",
+                f"Reject it, or accept it knowingly: `{command_line('task approve', task.id, options=REASON)}`.",
                 task=task.id,
                 doubts=list(doubts),
             )
@@ -91,7 +91,7 @@ def _check_sender(submission: Submission) -> None:
     raise Refused(
         "wrong_role",
         f"A {spec.name} is sent by the {spec.sender}; {sender.name} is {', '.join(sender.roles) or 'without a role'}.",
-        f"Leave it to the {spec.sender}, or join with `--role {spec.sender}`.",
+        f"Leave it to the {spec.sender}, or join with `{option('--role', spec.sender)}`.",
         role=spec.sender,
         roles=list(sender.roles),
     )
@@ -144,7 +144,9 @@ def _assign(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags
                 "wrong_state",
                 f"{task.id} is {task.state}: an assignment would change what is past. "
                 "A rejected or completed task must first go back to pending.",
-                f"`moot task reopen {task.id}` starts a new attempt." if ended else "Wait for the verdict, or give it.",
+                f"`{command_line('task reopen', task.id)}` starts a new attempt."
+                if ended
+                else "Wait for the verdict, or give it.",
                 task=task.id,
                 state=task.state,
             )
@@ -255,7 +257,7 @@ def _check_taker(work: Work, sub: Submission, task: Task) -> None:
     raise Held(
         "assignment_taken",
         f"{task.id} was taken by {name_of(taker)}; the report is theirs to make.",
-        f"Leave it to {name_of(taker)}, or ask: `moot send {name_of(taker)} …`.",
+        f"Leave it to {name_of(taker)}, or ask: `{command_line('send', name_of(taker))} …`.",
         task=task.id,
         taker=taker,
     )
