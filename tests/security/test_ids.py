@@ -9,7 +9,11 @@ import pytest
 
 from moot.core.errors import MootError
 from moot.core.ids import file_name
+from moot.core.task import AddTask
 from moot.engine import runners
+from moot.wiring import open_session
+from tests.surfaces.command import new_command
+from tests.surfaces.worlds import inhabit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -85,3 +89,38 @@ def test_no_two_ids_share_a_file() -> None:
     names = [file_name(text) for text in (*HOSTILE, "e-1", "E-1.x")]
     assert len(set(names)) == len(names)
     assert all("/" not in name and not name.startswith((".", "-")) and len(name) <= 100 for name in names)
+
+
+@pytest.mark.parametrize("name", [*HOSTILE[:5], "a/b", "a\nb", "-rf", "$(touch PWN)", "a b", "é", "x" * 101])
+def test_nobody_can_choose_a_hostile_id(tmp_path: Path, name: str) -> None:
+    command = new_command(tmp_path)
+    inhabit(command)
+    head = command.head()
+    for words in (["task", "add", "T", "--no-review"], ["decide", "D"]):
+        ran = command("--json", *words, f"--id={name}", agent="Ada")
+        assert (ran.code, ran.error["error"]) == (2, "bad_id"), ran
+    for words in (["emit", "build:done", f"--stream={name}"], ["join", "--", name], ["join", "Eve", f"--role={name}"]):
+        assert not name or command("--json", *words, MOOT_PERSON="1").code == 2
+    assert command.head() == head
+
+
+@pytest.mark.parametrize("name", ["$(touch PWN)", "a b", "-rf", "--agent=x", "é", "x" * 200])
+def test_an_odd_id_that_is_there_can_be_used_in_every_way(tmp_path: Path, name: str) -> None:
+    command = new_command(tmp_path)
+    inhabit(command)
+    session = open_session(str(command.repo), command.environment, agent="Ada")
+    add = AddTask(title="T", creator="Ada#1", ttl=900.0)
+    session.engine.commit("Ada#1", lambda work: work.do_task(name, add, lifecycle="core"))
+    session.engine.log.close()
+    session.engine.store.close()
+    for words, who in (
+        (["task", "show"], "Bob"),
+        (["task", "claim"], "Bob"),
+        (["task", "submit"], "Bob"),
+        (["task", "approve"], "Ada"),
+        (["explain"], "Ada"),
+    ):
+        assert command(*words, "--", name, agent=who).code == 0
+    assert command("send", "Bob", "hi", f"--task={name}", agent="Ada").code == 0
+    assert command("task", "add", "Next", f"--needs={name}", agent="Ada").code == 0
+    assert command("log", f"--stream=task/{name}", agent="Ada").out

@@ -239,7 +239,6 @@ def test_a_cycle_is_refused_and_shown(town: Command) -> None:
     [
         (["task", "claim", "task-002"], "task_blocked"),
         (["task", "reject", "task-004"], "reason_missing"),
-        (["task", "add", "New", "--id", "task-001"], "task_exists"),
         (["task", "add", "   "], "no_title"),
         (["send", "Bob", "   "], "empty_message"),
         (["send", "Bob", "--data", "{}"], "empty_message"),
@@ -248,6 +247,14 @@ def test_a_cycle_is_refused_and_shown(town: Command) -> None:
 )
 def test_what_a_rule_forbids_is_refused(town: Command, words: list[str], error: str) -> None:
     refused(town, *words, code=1, error=error)
+
+
+@pytest.mark.parametrize("verb", ["artifact add", "decide", "task add"])
+def test_to_be_second_with_an_id_is_told_as_a_lost_race(town: Command, verb: str) -> None:
+    what = "a.py" if verb == "artifact add" else "New"
+    words = [*verb.split(), what, "--id", "first-come"]
+    assert town(*words, agent="Ada").code == 0
+    refused(town, *words, code=3, error=f"{'decision' if verb == 'decide' else verb.split(maxsplit=1)[0]}_exists")
 
 
 @pytest.mark.promise(15)

@@ -67,7 +67,7 @@ COMMANDS = {
         ["task", "claim", "task-003"],
         "Ada",
         3,
-        ["moot.api.told", "moot.api.verbs.board", "moot.api.verbs.tasks"],
+        ["moot.api.told", "moot.api.verbs.board", "moot.api.verbs.tasks", "moot.core.ids"],
         "",
     ),
     "a refusal with a hint": (["send", "Bbo", "hi"], "Ada", 4, MAIL, "difflib"),

@@ -121,13 +121,17 @@ _SILENCE = (None, False, ())
 _LIMIT = 10_000
 _NAMES = (
     *("fail_on", "holder", "id", "ids", "key", "lifecycle", "name", "needs", "pack", "report", "role", "state"),
-    *("stream", "task", "thread", "to", "type"),
+    *("task", "thread", "to", "type"),
 )
-_LIMITS = {"title": 500, **dict.fromkeys(_NAMES, 200)}
+_LIMITS = {"title": 500, "stream": 4200, **dict.fromkeys(_NAMES, 200)}
 _WORDS_LIMITS = {"body": 1 << 20}  # a message is weighed as a whole, by its decider: `text` is not weighed here
 
 DEEPEST = 100  # levels of JSON; what comes in must be readable by everybody later
-KEY = Param("key", "An idempotency key: the same key with the same request is done once.")
+KEY = Param(
+    "key",
+    "An idempotency key: the same key with the same request is done once. Each agent has its own keys: "
+    "the same key of another agent is another one.",
+)
 
 
 def names() -> list[str]:

@@ -223,11 +223,13 @@ class Engine:
     def repeated(self, found: Duplicate | Mismatch, key: Key | None) -> Outcome:
         """The answer of the first time."""
         if isinstance(found, Mismatch):
-            name = key.name if key else found.key
+            name, whose = (key.name, key.scope) if key else (found.key, "")
             raise Refused(
                 "key_reused",
-                f"The key {name!r} was used for another request (at position {found.first}).",
-                "Use a new key for a new request; the same key only repeats the same one.",
+                f"The key {name!r}{f' of {whose}' if whose else ''} was used for another request "
+                f"(at position {found.first}).",
+                "Use a new key for a new request; the same key only repeats the same one. Keys are per agent: "
+                "another agent's key of the same name is another one.",
                 key=name,
                 first=found.first,
             )

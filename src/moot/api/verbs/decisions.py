@@ -16,6 +16,7 @@ from moot.core.deciders.decision import (
 )
 from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Usage
+from moot.core.ids import chosen
 from moot.core.paths import canonical_pattern, lenient_pattern
 from moot.core.principal import name_of
 from moot.core.record import Record
@@ -53,7 +54,7 @@ def decide(
 ) -> Answer:
     patterns = tuple(dict.fromkeys(pattern for one in path for pattern in _patterns(session, one)))
     concerned = tuple(dict.fromkeys(_name(one) for one in affects))
-    identity = _name(id) if id else f"d-{session.clock.token(7)}"
+    identity = chosen(id, "decision") if id is not None else f"d-{session.clock.token(7)}"
     fold = bool(patterns) and ignore_case(session.place)
 
     def act(work: Work) -> None:
@@ -187,7 +188,7 @@ VERBS = (
             Param("path", "Files that it concerns: a path, a directory or a glob (repeat for more).", many=True),
             Param("task", "The task in which it was made."),
             Param("replaces", "The decision whose place it takes.", limit=200),
-            Param("id", "What to call it; without it, it gets an id."),
+            Param("id", "What to call it (letters, digits, '.', '_', '-'); without it, it gets an id."),
             KEY,
         ),
         examples=(

@@ -7,6 +7,7 @@ from moot.api.told import task_of, told
 from moot.api.verbs.board import lifecycle_of
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Refused, Unknown, Usage
+from moot.core.ids import chosen
 from moot.core.principal import name_of
 from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask
 from moot.core.text import REASON, command_line, option
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from moot.core.task import Task
     from moot.engine.work import Work
 
-ID_LIMIT = 200
 _LONGEST_TTL = 365 * 24 * 3600.0
 _LOOKED_AT = 1000  # tasks that a claim without a name considers
 
@@ -47,7 +47,7 @@ def add(
 
     def act(work: Work) -> None:
         nonlocal made
-        made = checked_id(id) if id else next_id(work)
+        made = chosen(id, "task") if id is not None else next_id(work)
         actor = session.actor(work)
         waits = tuple(need for need in dict.fromkeys(needs) if work.known_task(need).phase != "done")
         command = AddTask(
@@ -74,13 +74,6 @@ def next_id(work: Work) -> str:
     while work.task(f"task-{number:03d}").exists:  # beyond the numbers that are counted
         number += 1
     return f"task-{number:03d}"
-
-
-def checked_id(name: str) -> str:
-    sound = 0 < len(name) <= ID_LIMIT and name == name.strip() and name.isprintable() and "/" not in name
-    if not sound:
-        raise Usage("bad_task_id", f"{name[:80]!r} cannot be the id of a task.", "One line, without '/': task-001.")
-    return name
 
 
 def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
@@ -279,7 +272,7 @@ VERBS = (
         kind="own",
         params=(
             Param("title", "What is to be done, in one line.", positional=True, required=True),
-            Param("id", "Its id; without one it gets the next number."),
+            Param("id", "Its id (letters, digits, '.', '_', '-'); without one it gets the next number."),
             Param("body", "Everything else that is to be known, or - for standard input.", type="words"),
             Param("needs", "A task that must be done before (repeat for more).", many=True),
             Param("priority", "high, medium or low.", default="medium", choices=PRIORITIES),

@@ -10,7 +10,7 @@ Who needs what is a matter of each name (`moot.core.deciders.dependency`), so th
 
 from __future__ import annotations
 
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Held, Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 from moot.core.text import command_line
@@ -106,7 +106,7 @@ def decide(state: Artifact, command: CreateArtifact | ModifyArtifact) -> list[Pa
     match command:
         case CreateArtifact():
             if state.exists:
-                raise Refused(
+                raise Held(
                     "artifact_exists",
                     f"{state.id} is there since {state.at}.",
                     f"Say what changed: `{command_line('artifact modify', state.id, options=_CHANGE)}`.",

@@ -95,7 +95,7 @@ def decide(state: Decision, command: MakeDecision | SupersedeDecision) -> list[P
     match command:
         case MakeDecision():
             if state.exists:
-                raise Refused(
+                raise Held(
                     "decision_exists",
                     f"The id {state.id} is taken: {state.title}",
                     "Leave the id out, or take another.",

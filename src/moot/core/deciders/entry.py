@@ -7,7 +7,7 @@ What always holds:
 
 from __future__ import annotations
 
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Held, Refused, Unknown
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 
@@ -133,7 +133,7 @@ def _check_held(state: Entry) -> None:
     if not state.status:
         raise Unknown("unknown_entry", f"Nothing is held under {state.id}.", "`moot held` lists what is.")
     if state.status != "held":
-        raise Refused("entry_closed", f"{state.id} was {state.status} already.", "There is nothing left to do with it.")
+        raise Held("entry_closed", f"{state.id} was {state.status} already.", "There is nothing left to do with it.")
 
 
 def evolve(state: Entry, event: Payload, *, at: str) -> Entry:

@@ -79,7 +79,7 @@ def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
 
 def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
     if task.exists:
-        raise Refused(
+        raise Held(
             "task_exists",
             f"The id {task.id} is taken by the task “{task.title}”.",
             "Leave the id out to get the next free one, or choose another.",
