@@ -372,7 +372,7 @@ def test_an_entry_of_a_file_that_cannot_be_taken_is_held_shown_and_dropped(lead:
     assert lead.held_show(entry.id).raw
     fixed = {"type": "task_assignment", "taskId": "task-001", "timestamp": "2031-05-08T09:30:00Z", **ASSIGNMENT}
     assert lead.held_resubmit(entry.id, data=fixed).to == ("@developer",)
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Held) as caught:
         lead.held_drop(entry.id, reason="twice")
     assert caught.value.code == "entry_closed"
     assert lead.held() == []
