@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
-=======
 import os
 import pwd
 import shlex
->>>>>>> fca3ee0 (fix: only plain ids can be chosen, a lost race for an id exits 3, and keys say whose they are)
 from typing import TYPE_CHECKING
 
 import pytest
