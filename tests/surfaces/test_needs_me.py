@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import shlex
 from typing import TYPE_CHECKING
 
