@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.core.deciders.effect import Done, Parked
 from moot.core.errors import MootError
 from moot.core.record import Record
-from moot.core.text import command_line, option
+from moot.core.text import command_line
 from moot.engine.performers import missing
 
 TYPE_CHECKING = False
