@@ -15,6 +15,7 @@ from moot.core.errors import Unavailable
 
 _ALWAYS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LARGEST = 64 << 20
+_OPEN = "every account on this machine may write to it"
 
 
 def owners() -> tuple[int, ...]:
@@ -46,12 +47,31 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
 
 def _check(file: int, path: str) -> None:
     found = os.fstat(file)
+    flaw = _flaw(found, path)
+    if flaw is not None:
+        raise unsafe(path, flaw, f"chmod o-w {_quoted(path)}" if flaw is _OPEN else "")
+
+
+def _flaw(found: os.stat_result, path: str) -> str | None:
     if not S_ISREG(found.st_mode):
-        raise unsafe(path, "it is not a regular file")
+        return "it is not a regular file"
     if found.st_mode & S_IWOTH:
-        raise unsafe(path, "every account on this machine may write to it", f"chmod o-w {_quoted(path)}")
+        return _OPEN
     if found.st_uid not in owners() and found.st_uid != os.stat(os.path.dirname(path) or ".").st_uid:
-        raise unsafe(path, f"it belongs to another account (uid {found.st_uid})")
+        return f"it belongs to another account (uid {found.st_uid})"
+    return None
+
+
+def is_private(path: str, *, missing: bool = False) -> bool:
+    """Whether the file may be used, for those that SQLite opens by itself; `missing`: what is said if there is none.
+
+    To open one and close it again here would give up the locks that this process has on it.
+    """
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return missing
+    return _flaw(found, path) is None
 
 
 def read_private(path: str, limit: int = _LARGEST) -> bytes:

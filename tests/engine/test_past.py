@@ -225,7 +225,7 @@ def test_snapshots_are_few_and_the_ones_used_last_stay(machine: Machine, monkeyp
 def test_a_long_way_leaves_snapshots_behind_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(past, "_STOP", 2)
     machine.store.close()
-    Path(machine.views, "views").unlink()
+    Path(machine.store.pointer).unlink()
     whole = at(machine, 8)
     assert [position for position, _ in Shelf(machine.views).at_or_before(100)] == [8, 4, 2]
     assert whole == machine.rows()

@@ -130,7 +130,7 @@ def test_an_index_of_another_log_is_made_anew(machine: Machine, tmp_path: Path) 
 @pytest.mark.parametrize("harm", ["gone", "torn", "old", "no pointer"])
 def test_a_harmed_index_is_made_anew(machine: Machine, harm: str) -> None:
     assert found(machine, "lexer")
-    pointer = Path(machine.views, "search")
+    pointer = Path(Index(machine.views).pointer)
     file = Path(machine.views, pointer.read_text())
     match harm:
         case "gone":

@@ -13,7 +13,7 @@ from moot.core.deciders.entry import HoldEntry
 from moot.core.errors import Unavailable
 from moot.engine.verify import verify
 from moot.views.project import project
-from moot.views.store import Store
+from moot.views.store import VERSION, Store
 from tests.engine.harness import (
     ANNA,
     Command,
@@ -198,7 +198,7 @@ def copied(world: Machine, tmp_path: Path):
         copy = tmp_path / "copy"
         shutil.copytree(world.directory, copy)
         if not views:
-            (copy / "views").unlink()
+            (copy / f"views-{VERSION}").unlink()
         db = apsw.Connection(str(copy / "log.db"))
         for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
             db.execute(f"DROP TRIGGER {name}")

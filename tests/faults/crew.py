@@ -36,13 +36,13 @@ RACERS = 50
 class Worker:
     """Another process that does what it is told (see `worker.py`), as a context manager that ends it."""
 
-    def __init__(self, module: str = "tests.faults.worker") -> None:
+    def __init__(self, module: str = "tests.faults.worker", sources: Path | None = None) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(SOURCES), str(ROOT)])},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join([str(sources or SOURCES), str(ROOT)])},
         )
         self._heard = b""
 

@@ -46,7 +46,7 @@ EVERYWHERE = words("""
     moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
     moot.engine moot.engine.account moot.engine.clock moot.engine.gitdir moot.engine.loop moot.engine.place
     moot.engine.presence moot.engine.settings moot.engine.work
-    moot.forks moot.log
+    moot.forks moot.log moot.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.queries moot.logs.sqlite.transaction moot.logs.sqlite.waiter

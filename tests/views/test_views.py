@@ -351,7 +351,7 @@ def test_generations_that_nobody_used_for_a_day_are_removed(tmp_path):
     store = Store(str(tmp_path))
     store.cursor()
     first = Path(store.path)
-    old, other = tmp_path / "views-0-old.db", tmp_path / "unrelated-views-0.db"
+    old, other = tmp_path / f"views-{stores.VERSION}-0123456789ab.db", tmp_path / "unrelated-views-0.db"
     for path in (old, other):
         path.touch()
         os.utime(path, (0, 0))
@@ -365,8 +365,8 @@ def test_generations_that_nobody_used_for_a_day_are_removed(tmp_path):
 
 def test_two_who_tidy_up_at_once_do_not_mind_each_other(tmp_path, monkeypatch):
     for n in range(3):
-        (tmp_path / f"views-0-{n}.db").touch()
-        os.utime(tmp_path / f"views-0-{n}.db", (0, 0))
+        (tmp_path / f"views-0-{n:012x}.db").touch()
+        os.utime(tmp_path / f"views-0-{n:012x}.db", (0, 0))
     unlink = os.unlink
 
     def late(path):
@@ -396,7 +396,7 @@ def test_a_new_file_that_another_sweeps_away_is_made_once_more(tmp_path, monkeyp
     monkeypatch.setattr(os, "rename", meanwhile)
     store.renew()
     assert Path(store.path).exists()
-    assert Path(tmp_path, "views").read_text() == Path(store.path).name
+    assert Path(store.pointer).read_text() == Path(store.path).name
     assert not store.exchanged()
     store.close()
     other.close()

@@ -195,13 +195,13 @@ def views_at(log: Log, live: Store, state: str, position: int, progress: Progres
     Whoever takes a text out of sight removes all of them, also one that is just being made: then it is made anew.
     """
     for left in reversed(range(_TRIES)):
-        mark = _last_tombstone(log)
+        mark = last_tombstone(log)
         try:
             found = _snapshot(log, live, shelf_of(state, mark), mark, position, progress)
             found.cursor()  # opened, it stays, whatever becomes of its name
             found.mark = mark
         except Unavailable as error:
-            if not left or not (_last_tombstone(log) != mark or _is_gone(error)):
+            if not left or not (last_tombstone(log) != mark or _is_gone(error)):
                 raise
         else:
             return found
@@ -229,7 +229,7 @@ def _snapshot(log: Log, live: Store, shelf: Shelf, mark: int, position: int, pro
         raise
 
 
-def _last_tombstone(log: Log) -> int:
+def last_tombstone(log: Log) -> int:
     last = 0
     while events := log.read(last, _PAGE, TOMBSTONES):
         last = events[-1].position

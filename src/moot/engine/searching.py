@@ -9,7 +9,7 @@ from __future__ import annotations
 from itertools import islice
 
 from moot.core.record import Record
-from moot.engine.past import TOMBSTONES
+from moot.engine.past import TOMBSTONES, last_tombstone
 from moot.views.search import OTHERS, Index, excerpts
 
 TYPE_CHECKING = False
@@ -100,10 +100,12 @@ def _catch_up(log: Log, index: Index, progress: Progress) -> None:
         index.begin()
         try:
             position = index.cursor()  # another searcher may have been here
+            if not position:
+                index.begin_without(last_tombstone(log))
             for _ in range(_STEP // _PAGE):
                 events = log.read(position, _PAGE)
                 index.fold(events)
-                gone += [e.data["position"] for e in events if e.stream == TOMBSTONES and "position" in e.data]
+                gone += [e.data["position"] for e in events if _takes_away(index, e)]
                 position = events[-1].position if events else head
                 if position >= head:
                     break
@@ -116,6 +118,10 @@ def _catch_up(log: Log, index: Index, progress: Progress) -> None:
     if index.untidy():
         index.tidy()
     progress("indexing", head, head)
+
+
+def _takes_away(index: Index, event: Event) -> bool:
+    return event.stream == TOMBSTONES and "position" in event.data and not index.lacks(event.position)
 
 
 def _bind(log: Log, index: Index) -> None:

@@ -37,16 +37,16 @@ class Memory:
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, "state.json")
         self.rendered = 0
-        self.views = ""
+        self.commit: str | None = None  # the one that stood there; None: nothing is known
         self.files: dict[str, Known] = {}
 
     def read(self) -> Memory:
         data = caches.recall(self._path)
         try:
-            self.rendered, self.views = int(data["rendered"]), str(data.get("views", ""))
+            self.rendered, self.commit = int(data["rendered"]), str(data["commit"])
             self.files = {path: Known.of(known) for path, known in data["files"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
-            self.rendered, self.views, self.files = 0, "", {}
+            self.rendered, self.commit, self.files = 0, None, {}
         return self
 
     def known(self, path: str) -> Known:
@@ -54,7 +54,7 @@ class Memory:
 
     def write(self) -> None:
         files = {path: known.plain() for path, known in self.files.items()}
-        caches.keep(self._path, {"rendered": self.rendered, "views": self.views, "files": files})
+        caches.keep(self._path, {"rendered": self.rendered, "commit": self.commit, "files": files})
 
 
 def remove(draft: str) -> None:

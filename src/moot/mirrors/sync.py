@@ -66,7 +66,7 @@ class FileMirrors(Mirrors):
 
     def _in_step(self, wanted: int) -> bool:
         memory = self._memory.read()
-        if memory.rendered < wanted or memory.views != _generation(self._session):
+        if memory.rendered < wanted or memory.commit != _commit_at(self._session, memory.rendered):
             return False
         for _, file in _files(self._session, self._directory):
             known = memory.known(file.path)
@@ -75,9 +75,12 @@ class FileMirrors(Mirrors):
         return True
 
 
-def _generation(session: Session) -> str:
-    """Which views were rendered. A log that lost its end, or was put back, has others: positions mean other events."""
-    return os.path.basename(session.engine.store.path)
+def _commit_at(session: Session, position: int) -> str:
+    """What stands there. In a log that lost its end, or was put back, positions mean other events."""
+    cursor, commit, _ = session.engine.store.standing()
+    if position in (0, cursor):
+        return commit if position else ""
+    return "".join(event.commit for event in session.engine.log.read(position - 1, 1))
 
 
 def _files(session: Session, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
@@ -101,7 +104,7 @@ class _Round:
             blocked = self._absorb()
             head = self._session.engine.log.head()
             if self._render(blocked) and self._session.engine.log.head() == head:
-                self._memory.rendered, self._memory.views = head, _generation(self._session)
+                self._memory.rendered, self._memory.commit = head, _commit_at(self._session, head)
                 break
         else:
             self._warn("mirror_pending", "Others keep writing into the mirrors; they follow later.")

@@ -11,7 +11,7 @@ import os
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.views import store
+from moot.views import file, store
 
 _WAIT_MS = 2_000
 
@@ -36,6 +36,7 @@ class Aside(store.Store):
                 return None
             db = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
             db.set_busy_timeout(_WAIT_MS)
+            file.distrust(db)
             if self._sound(db):
                 self.private = False
                 return db

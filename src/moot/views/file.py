@@ -1,7 +1,8 @@
 """One file among its generations: which one is in use, opening it, starting over with a new one.
 
-A small pointer names the file in use and is replaced in one step. The files hold nothing that the log does not, so
-their durability is relaxed and any doubt ends in a new one. What is in them is `Store`'s.
+A small pointer names the file in use and is replaced in one step. Each version of the views has a pointer and files of
+its own, so that two versions of moot can work in one workspace. The files hold nothing that the log does not, so their
+durability is relaxed and any doubt ends in a new one. What is in them is `Store`'s.
 """
 
 from __future__ import annotations
@@ -15,16 +16,23 @@ import apsw
 
 from moot.core.errors import Unavailable
 from moot.forks import watch
+from moot.private_files import is_private, open_private, read_private
 
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file that is no database any more.
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _WAIT_MS = 30_000
-_DAY = 86_400
 _FORK_PATIENCE = 5.0
 _GLANCE = 0.001
 _LARGEST_IDLE_WAL = 16 << 20
+_LONGEST_NAME = 100
+_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps with a file
+_LIVELY = (
+    apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER,
+    apsw.SQLITE_DBCONFIG_ENABLE_VIEW,
+    apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+)
 _YES = array("i", [1])  # SQLite wants the address of a number
 
 _stranded: list[apsw.Connection] = []  # inherited open from the parent: even closing them would be wrong
@@ -42,7 +50,7 @@ class Generations:
         self.directory = directory
         self.path = ""
         self._db: apsw.Connection | None = None
-        self._pointer_path = os.path.join(directory, self.kind)
+        self.pointer = os.path.join(directory, f"{self.kind}-{self.version}")
         self._pointed: tuple[int, int] | None = None  # the pointer that led to the open file
         self._user = 0  # the thread that has a transaction open, 0: none
         self._gate = RLock()  # nobody opens the file while the process forks
@@ -104,6 +112,7 @@ class Generations:
             raise unavailable(self.directory, error) from error
 
     def _create(self, path: str) -> apsw.Connection:
+        os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o664))
         db = apsw.Connection(path)
         db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
         db.close()
@@ -126,18 +135,22 @@ class Generations:
         return bool(next(iter(db.execute("PRAGMA user_version")))[0] == self.version)
 
     def _current(self) -> str:
+        """The file that is in use, "" if there is none that may be used: whatever else lies there was not put by us."""
         try:
-            with open(self._pointer_path, encoding="ascii") as pointer:
-                name = pointer.read().strip()
-        except (FileNotFoundError, UnicodeDecodeError):
+            name = read_private(self.pointer, _LONGEST_NAME).decode("ascii", "replace").strip()
+        except (FileNotFoundError, Unavailable):
             return ""
         path = os.path.join(self.directory, name)
-        ours = name.startswith(f"{self.kind}-") and os.path.basename(name) == name
-        return path if ours and os.path.isfile(path) else ""
+        ours = (
+            name.startswith(f"{self.kind}-{self.version}-") and name.endswith(".db") and os.path.basename(name) == name
+        )
+        if not ours or not is_private(path):
+            return ""
+        return path if all(is_private(path + beside, missing=True) for beside in _BESIDE) else ""
 
     def _pointer(self) -> tuple[int, int] | None:
         try:
-            found = os.stat(self._pointer_path)
+            found = os.lstat(self.pointer)
         except OSError:
             return None
         return found.st_ino, found.st_mtime_ns
@@ -149,7 +162,8 @@ class Generations:
     def renew(self, *, alone: bool = False) -> apsw.Connection:
         """Start over with an empty file. Others who have the old one open notice before their next command.
 
-        The old ones are kept for a day; `alone`: they go at once, with all that is in them.
+        The old ones are kept for a while; `alone`: they go at once, with all that is in them, and those of other
+        versions as well, whoever uses them.
         """
         try:
             with self._gate:
@@ -161,7 +175,7 @@ class Generations:
             leave_nothing(self.path)
             raise error if isinstance(error, Unavailable) else unavailable(self.directory, error) from error
         self._pointed = self._pointer()
-        self._sweep(keep=name, age=0 if alone else _DAY)
+        self._sweep(keep=name, alone=alone)
         return self.db
 
     def _exchange(self, tries: int = 2) -> str:
@@ -170,10 +184,13 @@ class Generations:
         name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
         self.path = os.path.join(self.directory, name)
         self._db = self._create(self.path)
-        with open(f"{self.path}.pointer", "w", encoding="ascii") as pointer:
-            pointer.write(name)
+        pointer = open_private(f"{self.path}.pointer", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o664)
         try:
-            os.rename(f"{self.path}.pointer", self._pointer_path)
+            os.write(pointer, name.encode())
+        finally:
+            os.close(pointer)
+        try:
+            os.rename(f"{self.path}.pointer", self.pointer)
             os.stat(self.path)
         except FileNotFoundError:  # one who is `alone` took it for an old one
             if tries == 1:
@@ -181,16 +198,13 @@ class Generations:
             return self._exchange(tries - 1)
         return name
 
-    def _sweep(self, keep: str, age: float) -> None:
-        """Remove generations that nobody has used for so long."""
-        for item in os.scandir(self.directory):
-            old = item.name.startswith(f"{self.kind}-") and not item.name.startswith(keep)
-            try:
-                if old and (not age or os.stat(self.directory).st_mtime - item.stat().st_mtime > age):
-                    os.unlink(item.path)
-            except OSError:  # another was faster, or it stays, which must not pass for gone
-                if not age and os.path.exists(item.path):
-                    raise
+    def _sweep(self, keep: str, *, alone: bool) -> None:
+        from moot.views import leftovers
+
+        if alone:
+            leftovers.remove_all(self.directory, self.kind, (os.path.basename(self.pointer), keep))
+        else:
+            leftovers.sweep(self.directory, self.kind, self.version, keep)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -221,10 +235,17 @@ def _set_up(db: apsw.Connection) -> None:
     # Whoever closes last empties the -wal file and lets it stay: who may only read, or only looks, can make none.
     db.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans most queries anew for every value bound to them
+    distrust(db)
     # Rarely written back: whoever's commit it falls into waits for the disk, and lets its followers wait (16 MB).
     settings = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000")
     for setting in (*settings, f"journal_size_limit = {_LARGEST_IDLE_WAL}"):
         db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
+
+
+def distrust(db: apsw.Connection) -> None:
+    """Whatever the schema of the file says, nothing in it runs: ours has neither triggers nor views."""
+    for setting in _LIVELY:
+        db.config(setting, 0)
 
 
 def unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from moot.core.event import Event
 
-VERSION = 2  # raise it with every change of search.sql or of what is folded into it
+VERSION = 3  # raise it with every change of search.sql or of what is folded into it
 
 KINDS = {
     "message": "messages",
@@ -93,6 +93,14 @@ class Index(Store):
         self.run_many("add", [row for event in events if (row := _row(event)) is not None])
         self.run("set_meta", "untidy", 1)
 
+    def begin_without(self, tombstone: int) -> None:
+        """An empty index is filled with what is in sight after this tombstone. The caller holds the transaction."""
+        self.run("set_meta", "redacted", tombstone)
+
+    def lacks(self, tombstone: int) -> bool:
+        """Whether an index was begun without what this tombstone takes out of sight."""
+        return tombstone <= int((self.row("redacted") or (0,))[0])
+
     def untidy(self) -> bool:
         """Whether the file still has to be tidied, maybe because one who was about to was stopped."""
         return self.row("untidy") is not None
@@ -106,7 +114,7 @@ class Index(Store):
             self.rollback()
             raise
         self.commit()
-        self._sweep(keep=os.path.basename(self.path), age=0)  # an index that was left behind has the words, too
+        self._sweep(keep=os.path.basename(self.path), alone=True)  # an index that was left behind has the words, too
         busy, *_ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1,)
         if not busy:  # else one who reads just now keeps the old pages, and the next searcher sees to it
             self.run("tidied")

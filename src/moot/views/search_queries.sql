@@ -4,6 +4,9 @@ SELECT (SELECT value FROM meta WHERE key = 'cursor'), NULL, NULL
 -- name: set_meta
 INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value
 
+-- name: redacted
+SELECT value FROM meta WHERE key = 'redacted'
+
 -- name: add
 INSERT INTO said (rowid, name, text, kind, stream, task, who, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 

@@ -8,16 +8,20 @@ whoever opens one checks that it belongs to theirs.
 from __future__ import annotations
 
 import os
+from errno import ENOTDIR
 
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.views.file import DAMAGE
+from moot.private_files import open_private
+from moot.views.file import DAMAGE, distrust
+from moot.views.leftovers import real_directory
 from moot.views.store import VERSION, Store
 
 _FOLDER = "past"
-_NAME = f"views-{VERSION}-"
-_PARTS = 3  # of a name after that: position, mark, checksum
+_KIND, _DRAFT = "views-", "draft-"
+_PARTS = 4  # of a name after the kind: version, position, mark, checksum
+_DIGITS = 20
 _MOST = 8
 _MOST_BYTES = 1 << 30
 _UNUSED = 7 * 86_400.0  # seconds
@@ -51,6 +55,7 @@ class Snapshot(Store):
 
     def _open_whole(self) -> apsw.Connection:
         db = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
+        distrust(db)
         try:
             if not self._sound(db):  # SQLite takes an empty file for an empty database
                 raise apsw.CorruptError("it is not whole")
@@ -102,15 +107,17 @@ class Shelf:
             at = self._position(item.name)
             if at is not None and at <= position:
                 found.append((at, item.path))
-            elif at is None and item.name.startswith("views-"):
+            elif at is None and self._is_outdated(item.name):
                 discard(item.path)
         return sorted(found, reverse=True)
 
     def draft(self, base: str | None) -> Snapshot:
         """A new file to fold into, empty or with what `base` has."""
-        path = os.path.join(self.directory, f"draft-{os.urandom(6).hex()}")
+        path = os.path.join(self.directory, f"{_DRAFT}{os.urandom(6).hex()}")
         try:
             os.makedirs(self.directory, exist_ok=True)
+            if not real_directory(self.directory):
+                raise NotADirectoryError(ENOTDIR, "it is a link", self.directory)
             if base is not None:
                 _copy(base, path)
         except OSError as error:
@@ -141,7 +148,7 @@ class Shelf:
                 whole = f"{draft.path}-{position}"
                 _copy(draft.path, whole)
             _on_disk(whole)  # else the new name may outlive a loss of power, and the content not
-            path = os.path.join(self.directory, f"{_NAME}{position}-{self._mark}-{_sum(whole)}.db")
+            path = os.path.join(self.directory, f"{_KIND}{VERSION}-{position}-{self._mark}-{_sum(whole)}.db")
             os.replace(whole, path)
         except OSError as error:
             discard(whole)
@@ -180,15 +187,21 @@ class Shelf:
 
     def _position(self, name: str) -> int | None:
         """Where the snapshot of this name stands; None if it is none, or of another version or mark."""
-        parts = name.removeprefix(_NAME).split("-")
-        ours = name.startswith(_NAME) and len(parts) == _PARTS and parts[0].isdigit() and parts[1] == self._mark
-        return int(parts[0]) if ours else None
+        parts = _parts(name)
+        return parts[1] if parts is not None and (parts[0], str(parts[2])) == (VERSION, self._mark) else None
+
+    def _is_outdated(self, name: str) -> bool:
+        """Whether it is of no use to any version. Another version's that is up to date is that one's affair."""
+        parts = _parts(name)
+        return name.startswith(_KIND) and (parts is None or str(parts[2]) != self._mark)
 
     def _files(self) -> list[os.DirEntry[str]]:
+        """Only our own: whatever else is called so was not put there by us, and a link may lead anywhere."""
         try:
-            return list(os.scandir(self.directory))
+            found = list(os.scandir(self.directory)) if real_directory(self.directory) else []
         except OSError:
             return []
+        return [item for item in found if item.name.startswith((_KIND, _DRAFT)) and item.is_file(follow_symlinks=False)]
 
     def _tidy(self, new: str) -> None:
         """Keep what was used last, as far as there is room; and no draft that was abandoned."""
@@ -197,12 +210,21 @@ class Shelf:
         whole = {path for _, path in self._all()}
         for seen, path in sorted(found, key=lambda one: (one[1] == new, one[0].st_mtime), reverse=True):
             if path not in whole:
-                if now - seen.st_mtime > _ABANDONED:
+                its = _parts(os.path.basename(path))
+                if now - seen.st_mtime > (_UNUSED if its else _ABANDONED) and not (its and its[0] > VERSION):
                     discard(path)
                 continue
             kept, room = kept + 1, room - seen.st_size
             if path != new and (kept > _MOST or room < 0 or now - seen.st_mtime > _UNUSED):
                 discard(path)
+
+
+def _parts(name: str) -> tuple[int, int, int] | None:
+    """Version, position and mark in the name of a snapshot; None if it is called otherwise."""
+    parts = name.removeprefix(_KIND).split("-") if name.startswith(_KIND) else []
+    if len(parts) != _PARTS or not all(part.isascii() and part.isdigit() and len(part) < _DIGITS for part in parts[:3]):
+        return None
+    return int(parts[0]), int(parts[1]), int(parts[2])
 
 
 def discard(path: str) -> None:
@@ -214,7 +236,7 @@ def discard(path: str) -> None:
 
 def _copy(source: str, target: str) -> None:
     """Copy a file, as one step where the file system can."""
-    with open(source, "rb") as old, open(target, "xb") as new:
+    with open(open_private(source), "rb") as old, open(target, "xb") as new:
         left = os.fstat(old.fileno()).st_size
         step = getattr(os, "copy_file_range", None)
         try:

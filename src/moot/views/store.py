@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 13  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 14  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
@@ -141,7 +141,7 @@ class Store(Generations):
         self.close()
         try:
             if self._current() == self.path:
-                os.unlink(self._pointer_path)
+                os.unlink(self.pointer)
         except OSError as problem:
             return unavailable(self.directory, problem)
         return Unavailable(

@@ -1,0 +1,118 @@
+"""Files of the views that nobody uses any more: generations that were left behind, and those of other versions.
+
+    views-14                        the pointer of version 14
+    views-14-0123456789ab.db        a generation of it, with what SQLite keeps beside it
+    views                           the pointer of versions up to 13
+
+Whoever uses views writes to them, for they are caught up with the log: so the time of the last change says whether they
+are in use. A version that is newer than the one that looks is left alone. Where this is wrong nothing is lost: whoever
+misses its file makes it anew from the log.
+"""
+
+from __future__ import annotations
+
+import os
+from stat import S_ISDIR, S_ISREG
+
+_DAY = 86_400.0
+UNUSED = 3 * _DAY  # for how long nobody has written to the views of another version, once they count as unused
+_LEFT_BEHIND = _DAY
+_ENDINGS = (".db", ".db-wal", ".db-shm", ".db-journal", ".db.pointer")
+_HEX = frozenset("0123456789abcdef")
+_RANDOM = 12  # letters of a name that nobody can foresee
+
+
+def remove_all(directory: str, kind: str, keep: tuple[str, str]) -> None:
+    """Remove the files of all versions, but for this pointer and this generation: of what they say nothing may stay."""
+    pointer, generation = keep
+    for item in os.scandir(directory):
+        if not (item.name == kind or item.name.startswith(f"{kind}-")):
+            continue
+        if item.name == pointer or item.name.startswith(generation) or item.is_dir(follow_symlinks=False):
+            continue
+        try:
+            os.unlink(item.path)
+        except OSError:  # another was faster, or it stays, which must not pass for gone
+            if os.path.lexists(item.path):
+                raise
+
+
+def sweep(directory: str, kind: str, version: int, keep: str = "") -> None:
+    """Remove what nobody has used for long: old generations of this version, and all of versions before it."""
+    groups: dict[str, list[tuple[str, float]]] = {}
+    for item in os.scandir(directory):
+        its = version_of(item.name, kind)
+        if its is None or its > version or (keep and item.name.startswith(keep)):
+            continue
+        found = _regular(item)
+        if found is not None and not (its == version and item.name == f"{kind}-{version}"):
+            group = item.name[: len(f"{kind}-{its}-") + _RANDOM] if its == version else f"{kind}-{its}"
+            groups.setdefault(group, []).append((item.path, found.st_mtime))
+    now, current = _now(), _named(os.path.join(directory, f"{kind}-{version}"))
+    for group, files in groups.items():
+        ours = group.startswith(f"{kind}-{version}-")
+        if (ours and current.startswith(group)) or now - max(at for _, at in files) <= (
+            _LEFT_BEHIND if ours else UNUSED
+        ):
+            continue
+        for path, _ in files:
+            _discard(path)
+    _sweep_first_pointer(directory, kind)
+
+
+def version_of(name: str, kind: str) -> int | None:
+    """Which version a file belongs to by its name; None if it is no file of the views."""
+    start, _, rest = name.partition("-")
+    number, dash, end = rest.partition("-")
+    if start != kind or not (number.isascii() and number.isdigit() and len(number) < 10):
+        return None
+    if dash and not (len(end) > _RANDOM and _HEX.issuperset(end[:_RANDOM]) and end[_RANDOM:] in _ENDINGS):
+        return None
+    return int(number)
+
+
+def _sweep_first_pointer(directory: str, kind: str) -> None:
+    """The pointer of the versions that had one in common goes when the file that it names is gone."""
+    pointer = os.path.join(directory, kind)
+    name = _named(pointer)
+    if name and version_of(name, kind) is not None and not os.path.lexists(os.path.join(directory, name)):
+        _discard(pointer)
+
+
+def _named(pointer: str) -> str:
+    from moot.core.errors import Unavailable
+    from moot.private_files import read_private
+
+    try:
+        return read_private(pointer, 100).decode("ascii", "replace").strip()
+    except (OSError, Unavailable):
+        return ""
+
+
+def _regular(item: os.DirEntry[str]) -> os.stat_result | None:
+    try:
+        found = item.stat(follow_symlinks=False)
+    except OSError:
+        return None  # another was faster
+    return found if S_ISREG(found.st_mode) else None
+
+
+def _now() -> float:
+    import time
+
+    return time.time()
+
+
+def _discard(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return  # another was faster, or it is not ours to remove
+
+
+def real_directory(path: str) -> bool:
+    """Whether files may be removed in there: a link may lead anywhere."""
+    try:
+        return S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
