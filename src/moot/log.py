@@ -93,6 +93,8 @@ class Log(ABC):
     upgraded: tuple[int, int] | None = None
     progress: Callable[[str, int, int], None] | None = None
 
+    patience: float | None = None  # seconds to wait for another who writes; None: as long as the engine likes
+
     @abstractmethod
     def append(
         self,
@@ -231,6 +233,14 @@ class Shown(Log):
 
     def close(self) -> None:
         self.raw.close()
+
+    @property
+    def patience(self) -> float | None:
+        return self.raw.patience
+
+    @patience.setter
+    def patience(self, seconds: float | None) -> None:
+        self.raw.patience = seconds
 
     @property
     def whole(self) -> Log:

@@ -5,6 +5,7 @@ nobody keeps one that has gone to another.
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 from collections.abc import Callable, Iterator
@@ -15,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from moot.api import looking
+from moot.views.store import VERSION
 from tests.faults import file_agents, replay
 from tests.faults.crew import Outcome, Repo, Worker, outcome_of, until
 
@@ -155,6 +158,64 @@ def test_one_that_stands_still_with_the_lock_in_hand_delays_others_only_so_long(
     assert [letter["id"] for letter in bob.run("inbox").result["new"]] == [said["id"]]
     assert replay.broken_order(repo.events()) == []
     repo.verify()
+
+
+LOOKS: list[tuple[str, dict[str, Any]]] = [
+    ("board", {}),
+    ("agents", {}),
+    ("log", {"limit": 5}),
+    ("search", {"words": ["hello"]}),
+    ("inbox", {"peek": True}),
+    ("who-holds", {"path": "src"}),
+    ("watch", {"once": True}),
+]
+
+
+@pytest.mark.parametrize("packs", [(), ("orchestrator",)], ids=["plain", "with mirrors"])
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_whoever_only_looks_is_not_kept_by_one_that_stands_still_with_the_lock(
+    make_repo: Callable[..., Repo], start: Callable[..., Worker], where: str, packs: tuple[str, ...]
+) -> None:
+    """What is in the log is shown, and the answer says how far it goes. Whoever waited for the lock would wait long."""
+    repo = make_repo(packs=packs, name="watched")
+    ada, bob = start("Ada", repo), start("Bob", repo, lock_timeout=3600.0)
+    assert bob.run("board").won
+    ada.tell("stop_inside", where=where, verb="send", arguments={"to": ["Bob"], "text": "hello"})
+    ada.has_stopped()
+    for verb, arguments in LOOKS:
+        looked = bob.run(verb, **arguments)
+        assert looked.won, (verb, looked)
+        if where == "after" and verb in ("board", "agents", "inbox"):
+            assert "views_behind" in looked.warnings, verb
+    mail = bob.run("inbox", peek=True).result["new"]
+    assert [letter["text"] for letter in mail] == (["hello"] if where == "after" else [])
+    ada.go_on()
+    assert Outcome(ada.hear()).won
+    assert bob.run("board").warnings == []
+    assert bob.run("send", to=["Ada"], text="Now").won
+    repo.verify()
+
+
+def test_one_that_is_at_work_is_waited_for_by_those_who_look(repo: Repo, start: Callable[..., Worker]) -> None:
+    """It will be done soon, and what it folds all the others need not fold."""
+    bob = start("Bob")
+    assert looking._patience_with(os.getpid()) == 30.0
+    bob.stop()
+    assert looking._patience_with(bob.pid) == 0.0
+    bob.go_on()
+    repo.run("send", to=["Bob"], text="Hello")
+    (repo.state / f"views-{VERSION}").unlink()  # so that there is something to fold
+    with repo.own.engine.log.exclusive():
+        bob.tell("run", verb="board", arguments={})
+        until(lambda: waits_for(repo.state / "lock", bob.pid), "it waits for the lock")
+    looked = Outcome(bob.hear())
+    assert looked.won
+    assert looked.warnings == []
+
+
+def waits_for(lock: Path, pid: int) -> bool:
+    waiting = [line.split() for line in Path("/proc/locks").read_text().splitlines() if " -> " in line]
+    return any(fields[5] == str(pid) and fields[6].endswith(f":{lock.stat().st_ino}") for fields in waiting)
 
 
 @pytest.mark.promise(1)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.answer import Answer
+    from moot.api.catalogue import Verb
     from moot.api.pack import Packs
     from moot.core.deciders.agent import Agent
     from moot.engine.clock import Clock
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from moot.engine.presence import Presence
     from moot.engine.settings import Settings
     from moot.engine.work import Work
+
+
+LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
+_WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
 
 
 class Caller(Record):
@@ -85,6 +90,8 @@ class Session:
         self.progress: Callable[[str, int, int], None] = quietly  # what is being done, how much of it, of how much
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
+        self._looks = False  # this call, and nothing else
+        self._usual: Engine | None = None  # while one looks through another
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
         self._acting: tuple[Work, principals.Actor] | None = None
 
@@ -97,19 +104,18 @@ class Session:
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored = [], 0
+        self.come_back()
         self.engine.log.raw.kept = not verb.writes  # to look at an old log is no reason to upgrade it
+        self._looks = (not verb.writes or bool(given.get("peek"))) and self.past is None
+        self.engine.log.patience = LOOKING if self._looks and name not in _WHOLE_LOG else None
         if self.past is not None:
             from moot.api.past import asked_of
 
             given = asked_of(verb, given)
             self.engine.read()  # whatever the verb asks then, nothing that is out of sight by now
-        if not verb.quiet:
-            self.sync()
-            if name != "join":  # that one judges how long the name was silent, and is no sign of life of the one before
-                self.stamp()
         self._request = (name, given.pop("key", None), given)
         try:
-            answer: Answer = verb.does(self, **given)
+            answer = self._carried_out(verb, given)
             if self.mirrors is not None and not verb.quiet and not name.startswith("held"):
                 self._remind_of_held()
         except Unavailable as error:
@@ -120,6 +126,8 @@ class Session:
             self._tell_of_upgrade()
         if self.past is not None and self.past.said:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
+        if self._usual is not None and answer.more is None:
+            self.come_back()
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer
@@ -133,6 +141,37 @@ class Session:
             f"The log was upgraded from version {before} to {now}. Older versions of moot can no longer open it; end "
             "watchers and runners that are still running an older version.",
         )
+
+    def _carried_out(self, verb: Verb, given: Mapping[str, Any]) -> Answer:
+        """Run it. Whoever only looks is not refused because something cannot be written: see `moot.api.looking`."""
+
+        def do() -> Answer:
+            if not verb.quiet:
+                self.sync()
+                if verb.name != "join":  # it judges how long the name was silent: no sign of life of the one before
+                    self.stamp()
+            answer: Answer = verb.does(self, **given)
+            return answer
+
+        try:
+            return do()
+        except Unavailable as error:
+            if not self._looks or verb.name in _WHOLE_LOG:
+                raise
+            from moot.api.looking import look_on
+
+            return look_on(self, do, lambda: verb.does(self, **given), error)
+
+    def come_back(self) -> None:
+        """To the views that all share, from those that one looked at beside them."""
+        engine, self._usual = self._usual, None
+        if engine is not None:
+            self.engine.store.close()
+            self.engine = engine
+
+    def step_aside(self, engine: Engine) -> None:
+        """Look at the workspace through another engine, until the next call."""
+        self._usual, self.engine = self.engine, engine
 
     def _stored_all_the_same(self, error: Unavailable) -> Answer:
         """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
@@ -279,7 +318,15 @@ class Session:
         return None
 
     def stamp(self) -> None:
-        """Leave a trace that the calling agent is alive."""
+        """Leave a trace that the calling agent is alive. A look that cannot leave one is a look all the same."""
+        try:
+            self._stamp()
+        except Unavailable as error:
+            if not self._looks or error.code != "presence_unwritable":
+                raise
+            self.warn(error.code, error.message)
+
+    def _stamp(self) -> None:
         caller = self.caller
         if caller.agent is not None and caller.incarnation is not None:
             self.presence.stamp(caller.agent, caller.incarnation)

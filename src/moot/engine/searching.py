@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.engine.past import TOMBSTONES, last_tombstone
 from moot.views.search import OTHERS, Index, excerpts
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _PAGE = 1000
 _STEP = 20_000  # events of one transaction
+_PATIENCE_MS = 2_000  # with another who catches the index up
 _LOOKED_AT = 5_000  # hits that are brought together, at most
 
 
@@ -42,9 +44,8 @@ def search(
     log: Log, directory: str, query: Query, filters: Filters, limit: int, *, newest: bool, progress: Progress
 ) -> tuple[list[Thing], bool]:
     """What fits, and whether there is more than `limit`. `log` is the whole log, whatever the filters say."""
-    index = Index(directory)
+    index = _caught_up(log, directory, progress)
     try:
-        _catch_up(log, index, progress)
         expression = query.expression()
         groups: dict[str, list[Hit]] = {}
         for hit in islice(index.hits(expression, filters, newest=newest), _LOOKED_AT):
@@ -60,6 +61,26 @@ def search(
         for text, marks in (found.get(event.position, ("", ())),)
     ]
     return things, len(groups) > limit
+
+
+def _caught_up(log: Log, directory: str, progress: Progress) -> Index:
+    """The shared index, or a private copy where it cannot be written, or another who writes it stands still."""
+    index = Index(directory)
+    index.wait_ms = _PATIENCE_MS
+    try:
+        _catch_up(log, index, progress)
+    except Unavailable as error:
+        index.close()
+        if error.code not in ("disk_full", "views_unusable"):
+            raise
+        from moot.views.search_aside import IndexAside
+
+        index = IndexAside(directory)
+        _catch_up(log, index, progress)
+    except BaseException:
+        index.close()
+        raise
+    return index
 
 
 def forget(log: Log, directory: str, positions: Sequence[int]) -> None:

@@ -52,7 +52,9 @@ class FileMirrors(Mirrors):
         warnings: tuple[Notice, ...] = ()
         if not self._in_step(wanted):
             # Whoever has the turn may render our events too; then only the files are left to look at.
-            with turn(os.path.join(self._directory, "lock"), _TURN, lambda: self._in_step(wanted)) as got:
+            patience = self._session.engine.log.patience
+            longest = _TURN if patience is None else min(_TURN, patience)
+            with turn(os.path.join(self._directory, "lock"), longest, lambda: self._in_step(wanted)) as got:
                 if got == "ours":
                     warnings = tuple(_Round(self._session, self._memory.read(), self._directory).work())
                 elif got == "timeout":

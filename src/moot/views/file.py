@@ -22,7 +22,6 @@ _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file that is no database any more.
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
-_WAIT_MS = 30_000
 _FORK_PATIENCE = 5.0
 _GLANCE = 0.001
 _LARGEST_IDLE_WAL = 16 << 20
@@ -42,6 +41,7 @@ class Generations:
     """The open file of one kind in one workspace. A forked child may go on using it."""
 
     failures = (apsw.Error, OSError, Unavailable)
+    wait_ms = 30_000  # for another who writes to the file
     kind: str
     version: int
     schema: str
@@ -102,7 +102,7 @@ class Generations:
             self.path = self._current()
             if self.path:
                 try:
-                    db = _connect(self.path)
+                    db = _connect(self.path, self.wait_ms)
                     if self._sound(db):
                         return db
                 except DAMAGE:
@@ -116,7 +116,7 @@ class Generations:
         db = apsw.Connection(path)
         db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
         db.close()
-        db = _connect(path)
+        db = _connect(path, self.wait_ms)
         try:
             db.execute(self.script())
         except apsw.Error as error:
@@ -217,9 +217,10 @@ class Generations:
                 raise
 
 
-def _connect(path: str) -> apsw.Connection:
+def _connect(path: str, wait_ms: int) -> apsw.Connection:
     db = apsw.Connection(path)
     try:
+        db.set_busy_timeout(wait_ms)
         _set_up(db)
     except apsw.Error as error:
         reason = db.system_errno
@@ -231,7 +232,6 @@ def _connect(path: str) -> apsw.Connection:
 
 
 def _set_up(db: apsw.Connection) -> None:
-    db.set_busy_timeout(_WAIT_MS)
     # Whoever closes last empties the -wal file and lets it stay: who may only read, or only looks, can make none.
     db.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans most queries anew for every value bound to them

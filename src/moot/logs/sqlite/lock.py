@@ -29,6 +29,7 @@ class WriterLock:
     """Held by one handle at a time."""
 
     keeps_others_out = True
+    patience: float | None = None  # seconds, in place of the timeout
 
     def __init__(self, path: str, timeout: float) -> None:
         self._path = path
@@ -87,9 +88,9 @@ class WriterLock:
     def _wait(self, file: int, work: Callable[[], T] | None) -> T | None:
         if self._waiter is None:
             self._waiter = Waiter(file)
-        wanted = Wanted(work)
-        if not self._waiter.wait(wanted, min(self._timeout, TIMEOUT_MAX)):
-            raise faults.locked(self._path, self._holder(), self._timeout)
+        wanted, longest = Wanted(work), self._timeout if self.patience is None else min(self.patience, self._timeout)
+        if not self._waiter.wait(wanted, min(longest, TIMEOUT_MAX)):
+            raise faults.locked(self._path, self._holder(), longest)
         if wanted.refused is not None:
             self.close()
             raise faults.of_system(wanted.refused, self._path) from wanted.refused
@@ -129,6 +130,7 @@ class NoLock:
     """No queue: writers meet in SQLite."""
 
     keeps_others_out = False
+    patience: float | None = None
 
     def acquire(self) -> None:
         """Nothing to wait for."""

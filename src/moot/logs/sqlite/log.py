@@ -73,6 +73,15 @@ class SqliteLog(Log):
 
         return SqliteArchive(self._database, self._turn, self)
 
+    @property
+    def patience(self) -> float | None:
+        """See `Log.patience`."""
+        return self._lock.patience
+
+    @patience.setter
+    def patience(self, seconds: float | None) -> None:
+        self._lock.patience = seconds
+
     def append(
         self,
         commit: Commit,

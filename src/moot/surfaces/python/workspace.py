@@ -101,6 +101,7 @@ class Workspace(Verbs):
         for follower in tuple(self._followers):
             follower.stop()
         if session is not None:
+            session.come_back()
             session.engine.log.close()
             session.engine.store.close()
 

@@ -1,0 +1,58 @@
+"""Looks where nothing can be written: one who writes stands still with the lock in hand, or the disk takes nothing.
+
+What is there is read all the same, past what cannot be written: the shared views as they are, and what they lack from
+the log, in a private copy. The answer says how far it goes. Loaded only then.
+"""
+
+from __future__ import annotations
+
+from moot.api.session import LOOKING
+from moot.core.errors import Unavailable
+from moot.core.text import counted
+from moot.engine.onlooker import Onlooker
+from moot.views.aside import Aside
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from moot.api.answer import Answer
+    from moot.api.session import Session
+
+_IN_THE_WAY = ("locked", "read_only", "disk_full", "views_unusable", "mirror_lock_unusable")
+_LONGEST = 30.0  # seconds to wait for one who is at work: it will be done, and then all need not be folded twice
+_UNCLEAR = 5.0  # the same for one of whom nothing is known, or who waits for the disk
+
+
+def look_on(session: Session, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable) -> Answer:
+    """Carry out a look that met `error`: `again` as a whole, once who is in the way is done, or what it `does`."""
+    waited = LOOKING
+    while error.code == "locked" and waited < _patience_with(error.details.get("pid")):
+        try:
+            return again()
+        except Unavailable as another:
+            error, waited = another, waited + LOOKING
+    if error.code not in _IN_THE_WAY:
+        raise error
+    usual = session.engine
+    engine = Onlooker(usual.log.raw, Aside(session.place.state), usual.clock, usual.lifecycles, usual.reactions)
+    engine.progress = usual.progress
+    session.step_aside(engine)
+    try:
+        position = engine.read().cursor()
+    except Unavailable:
+        session.come_back()
+        raise error from None
+    lacks = f" The shared views lack {counted(engine.behind, 'event')}, read from the log." if engine.behind else ""
+    session.warn("views_behind", f"As of position {position}. {error.message}{lacks}")
+    return does()
+
+
+def _patience_with(pid: object) -> float:
+    """How long to wait for the process that has the lock."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):
+        return _UNCLEAR
+    return 0.0 if state in "Tt" else _UNCLEAR if state == "D" else _LONGEST
