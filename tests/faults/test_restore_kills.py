@@ -44,7 +44,7 @@ def killed(keeper: Worker, place: str) -> Iterator[str]:
 
 def kept(root: str) -> list[str]:
     """The logs that lie beside the log. Fails if there is anything else that was not there before."""
-    known = (file.NAME, "views", "presence", "device", "lock", ".gitignore", "cache")
+    known = (file.NAME, "views", "presence", "device", "lock", ".gitignore", "cache", "swept")
     left = [name for name in os.listdir(scripts.state(root)) if not name.startswith(known)]
     assert all(name.startswith("log-") for name in left), left
     drafts = [name for name in os.listdir(scripts.state(root)) if name.startswith(f"{file.NAME}.")]

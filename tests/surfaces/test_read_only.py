@@ -73,7 +73,7 @@ def content(state: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("agent", [True, False], ids=["agent", "person"])
 @pytest.mark.parametrize("views", ["up to date", "behind", "gone"])
 def test_a_look_shows_everything_that_is_in_the_log(
-    repo: Command, words: tuple[str, ...], agent: bool, views: str  # noqa: FBT001
+    repo: Command, words: tuple[str, ...], agent: bool, views: str
 ) -> None:
     state = repo.repo / ".git/moot"
     if views == "gone" and words == ("verify",):

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 
 LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
+_DAY = 86_400.0
 _WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
 
 
@@ -128,6 +129,8 @@ class Session:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
         if self._usual is not None and answer.more is None:
             self.come_back()
+        if self._stored:
+            self._sweep()
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer
@@ -161,6 +164,13 @@ class Session:
             from moot.api.looking import look_on
 
             return look_on(self, do, lambda: verb.does(self, **given), error)
+
+    def _sweep(self) -> None:
+        """About once a day, whoever has stored something takes away what killed processes have left."""
+        if self.clock.has_rested(f"{self.place.state}/swept", _DAY):
+            from moot.engine.sweeping import sweep
+
+            sweep(self.place.state)
 
     def come_back(self) -> None:
         """To the views that all share, from those that one looked at beside them."""

@@ -53,6 +53,13 @@ class Clock:
         name = said.strip().lower()
         return name if name and all(letter in "0123456789abcdef-" for letter in name) else "unknown"
 
+    def has_rested(self, path: str, seconds: float) -> bool:
+        """Whether nobody has changed a file for so long, or there is none."""
+        try:
+            return abs(time.time() - os.lstat(path).st_mtime) > seconds
+        except OSError:
+            return True
+
     def token(self, length: int) -> str:
         """A random word, 5 bits a letter."""
         return _random(length)

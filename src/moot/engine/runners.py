@@ -92,6 +92,25 @@ def seize(state: str, effect: str, runner: str, over: str) -> Grip | None:
         raise _unavailable(state, error) from error
 
 
+def sweep(state: str, before: float) -> int:
+    """Remove the locks that nobody holds and nobody has touched since then. How many they were."""
+    folder, gone = os.path.join(state, "effects"), 0
+    if not os.path.isdir(folder):
+        return 0
+    with _Turn(state):
+        for item in os.scandir(folder):
+            if not item.is_file(follow_symlinks=False) or item.stat(follow_symlinks=False).st_mtime >= before:
+                continue
+            file = open_private(item.path, os.O_RDWR)
+            try:
+                if _locked(file, fcntl.LOCK_EX):
+                    os.unlink(item.path)
+                    gone += 1
+            finally:
+                os.close(file)
+    return gone
+
+
 def _gripped(state: str, effect: str, runner: str) -> Grip | None:
     file = open_private(_path(state, effect), os.O_RDWR | os.O_CREAT)
     try:

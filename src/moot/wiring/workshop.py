@@ -10,6 +10,7 @@ from moot.api.verbs.carry import people_only
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.engine import place as places
 from moot.engine import settings as setting
+from moot.engine.sweeping import sweep
 from moot.logs.sqlite import SqliteLog
 from moot.wiring import open_session
 from moot.wiring.packs import SHIPPED
@@ -63,7 +64,9 @@ class Workshop(Opener):
             settings = setting.load(place)
             source = setting.source(place) or "none, so the defaults hold"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
-            return findings + checkup(open_session(self._cwd, self._env, via=self._via))
+            session = open_session(self._cwd, self._env, via=self._via)
+            sweep(place.state)
+            return findings + checkup(session)
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
 

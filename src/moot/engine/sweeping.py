@@ -1,0 +1,131 @@
+"""Taking away what killed processes have left in a state directory.
+
+    NAME.0123456789ab            a draft that did not get its name: of a cache, of what the mirrors know, of any file
+    quarantine/.DIGEST.PID       the same of bytes that could not be read
+    past/draft-…                 a snapshot that nobody finished
+    presence/BOOT/~…             a first sign of life that did not get its name
+    presence/BOOT/runner-….PID   the sign of life of a runner whose process is gone
+    effects/NAME                 the lock of an effect that nobody holds
+    verify-PID                   what a verification has folded
+    views-…, search-…            generations and versions that nobody uses (`moot.views.leftovers`)
+
+Only regular files, by their exact names, and only those that nobody has touched for an hour, or a day. It is done about
+once a day, by a command that writes: never by one that only looks. What cannot be removed stays for the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from stat import S_ISREG
+
+from moot.core.errors import Unavailable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STAMP = "swept"  # the time of its last change says when it was done
+_HOUR, _DAY = 3_600.0, 86_400.0
+_MOST = 5_000  # entries of a folder that are looked at in one go
+_HEX = frozenset("0123456789abcdef")
+_RANDOM = 12
+_DIGEST = 64
+_WITH_DRAFTS = ("", "cache", "mirrors")
+_LOG = "log.db"  # whatever begins so is the log's own affair
+
+
+def sweep(state: str) -> int:
+    """Remove what was left. How many files it were."""
+    from moot.engine import runners, verify
+    from moot.private_files import write_private
+    from moot.views import leftovers, search, store
+
+    gone = 0
+    try:
+        write_private(os.path.join(state, STAMP), b"")  # first: others need not do the same beside us
+        gone += sum(_clean(os.path.join(state, folder), _is_draft, _HOUR) for folder in _WITH_DRAFTS)
+        gone += _clean(os.path.join(state, "quarantine"), _is_quarantine_draft, _HOUR)
+        gone += _clean(os.path.join(state, "past"), _is_snapshot_draft, _HOUR)
+        for boot in _folders(os.path.join(state, "presence")):
+            gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
+        gone += runners.sweep(state, time.time() - _HOUR)
+        verify.sweep(state)
+        for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
+            leftovers.sweep(state, kind, version)
+    except (OSError, Unavailable):
+        pass  # what is left costs room and nothing else
+    return gone
+
+
+def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:
+    from moot.views.leftovers import real_directory
+
+    if not real_directory(folder):
+        return 0
+    oldest, gone = time.time() - age, 0
+    with os.scandir(folder) as items:
+        for _, item in zip(range(_MOST), items, strict=False):
+            if fits(item.name) and _is_old(item, oldest):
+                gone += _removed(item.path)
+    return gone
+
+
+def _folders(parent: str) -> list[str]:
+    try:
+        with os.scandir(parent) as items:
+            some = [item for _, item in zip(range(_MOST), items, strict=False)]
+            return [item.path for item in some if item.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+
+
+def _is_old(item: os.DirEntry[str], oldest: float) -> bool:
+    try:
+        found = item.stat(follow_symlinks=False)
+    except OSError:
+        return False  # another was faster
+    return S_ISREG(found.st_mode) and found.st_mtime < oldest
+
+
+def _removed(path: str) -> int:
+    try:
+        os.unlink(path)
+    except OSError:
+        return 0
+    return 1
+
+
+def _is_draft(name: str) -> bool:
+    start, _, end = name.rpartition(".")
+    return bool(start) and len(end) == _RANDOM and _HEX.issuperset(end) and not name.startswith(_LOG)
+
+
+def _is_quarantine_draft(name: str) -> bool:
+    dot, digest, pid = (name[:1], *name[1:].partition(".")[::2])
+    return dot == "." and len(digest) == _DIGEST and _HEX.issuperset(digest) and pid.isascii() and pid.isdigit()
+
+
+def _is_snapshot_draft(name: str) -> bool:
+    word, _, rest = name.partition("-")
+    token, dash, position = rest.partition("-")
+    whole = not dash or (position.isascii() and position.isdigit())
+    return word == "draft" and len(token) == _RANDOM and _HEX.issuperset(token) and whole
+
+
+def _is_stamp_draft(name: str) -> bool:
+    return len(name) == 1 + _RANDOM and name.startswith("~") and name[1:].isascii() and name[1:].isalnum()
+
+
+def _is_of_dead_runner(name: str) -> bool:
+    runner, _, pid = name.rpartition(".")
+    token = runner.removeprefix("runner-")
+    if token == runner or len(token) != 8 or not (pid.isascii() and pid.isdigit() and len(pid) < 10):
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False  # somebody else's, and alive
+    return False
