@@ -1,4 +1,4 @@
-"""`python -m moot`: the same as the command `moot`."""
+"""`python -m moot`: the same as the command `moot`. What it may import from is settled in `moot/__init__.py`."""
 
 from __future__ import annotations
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import errno
 import os
-from stat import S_ISREG, S_IWOTH
+from stat import S_ISDIR, S_ISLNK, S_ISREG, S_IWOTH
 
 from moot.core.errors import Unavailable
+from moot.core.text import shell_word
 
 _ALWAYS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LARGEST = 64 << 20
 _OPEN = "every account on this machine may write to it"
+_ROOT = 0
+_NO_FILE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR)  # a link, a FIFO or socket, a directory
 
 
 def owners() -> tuple[int, ...]:
@@ -28,13 +31,14 @@ def owners() -> tuple[int, ...]:
 def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     """A descriptor of the file at `path`. Raises `OSError` as `os.open` does, and `Unavailable` for an unsafe file.
 
-    A file may also belong to the owner of its directory: a directory that was accepted was accepted with its owner.
+    A file may also belong to the owner of its directory (a directory that was accepted was accepted with its owner),
+    or to root, from whom nothing is safe. Only the last part of `path` is looked at: see `check_folders`.
     Never pass `O_TRUNC`: it would empty the file before it was checked.
     """
     try:
         file = os.open(path, flags | _ALWAYS, mode)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.EMLINK, errno.ENXIO) or (error.errno == errno.ENOTDIR and _is_link(path)):
+        if error.errno in _NO_FILE or (error.errno == errno.ENOTDIR and _is_link(path)):
             raise unsafe(path, "it is a link" if _is_link(path) else "it is not a regular file") from error
         raise
     try:
@@ -46,18 +50,24 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
 
 
 def _check(file: int, path: str) -> None:
-    found = os.fstat(file)
-    flaw = _flaw(found, path)
+    _refuse(path, _flaw(os.fstat(file), path))
+
+
+def _refuse(path: str, flaw: str | None) -> None:
     if flaw is not None:
-        raise unsafe(path, flaw, f"chmod o-w {_quoted(path)}" if flaw is _OPEN else "")
+        raise unsafe(path, flaw, f"chmod o-w {shell_word(path, 'FILE')}" if flaw is _OPEN else "")
 
 
 def _flaw(found: os.stat_result, path: str) -> str | None:
     if not S_ISREG(found.st_mode):
-        return "it is not a regular file"
+        return "it is a link" if S_ISLNK(found.st_mode) else "it is not a regular file"
+    return _flaw_of_rights(found, path)
+
+
+def _flaw_of_rights(found: os.stat_result, path: str) -> str | None:
     if found.st_mode & S_IWOTH:
         return _OPEN
-    if found.st_uid not in owners() and found.st_uid != os.stat(os.path.dirname(path) or ".").st_uid:
+    if found.st_uid not in (os.geteuid(), _ROOT) and not _is_accepted(found.st_uid, path):
         return f"it belongs to another account (uid {found.st_uid})"
     return None
 
@@ -72,6 +82,47 @@ def is_private(path: str, *, missing: bool = False) -> bool:
     except FileNotFoundError:
         return missing
     return _flaw(found, path) is None
+
+
+def _is_accepted(uid: int, path: str) -> bool:
+    return uid in owners() or uid == os.stat(os.path.dirname(path) or ".").st_uid
+
+
+def check_private(path: str) -> bool:
+    """Whether there is a file at `path`, for one that somebody else is going to open. Raises what `open_private` does.
+
+    It says nothing about a later moment: use it only where none but the owner of the directory can put files.
+    """
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    _refuse(path, _flaw(found, path))
+    return True
+
+
+def check_folders(directory: str, *names: str, make: bool = False) -> str:
+    """The path of a folder some levels below `directory`, each of which is a real folder if it is there at all.
+
+    No link is followed on the way. With `make`, those that are missing are made, for this account alone.
+    """
+    path = directory
+    for name in names:
+        path = f"{path}/{name}"
+        try:
+            found = os.lstat(path)
+        except FileNotFoundError:
+            if not make:
+                continue
+            try:
+                os.mkdir(path, 0o700)
+            except FileExistsError:
+                pass  # another one was faster
+            found = os.lstat(path)
+        if not S_ISDIR(found.st_mode):
+            raise unsafe(path, "it is a link" if S_ISLNK(found.st_mode) else "it is not a directory")
+        _refuse(path, _flaw_of_rights(found, path))
+    return path
 
 
 def read_private(path: str, limit: int = _LARGEST) -> bytes:
@@ -115,7 +166,11 @@ def write_private(path: str, content: bytes, *, sync: bool = False) -> None:
 
 def unsafe(path: str, why: str, remedy: str = "") -> Unavailable:
     """The refusal to use a file or directory of moot's own."""
-    command = f"Run `{remedy}`" if remedy else f"Look at it, and remove it if it is not yours: `ls -ld {_quoted(path)}`"
+    command = (
+        f"Run `{remedy}`"
+        if remedy
+        else f"Look at it, and remove it if it is not yours: `ls -ld {shell_word(path, 'FILE')}`"
+    )
     return Unavailable("unsafe_file", f"{path} is not used: {why}.", f"{command}. Then try again.", path=path)
 
 
@@ -125,9 +180,3 @@ def _is_link(path: str) -> bool:
     except OSError:
         return False
     return True
-
-
-def _quoted(path: str) -> str:
-    from shlex import quote
-
-    return quote(path)

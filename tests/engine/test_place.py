@@ -35,8 +35,8 @@ def repository(directory: Path) -> Path:
     return directory
 
 
-def find(start: Path, workspace: object = "") -> Place:
-    return place.find(str(start), {"MOOT_WORKSPACE": str(workspace)})
+def find(start: Path, workspace: object = "", *, named: bool = False) -> Place:
+    return place.find(str(start), {"MOOT_WORKSPACE": str(workspace)}, named=named)
 
 
 def refusal(error: type[MootError], code: str, *call: object) -> MootError:
@@ -146,10 +146,25 @@ def test_a_bare_repository_and_its_worktrees_are_one_workspace(repo: Path, work:
     bare = work / "bare.git"
     git(repo, "clone", "-q", "--bare", ".", str(bare))
     git(bare, "worktree", "add", "-q", str(work / "tree"), "main")
-    from_bare, from_tree = find(bare / "refs"), find(work / "tree")
+    from_bare, from_tree = find(bare, named=True), find(work / "tree")
     assert from_bare == Place(root=str(bare), state=str(bare / "moot"), common=str(bare), worktree=".", main_root=None)
     assert from_tree == from_bare.replace(root=str(work / "tree"), worktree="tree")
     assert place.worktrees(from_bare) == [Worktree(root=str(work / "tree"), name="tree")]
+
+
+def test_a_bare_repository_is_found_by_its_name_and_not_by_standing_in_it(repo: Path, work: Path) -> None:
+    """What looks like one may be files that somebody committed."""
+    bare = work / "bare.git"
+    git(repo, "clone", "-q", "--bare", ".", str(bare))
+    for start in (bare, bare / "refs"):
+        assert f"moot -C {bare}" in refusal(Unavailable, "no_workspace", find, start).remedy
+    found = find(bare, named=True)
+    assert found.state == str(bare / "moot")
+    assert place.create(str(bare), {}, named=True) == found
+    assert find(work, bare) == find(work, bare / "moot") == found
+    assert place.find(str(bare / "refs"), {"GIT_DIR": ".."}) == found
+    assert place.find(str(bare), {"GIT_DIR": "."}) == found
+    refusal(Unavailable, "no_workspace", place.find, str(bare), {"GIT_DIR": str(repo / ".git")})
 
 
 @pytest.mark.parametrize("pointer", [True, False])
@@ -274,6 +289,14 @@ def test_the_variable_overrides_and_may_name_the_state_itself(repo: Path, work: 
 def test_the_variable_does_not_hide_which_worktree_one_stands_in(repo: Path, linked: Path) -> None:
     assert find(linked, place.create(str(repo), {}).state) == find(linked)
     assert place.for_paths(["x"], str(linked), {"MOOT_WORKSPACE": str(repo)}) == find(linked)
+
+
+def test_a_directory_that_the_caller_names_beats_the_variable(repo: Path, work: Path) -> None:
+    other = repository(work / "other")
+    assert find(other, repo, named=True) == find(other)
+    assert place.for_paths(["x"], str(other), {"MOOT_WORKSPACE": str(repo)}, named=True) == find(other)
+    assert place.create(str(other), {"MOOT_WORKSPACE": str(repo)}, named=True) == find(other)
+    refusal(Unavailable, "no_workspace", lambda: find(work, repo, named=True))
 
 
 def test_the_variable_works_from_a_place_that_is_broken(repo: Path, work: Path) -> None:
@@ -524,10 +547,11 @@ def test_from_outside_a_relative_path_means_what_it_says(repo: Path, work: Path)
 def test_in_a_bare_repository_a_path_is_the_repositorys(repo: Path, work: Path) -> None:
     git(repo, "clone", "-q", "--bare", ".", "../bare.git")
     bare = work / "bare.git"
-    assert place.resolve(find(bare), str(bare), "src/a.py").path == "src/a.py"
-    assert not place.resolve(find(bare), str(bare), "refs").directory, "git's own, not the repository's"
-    refusal(Refused, "path_outside", place.resolve, find(bare), str(bare), "../x")
-    refusal(Refused, "path_outside", place.resolve, find(bare), str(bare / "refs"), "x")
+    there = find(bare, named=True)
+    assert place.resolve(there, str(bare), "src/a.py").path == "src/a.py"
+    assert not place.resolve(there, str(bare), "refs").directory, "git's own, not the repository's"
+    refusal(Refused, "path_outside", place.resolve, there, str(bare), "../x")
+    refusal(Refused, "path_outside", place.resolve, there, str(bare / "refs"), "x")
 
 
 def test_outside_git_moots_own_folder_is_refused(work: Path) -> None:
@@ -585,7 +609,7 @@ def test_creating_needs_a_directory_and_leave_to_write(work: Path, repo: Path) -
     for start in ("file", "typo/deep"):
         refusal(Usage, "not_a_directory", place.create, str(work / start), {})
     (repo / ".git" / "moot").write_text("in the way")
-    refusal(Unavailable, "state_unwritable", place.create, str(repo), {})
+    refusal(Unavailable, "unsafe_workspace", place.create, str(repo), {})
 
 
 def test_a_git_directory_is_recognised_by_its_parts(repo: Path, linked: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.core.errors import Unavailable, Usage
+from moot.core.errors import Unavailable
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 
@@ -116,15 +116,25 @@ def test_a_stamp_from_the_future_counts_as_now(presence: Presence, clock: Steppe
 
 
 @pytest.mark.parametrize("name", ["", "../up", "a/b", ".hidden", "1st", "a b", "a\nb", "é", "x" * 65, "~draft", "a\0"])
-def test_what_is_no_name_makes_no_file_and_was_never_seen(
+def test_whatever_a_log_calls_somebody_the_stamp_is_a_file_in_its_folder(
     tmp_path: Path, presence: Presence, clock: SteppedClock, name: str
 ) -> None:
-    with pytest.raises(Usage) as caught:
-        presence.stamp(name, 1)
-    assert caught.value.code == "bad_name"
+    presence.stamp(name, 1)
+    clock.now += 5
+    assert presence.silence(name, 1) == 5
+    (folder,) = (tmp_path / "presence").iterdir()
+    (stamp,) = folder.iterdir()
+    assert stamp.is_file()
     presence.forget(name, 1)
     assert presence.silence(name, 1) == clock.now
-    assert os.listdir(tmp_path) == []
+    assert list(folder.iterdir()) == []
+
+
+def test_roles_and_plans_are_kept_apart_from_agents(presence: Presence, clock: SteppedClock) -> None:
+    for name in ("role:dev", "plan:dev", "dev"):
+        presence.stamp(name, 1)
+        clock.now += 10
+    assert [presence.silence(name, 1) for name in ("role:dev", "plan:dev", "dev", "ROLE:DEV")] == [30, 20, 10, 30]
 
 
 # The files
@@ -217,10 +227,10 @@ def test_old_boots_are_swept_and_young_ones_kept(tmp_path: Path, clock: SteppedC
 @pytest.mark.promise(15)
 def test_a_stamp_that_cannot_be_written_or_read_is_an_error_and_not_silence(tmp_path: Path, presence: Presence) -> None:
     (tmp_path / "presence").write_text("in the way")
-    for call, code in ((presence.stamp, "presence_unwritable"), (presence.silence, "presence_unreadable")):
+    for call in (presence.stamp, presence.silence):
         with pytest.raises(Unavailable) as caught:
             call("Yeats", 1)
-        assert caught.value.code == code
+        assert caught.value.code == "unsafe_file"
         assert caught.value.remedy
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from moot.core.claims import ClaimFiles, ClaimsState
 from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
-from moot.engine import caches, place, settings
+from moot.engine import caches, place, settings, settings_bare
 from moot.engine.settings import Settings, seconds
 from moot.engine.settings_lines import Lines
 from moot.engine.settings_parse import KEYS, parse, size
@@ -90,7 +90,9 @@ end = 1
 
 @pytest.fixture
 def here(tmp_path: Path) -> Place:
-    return place.create(str(tmp_path), {})
+    made = place.create(str(tmp_path), {})
+    Path(made.state, "log.db").touch()  # without a log nothing is kept
+    return made
 
 
 def write(here: Place, text: str, *, old: bool = True) -> None:
@@ -188,18 +190,52 @@ def test_the_main_worktrees_file_holds_for_all_worktrees(tmp_path: Path) -> None
     git("init", "-q", "main")
     git("-C", "main", "commit", "-q", "--allow-empty", "-m", "begin")
     git("-C", "main", "worktree", "add", "-q", "../linked")
-    git("clone", "-q", "--bare", "main", "bare.git")
-    git("-C", "bare.git", "worktree", "add", "-q", "../tree")
-    linked, tree = (place.find(str(tmp_path / name), {}) for name in ("linked", "tree"))
+    linked = place.find(str(tmp_path / "linked"), {})
 
     (tmp_path / "linked" / "moot.toml").write_text("tasks.attempts = 7")
     assert settings.load(linked).task_attempts == 7, "the main worktree has none"
     (tmp_path / "main" / "moot.toml").write_text("tasks.attempts = 8")
     assert settings.load(linked).task_attempts == 8
-    (tmp_path / "bare.git" / "moot.toml").write_text("tasks.attempts = 10")
-    assert settings.load(tree).task_attempts == 10, "the worktree has none"
-    (tmp_path / "tree" / "moot.toml").write_text("tasks.attempts = 9")
-    assert settings.load(tree).task_attempts == 9, "a bare repository has no main worktree"
+
+
+def bare_with_worktrees(tmp_path: Path) -> list[Place]:
+    def git(*words: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, env=ALONE, check=True, timeout=60)
+
+    git("init", "-q", "main")
+    git("-C", "main", "commit", "-q", "--allow-empty", "-m", "begin")
+    git("clone", "-q", "--bare", "main", "bare.git")
+    for name in ("one", "two"):
+        git("-C", "bare.git", "worktree", "add", "-q", f"../{name}")
+    return [place.find(str(tmp_path / name), {}) for name in ("one", "two")]
+
+
+def test_a_bare_repository_has_the_settings_of_the_worktree_in_which_it_was_made(tmp_path: Path) -> None:
+    one, two = bare_with_worktrees(tmp_path)
+    place.create(two.root, {})
+    settings_bare.record(two)
+    settings_bare.record(one)
+    (tmp_path / "one" / "moot.toml").write_text("tasks.attempts = 7")
+    for here in (one, two):
+        assert settings.source(here) is None, "the worktree that counts has none"
+    (tmp_path / "two" / "moot.toml").write_text("tasks.attempts = 8")
+    for here in (one, two):
+        assert settings.load(here).task_attempts == 8
+    assert settings_bare.ignored(one, settings.source(one)) == str(tmp_path / "one" / "moot.toml")
+    assert settings_bare.ignored(two, settings.source(two)) is None
+    (tmp_path / "bare.git" / "moot.toml").write_text("tasks.attempts = 9")
+    for here in (one, two, place.find(str(tmp_path / "bare.git"), {}, named=True)):
+        assert settings.load(here).task_attempts == 9
+    assert settings_bare.ignored(two, settings.source(two)) == str(tmp_path / "two" / "moot.toml")
+
+
+def test_a_bare_repository_of_before_has_the_same_settings_for_every_caller(tmp_path: Path) -> None:
+    one, two = bare_with_worktrees(tmp_path)
+    (tmp_path / "two" / "moot.toml").write_text("tasks.attempts = 8")
+    assert [settings.load(here).task_attempts for here in (one, two)] == [8, 8]
+    (tmp_path / "one" / "moot.toml").write_text("tasks.attempts = 7")
+    assert [settings.load(here).task_attempts for here in (one, two)] == [7, 7]
 
 
 # What is said about a bad one

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.engine import tree
+from moot.engine import gitdir, tree
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+
+def content(root: str, without: Sequence[str] = ()) -> tree.Tree:
+    """As for one whose workspace it is."""
+    git = gitdir.at(root)
+    return tree.of(root, without, common=None if git is None else gitdir.common_of(gitdir.real(git)))
 
 
 def git(where: Path, *words: str) -> str:
@@ -34,7 +41,7 @@ def repo(tmp_path: Path) -> Path:
 
 
 def test_a_clean_worktree_has_the_tree_of_its_commit(repo: Path) -> None:
-    found = tree.of(str(repo))
+    found = content(str(repo))
     assert found == tree.Tree(
         name=f"git:{git(repo, 'rev-parse', 'HEAD^{tree}')}", commit=git(repo, "rev-parse", "HEAD")
     )
@@ -42,7 +49,7 @@ def test_a_clean_worktree_has_the_tree_of_its_commit(repo: Path) -> None:
 
 @pytest.mark.parametrize("change", ["edited", "added", "untracked", "removed", "made executable", "renamed"])
 def test_every_change_of_content_gives_another_name_and_back_the_old_one(repo: Path, change: str) -> None:
-    before = tree.of(str(repo))
+    before = content(str(repo))
     match change:
         case "edited":
             (repo / "a.txt").write_text("b\n")
@@ -57,27 +64,27 @@ def test_every_change_of_content_gives_another_name_and_back_the_old_one(repo: P
             (repo / "a.txt").chmod(0o755)
         case _:
             (repo / "a.txt").rename(repo / "b.txt")
-    after = tree.of(str(repo))
+    after = content(str(repo))
     assert after.name != before.name
     assert after.dirty
     git(repo, "reset", "-q", "--hard")
     git(repo, "clean", "-qfd")
-    assert tree.of(str(repo)) == before
+    assert content(str(repo)) == before
 
 
 @pytest.mark.parametrize("flag", ["assume-unchanged", "skip-worktree", "both"])
 @pytest.mark.parametrize("change", ["edited", "removed"])
 def test_a_file_that_git_is_told_not_to_look_at_counts_all_the_same(repo: Path, flag: str, change: str) -> None:
-    before = tree.of(str(repo))
+    before = content(str(repo))
     for one in ("assume-unchanged", "skip-worktree") if flag == "both" else (flag,):
         git(repo, "update-index", f"--{one}", "a.txt")
     flagged = git(repo, "ls-files", "-v")
-    assert tree.of(str(repo)) == before
+    assert content(str(repo)) == before
     if change == "edited":
         (repo / "a.txt").write_text("b\n")
     else:
         (repo / "a.txt").unlink()
-    after = tree.of(str(repo))
+    after = content(str(repo))
     assert after.name not in (None, before.name)
     assert after.dirty
     assert git(repo, "ls-files", "-v") == flagged, "the repository is as it was"
@@ -89,13 +96,13 @@ def test_what_a_sparse_checkout_leaves_out_is_as_committed(repo: Path, how: tupl
     (repo / "far" / "b.txt").write_text("b\n")
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "second")
-    before = tree.of(str(repo))
+    before = content(str(repo))
     git(repo, "sparse-checkout", "set", *how)
     assert not (repo / "far").exists()
-    assert tree.of(str(repo)) == before
+    assert content(str(repo)) == before
     (repo / "far").mkdir()
     (repo / "far" / "b.txt").write_text("changed\n")
-    after = tree.of(str(repo))
+    after = content(str(repo))
     assert after.name not in (None, before.name)
 
 
@@ -112,27 +119,27 @@ def test_a_submodule_with_changes_of_its_own_cannot_be_told(repo: Path, change: 
     git(repo, "-c", "advice.addEmbeddedRepo=false", "add", "inner")
     git(repo, "commit", "-qm", "with a submodule")
     git(repo, "config", "diff.ignoreSubmodules", "all")
-    before = tree.of(str(repo))
+    before = content(str(repo))
     assert before.name == f"git:{git(repo, 'rev-parse', 'HEAD^{tree}')}"
     (inner / ("c.txt" if change == "edited" else "d.txt")).write_text("d\n")
-    found = tree.of(str(repo))
+    found = content(str(repo))
     assert found.name is None
     assert "submodule" in found.why
     git(inner, "add", ".")
     git(inner, "commit", "-qm", "more")
-    assert tree.of(str(repo)).name not in (None, before.name)
+    assert content(str(repo)).name not in (None, before.name)
 
 
 def test_ignored_files_and_those_of_moot_do_not_count(repo: Path) -> None:
-    before = tree.of(str(repo), ["mail/box.json"])
+    before = content(str(repo), ["mail/box.json"])
     (repo / "x.log").write_text("noise")
     (repo / "mail").mkdir()
     (repo / "mail" / "box.json").write_text("[]")
-    assert tree.of(str(repo), ["mail/box.json"]) == before
+    assert content(str(repo), ["mail/box.json"]) == before
     git(repo, "add", ".")
     git(repo, "commit", "-qm", "with the mailbox")
     (repo / "mail" / "box.json").write_text("[1]")
-    found = tree.of(str(repo), ["mail/box.json"])
+    found = content(str(repo), ["mail/box.json"])
     assert (found.name, found.dirty) == (before.name, False)
 
 
@@ -148,7 +155,7 @@ def test_neither_the_index_nor_the_objects_of_the_repository_are_touched(repo: P
         return index.read_bytes(), index.stat().st_mtime_ns, files
 
     before = state()
-    assert tree.of(str(repo)).dirty
+    assert content(str(repo)).dirty
     assert state() == before
 
 
@@ -156,42 +163,42 @@ def test_equal_content_has_one_name_in_every_worktree(repo: Path, tmp_path: Path
     git(repo, "worktree", "add", "-q", str(tmp_path / "other"))
     (repo / "b.txt").write_text("b\n")
     (tmp_path / "other" / "b.txt").write_text("b\n")
-    assert tree.of(str(repo)).name == tree.of(str(tmp_path / "other")).name
+    assert content(str(repo)).name == content(str(tmp_path / "other")).name
 
 
 def test_a_repository_without_a_commit_has_a_tree_too(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
     (tmp_path / "a").write_text("a")
-    found = tree.of(str(tmp_path))
+    found = content(str(tmp_path))
     assert (found.commit, found.dirty, (found.name or "")[:4]) == (None, True, "git:")
 
 
 def test_without_git_all_files_count(tmp_path: Path) -> None:
     (tmp_path / ".moot").mkdir()
     (tmp_path / "a").write_text("a")
-    before = tree.of(str(tmp_path))
+    before = content(str(tmp_path))
     (tmp_path / ".moot" / "log.db").write_text("x")
-    assert tree.of(str(tmp_path)) == before
+    assert content(str(tmp_path)) == before
     (tmp_path / "b").symlink_to("a")
-    linked = tree.of(str(tmp_path))
+    linked = content(str(tmp_path))
     (tmp_path / "a").chmod(0o755)
-    assert len({before.name, linked.name, tree.of(str(tmp_path)).name}) == 3
+    assert len({before.name, linked.name, content(str(tmp_path)).name}) == 3
 
 
 def test_without_git_a_link_to_a_folder_counts(tmp_path: Path) -> None:
     root = tmp_path / "root"
     for folder in (root, tmp_path / "one", tmp_path / "other"):
         folder.mkdir()
-    names = {tree.of(str(root)).name}
+    names = {content(str(root)).name}
     for folder in ("one", "other"):
         (root / "link").symlink_to(tmp_path / folder)
-        names.add(tree.of(str(root)).name)
+        names.add(content(str(root)).name)
         (root / "link").unlink()
     assert len(names) == 3
 
 
 def test_a_tree_that_cannot_be_found_out_says_why(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(repo))
-    found = tree.of(str(repo))
+    found = content(str(repo))
     assert found.name is None
     assert "git" in found.why

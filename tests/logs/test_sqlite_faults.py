@@ -272,7 +272,7 @@ def _cut(path: str, size: int) -> None:
         (lambda path: _cut(path, os.path.getsize(path) - 1), "damaged_log"),
         (lambda path: shutil.copy(__file__, path), "foreign_log"),
         (lambda path: (os.unlink(path), _foreign_database(path)), "foreign_log"),
-        (lambda path: (os.unlink(path), os.mkdir(path)), "log_io"),
+        (lambda path: (os.unlink(path), os.mkdir(path)), "unsafe_file"),
     ],
     ids=["empty", "half a header", "a header", "one page", "a byte short", "text", "another program's", "a folder"],
 )

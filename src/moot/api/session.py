@@ -89,6 +89,7 @@ class Session:
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # show this to a person who says yes or no
         self.past: Then | None = None  # what is looked at, if it is not the present
         self.progress: Callable[[str, int, int], None] = quietly  # what is being done, how much of it, of how much
+        self.standing: tuple[Notice, ...] = ()  # warnings that hold for every call
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
         self._looks = False  # this call, and nothing else
@@ -104,7 +105,7 @@ class Session:
         """Carry out a verb."""
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
-        self._warnings, self._stored = [], 0
+        self._warnings, self._stored = list(self.standing), 0
         self.come_back()
         self.engine.log.raw.kept = not verb.writes  # to look at an old log is no reason to upgrade it
         self._looks = (not verb.writes or bool(given.get("peek"))) and self.past is None

@@ -6,7 +6,9 @@ A cache may be lost at any time, and one in which a single bit is wrong counts a
 from __future__ import annotations
 
 import json
-import os
+
+from moot.core.errors import Unavailable
+from moot.private_files import read_private, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,29 +18,18 @@ _PRIME = (1 << 61) - 1  # the rest of a division by it is a checksum that needs 
 
 
 def recall(path: str) -> Any:
-    """What was kept there; None if there is nothing, or not what was written."""
+    """What was kept there; None if there is nothing, or not what was written, or not by us."""
     try:
-        with open(path, "rb") as file:
-            told, _, content = file.read().partition(b"\n")
+        told, _, content = read_private(path).partition(b"\n")
         return json.loads(content) if told == _sum(content) else None
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError, Unavailable):
         return None
 
 
 def keep(path: str, value: Any) -> None:
     """Keep a value that JSON can say. Nothing is left of what could not be written."""
     content = json.dumps(value).encode("ascii")
-    draft = f"{path}.{os.urandom(6).hex()}"
-    try:
-        with open(draft, "xb") as file:
-            file.write(_sum(content) + b"\n" + content)
-        os.replace(draft, path)
-    except OSError:
-        try:
-            os.unlink(draft)
-        except OSError:
-            pass  # it was not even begun
-        raise
+    write_private(path, _sum(content) + b"\n" + content)
 
 
 def _sum(content: bytes) -> bytes:

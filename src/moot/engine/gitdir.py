@@ -1,13 +1,16 @@
 """What a `.git` says, read without running git: starting git would cost more than a whole command of ours.
 
 Knows git's files (`.git` as a directory or file, `commondir`, `worktrees/*/gitdir`, `config`) and nothing of
-workspaces. It never looks at `GIT_DIR` and its kin: the place of a file decides, not the caller's environment.
+workspaces. It never looks at the environment: whoever calls says what was named in it.
+
+What is read here may be a stranger's: nothing but a regular file is opened (a FIFO would block), and no file makes
+more work than its size allows.
 """
 
 from __future__ import annotations
 
 import os
-from stat import S_ISDIR, S_ISREG
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from moot.core.errors import Unavailable
 
@@ -17,12 +20,15 @@ if TYPE_CHECKING:
 
 _LONGEST_POINTER = 8192  # a path with a word in front
 _LONGEST_CONFIG = 4 << 20
+_MOST_WORK = 1 << 18  # characters in values with quotes, escapes or comments, which are read one by one
 
 
-def at(directory: str) -> str | None:
+def at(directory: str, *, named: bool = False) -> str | None:
     """The git directory that belongs to this very directory: its `.git`, or itself; None if it has none.
 
     As git has it: only a `.git` file must lead to a repository. Any other leftover of that name is as good as none.
+    A directory that only looks like a git directory may be a stranger's committed files. It counts if somebody `named`
+    it, or if it is git's own place.
     """
     dot_git = os.path.join(directory, ".git")
     try:
@@ -33,9 +39,26 @@ def at(directory: str) -> str | None:
         raise _broken(dot_git, problem.strerror or "it cannot be read") from problem
     if S_ISREG(mode):
         return _pointed_to(dot_git)
-    if S_ISDIR(mode) and is_git_directory(dot_git):
-        return dot_git
-    return directory if is_git_directory(directory) else None
+    if S_ISDIR(mode):
+        if is_git_directory(dot_git):
+            return dot_git
+        if _has_odd_head(dot_git):
+            raise _broken(os.path.join(dot_git, "HEAD"), "it is not a regular file")
+    return directory if (named or _is_gits(directory)) and is_git_directory(directory) else None
+
+
+def _is_gits(directory: str) -> bool:
+    """Whether it is a `.git`, or where git keeps those of submodules and worktrees: no commit puts files there."""
+    return directory.endswith("/.git") or "/.git/modules/" in directory or "/.git/worktrees/" in directory
+
+
+def _has_odd_head(directory: str) -> bool:
+    """Whether HEAD is something that git would wait for, such as a FIFO."""
+    try:
+        mode = os.stat(os.path.join(directory, "HEAD")).st_mode
+    except OSError:
+        return False
+    return not S_ISREG(mode) and not S_ISDIR(mode)
 
 
 def is_root(directory: str) -> bool:
@@ -46,7 +69,11 @@ def is_root(directory: str) -> bool:
 
 def is_git_directory(directory: str) -> bool:
     """Whether it is a repository's git directory or a linked worktree's."""
-    if not os.path.lexists(os.path.join(directory, "HEAD")):
+    try:
+        mode = os.lstat(os.path.join(directory, "HEAD")).st_mode
+    except OSError:
+        return False
+    if not S_ISREG(mode) and (not S_ISLNK(mode) or _has_odd_head(directory)):
         return False
     own = os.path.isdir(os.path.join(directory, "objects")) and os.path.isdir(os.path.join(directory, "refs"))
     return own or os.path.isfile(os.path.join(directory, "commondir"))
@@ -122,26 +149,30 @@ def truth(value: str | None) -> bool:
 
 
 def _parsed(path: str) -> dict[str, str]:
+    return {f"{section}.{name}": value for section, name, value in entries(path) if section in ("core", "extensions")}
+
+
+def entries(path: str) -> Iterator[tuple[str, str, str]]:
+    """Section, name and value of all that a config says, in its order; nothing if there is no such file."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            lines = iter(os.fsdecode(file.read(_LONGEST_CONFIG) or b"").removeprefix("\ufeff").split("\n"))
+        raw = read(path, _LONGEST_CONFIG)
     except FileNotFoundError:
-        return {}
+        return
     except OSError as problem:
         raise _broken(path, problem.strerror or "it cannot be read") from problem
-    values: dict[str, str] = {}
+    if len(raw) > _LONGEST_CONFIG:
+        raise _broken(path, f"it is larger than {_LONGEST_CONFIG} bytes")
+    lines = iter(os.fsdecode(raw).removeprefix("\ufeff").split("\n"))
     section = ""
+    work = _Work(path)
     for line in lines:
         text = line.strip()
         if text.startswith("["):
             section, text = _header(text)
         if not text or text[0] in "#;":
             continue
-        name, equals, raw = text.partition("=")
-        value = _value(raw, lines) if equals else "true"
-        if section in ("core", "extensions"):
-            values[f"{section}.{name.strip().lower()}"] = value
-    return values
+        name, equals, said = text.partition("=")
+        yield section, name.strip().lower(), _value(said, lines, work) if equals else "true"
 
 
 def _header(text: str) -> tuple[str, str]:
@@ -150,27 +181,42 @@ def _header(text: str) -> tuple[str, str]:
     return text[1:end].strip().lower(), text[end + 1 :].strip()
 
 
-def _value(raw: str, lines: Iterator[str]) -> str:
+class _Work:
+    """How much of a file was read one character after the other."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._left = path, _MOST_WORK
+
+    def take(self, characters: int) -> None:
+        self._left -= characters
+        if self._left < 0:
+            raise _broken(self._path, f"it has more than {_MOST_WORK} characters in quotes, escapes and comments")
+
+
+def _value(raw: str, lines: Iterator[str], work: _Work) -> str:
     """A value without quotes, escapes and comment; a backslash at the end of a line takes the next line in."""
     if not any(letter in raw for letter in '"\\#;'):
         return raw.strip()
-    said, quoted, at = "", False, 0
+    said: list[str] = []
+    quoted, at = False, 0
+    work.take(len(raw))
     while at < len(raw):
         letter = raw[at]
         if letter == "\\":
             if at + 1 == len(raw):
                 raw, at = next(lines, ""), 0
+                work.take(len(raw) + 1)
                 continue
             at += 1
-            said += {"n": "\n", "t": "\t", "b": "\b"}.get(raw[at], raw[at])
+            said.append({"n": "\n", "t": "\t", "b": "\b"}.get(raw[at], raw[at]))
         elif letter == '"':
             quoted = not quoted
         elif letter in "#;" and not quoted:
             break
         else:
-            said += letter
+            said.append(letter)
         at += 1
-    return said.strip()
+    return "".join(said).strip()
 
 
 def _pointed_to(dot_git: str) -> str:
@@ -185,10 +231,27 @@ def _pointed_to(dot_git: str) -> str:
 
 def _line(path: str) -> str:
     try:
-        with open(path, "rb", buffering=0) as file:
-            return os.fsdecode((file.read(_LONGEST_POINTER) or b"").rstrip(b"\r\n"))
+        return os.fsdecode(read(path, _LONGEST_POINTER)[:_LONGEST_POINTER].rstrip(b"\r\n"))
     except OSError as problem:
         raise _broken(path, problem.strerror or "it cannot be read") from problem
+
+
+def read(path: str, limit: int) -> bytes:
+    """The first bytes of a regular file, one more than `limit` if there are more. Waits for nobody.
+
+    A link is followed, as git does.
+    """
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        if not S_ISREG(os.fstat(file).st_mode):
+            raise OSError(0, "it is not a regular file", path)
+        parts, left = [], limit + 1
+        while left > 0 and (part := os.read(file, min(left, 1 << 20))):
+            parts.append(part)
+            left -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(file)
 
 
 def _broken(path: str, why: str) -> Unavailable:

@@ -1,7 +1,8 @@
 """Where a workspace is, and what a path that somebody typed means in it.
 
 One repository is one workspace, shared by all its worktrees; its state lives in `<git common dir>/moot`. Outside
-git a workspace is a folder with `.moot/` or `moot.toml`. Nothing here runs git, or opens the log.
+git a workspace is a folder with `.moot/` or `moot.toml`. Nothing here runs git, or opens the log. A workspace that may
+not be trusted (`moot.engine.trust`) is not even given out.
 
 A path means the real file: links are followed, the last part included, so that two spellings of one file are one
 claim. What lies behind a link that leaves the worktree is refused.
@@ -13,7 +14,9 @@ import os
 
 from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.record import Record
-from moot.engine import gitdir
+from moot.core.text import shell_word
+from moot.engine import gitdir, trust
+from moot.private_files import open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,16 +53,21 @@ class Named(Record):
     directory: bool = False  # all of them are, and the last is a directory
 
 
-def find(start: str, env: Mapping[str, str]) -> Place:
-    """The workspace of a directory or file, which need not exist yet. `MOOT_WORKSPACE` overrides it."""
+def find(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
+    """The workspace of a directory or file, which need not exist yet.
+
+    `MOOT_WORKSPACE` overrides it, unless the directory was `named` by the caller (as with `-C`).
+    """
     here = os.path.realpath(start)
-    asked = env.get(VARIABLE)
+    asked = None if named else env.get(VARIABLE)
+    known = _named(here, env, here if named else None)
     if not asked:
-        place = _locate(_directory(here))
+        place = _locate(_directory(here), known)
         if place is None:
             raise _nowhere(here)
-        return place
-    place = _locate(os.path.realpath(asked)) if os.path.isdir(asked) else None
+        return _trusted(place, env)
+    known = (*known, *_named(here, env, os.path.realpath(asked)))
+    place = _locate(os.path.realpath(asked), known) if os.path.isdir(asked) else None
     if place is None:
         missing = "is in no workspace" if os.path.isdir(asked) else "is not a directory"
         raise Unavailable(
@@ -68,26 +76,27 @@ def find(start: str, env: Mapping[str, str]) -> Place:
             f"Set {VARIABLE} to a directory inside the workspace, or unset it.",
         )
     try:
-        near = _locate(_directory(here))
+        near = _locate(_directory(here), known)
     except MootError:
         near = None
     # Whoever stands in a worktree of the workspace asked for is seen from there.
-    return near if near is not None and near.state == place.state else place
+    return _trusted(near if near is not None and near.state == place.state else place, env)
 
 
-def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str]) -> Place:
+def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     """The one workspace of these files, or of `cwd` if they are in none; in the worktree of the first file.
 
     Links inside a path are not followed here: a link in a workspace belongs to it, wherever it leads.
     """
-    if env.get(VARIABLE):
+    if env.get(VARIABLE) and not named:
         return find(cwd, env)
     here = os.path.realpath(cwd)
+    known = _named(here, env, here if named else None)
     found: dict[str, Place] = {}
     for given in filter(_speakable, paths):
         path = os.path.normpath(os.path.join(here, given))
-        owner = _owner(_directory(path))
-        place = _locate(_directory(os.path.realpath(owner[0] if owner else path)))
+        owner = _owner(_directory(path), known)
+        place = _locate(_directory(os.path.realpath(owner[0] if owner else path)), known)
         if place is not None:
             found.setdefault(place.state, place)
     if len(found) > 1:
@@ -98,15 +107,17 @@ def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str]) -> Place:
             "Repeat the command for each workspace with its own paths.",
             workspaces=roots,
         )
-    return next(iter(found.values()), None) or find(cwd, env)
+    place = next(iter(found.values()), None)
+    return find(cwd, env, named=named) if place is None else _trusted(place, env)
 
 
-def create(start: str, env: Mapping[str, str]) -> Place:
+def create(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     """The workspace of a directory, with its state directory made. What exists is left as it is."""
-    start = os.path.realpath(env.get(VARIABLE) or start)
+    asked = None if named else env.get(VARIABLE)
+    start = os.path.realpath(asked or start)
     if not os.path.isdir(start):
         raise Usage("not_a_directory", f"{start} is not a directory.", "Name an existing directory, or make it first.")
-    place = _locate(start) or _outside(start)
+    place = _trusted(_locate(start, _named(start, env, start if asked or named else None)) or _outside(start), env)
     try:
         os.makedirs(place.state, 0o700, exist_ok=True)
         if place.common is None:
@@ -117,14 +128,31 @@ def create(start: str, env: Mapping[str, str]) -> Place:
             f"{place.state} cannot be made: {problem.strerror}.",
             "Make the directory above it writable, or free some space.",
         ) from problem
+    return _trusted(place, env)
+
+
+def _trusted(place: Place, env: Mapping[str, str]) -> Place:
+    """Whoever is given a place may use it: nobody gets one in another way."""
+    trust.check(place, env)
     return place
+
+
+def _named(here: str, env: Mapping[str, str], said: str | None) -> tuple[str, ...]:
+    """The git directories that the caller named: `said`, which may also be a state directory, and GIT_DIR."""
+    asked = env.get("GIT_DIR")
+    named = [] if said is None else [said]
+    if said is not None and os.path.basename(said) == "moot":
+        named.append(os.path.dirname(said))
+    return (*named, os.path.realpath(os.path.join(here, asked))) if asked else tuple(named)
 
 
 def worktrees(place: Place) -> list[Worktree]:
     """All live worktrees: the main one first, then the linked ones by name."""
     if place.common is None:
         return [Worktree(place.root, MAIN)]
-    found = dict(gitdir.linked_worktrees(place.common))
+    linked = gitdir.linked_worktrees(place.common)
+    # In the place of a worktree that was deleted, another account may have made a directory that points back.
+    found = {name: root for name, root in linked if trust.is_own(root, place)}
     if place.main_root is not None and os.path.isdir(place.main_root):
         found = {MAIN: place.main_root, **found}
     if place.root != place.common:
@@ -139,19 +167,19 @@ def ignore_case(place: Place) -> bool:
     return gitdir.truth(gitdir.config(place.common).get("core.ignorecase"))
 
 
-def _locate(directory: str) -> Place | None:
-    """The workspace around a directory, which is given by its real path."""
-    found = _owner(directory)
+def _locate(directory: str, named: tuple[str, ...]) -> Place | None:
+    """The workspace around a directory, which is given by its real path. It is not known yet whether to trust it."""
+    found = _owner(directory, named)
     if found is None:
         return None
     here, git_directory = found
     return _outside(here) if git_directory is None else _in_git(here, git_directory)
 
 
-def _owner(directory: str) -> tuple[str, str | None] | None:
+def _owner(directory: str, named: tuple[str, ...]) -> tuple[str, str | None] | None:
     """The nearest directory above that makes a workspace, and its git directory if that is the reason."""
     for here in _upwards(directory):
-        git_directory = gitdir.at(here)
+        git_directory = gitdir.at(here, named=here in named)
         if git_directory is not None:
             return here, git_directory
     for here in _upwards(directory):
@@ -200,6 +228,14 @@ def _outside(root: str) -> Place:
 
 def _nowhere(here: str) -> Unavailable:
     below = _repositories_below(here)
+    ignored = next((above for above in _upwards(_directory(here)) if gitdir.is_git_directory(above)), None)
+    if ignored is not None:
+        return Unavailable(
+            "no_workspace",
+            f"{here} is in no workspace. {ignored} looks like a git directory, but may be somebody's committed files.",
+            f"If it is a repository of yours, name it: `moot -C {shell_word(ignored, 'DIR')} …`.",
+            repositories=[ignored],
+        )
     remedy = "Go into a git repository, or run `moot init` to make this folder a workspace."
     if below:
         remedy = f"Go into one of the repositories here: {', '.join(below)}. Or run `moot init` in this folder."
@@ -211,7 +247,7 @@ def _repositories_below(directory: str, looks: int = 2000, enough: int = 20) -> 
     try:
         with os.scandir(directory) as entries:
             for entry, _ in zip(entries, range(looks), strict=False):
-                if entry.is_dir() and (gitdir.is_root(entry.path) or gitdir.is_git_directory(entry.path)):
+                if entry.is_dir() and gitdir.is_root(entry.path):
                     found.append(entry.name)
     except OSError:
         return []
@@ -234,7 +270,7 @@ def _directory(path: str) -> str:
 
 def _write_new(path: str, content: bytes) -> None:
     try:
-        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        file = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
         return
     with os.fdopen(file, "wb") as out:

@@ -3,6 +3,8 @@
 A stamp is monotonic time, so wall-clock jumps and suspends do not count, and a new boot starts the count anew.
 Nothing here appends an event or decides that a lease is over: it measures silence, others judge it.
 
+What a log says may come from anywhere, so the file is named by `core.ids.file_name`, and no link is followed.
+
 An agent without a stamp looks silent since boot. So whoever gives out a lease stamps its holder first.
 """
 
@@ -10,7 +12,9 @@ from __future__ import annotations
 
 import os
 
-from moot.core.errors import Unavailable, Usage
+from moot.core.errors import Unavailable
+from moot.core.ids import file_name
+from moot.private_files import check_folders, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +28,6 @@ _LOOKS = 100
 
 _JUST_BEFORE = 0.05  # seconds: no lease is shorter than a multiple of this
 _RUBBISH_AFTER = 7 * 86400.0
-_NAME_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")
 
 
 class Presence:
@@ -32,6 +35,7 @@ class Presence:
 
     def __init__(self, state_dir: str, clock: Clock) -> None:
         self._clock = clock
+        self._state = state_dir
         self._boots = os.path.join(state_dir, "presence")
         self._known_boot: str | None = None
         self._last: tuple[str, int, float] = ("", 0, 0.0)
@@ -63,29 +67,24 @@ class Presence:
 
         A stamp from the future (it takes a time namespace to write one) counts as now.
         """
-        seen = _read(self._path(agent, incarnation)) if _is_name(agent) else None
+        seen = _read(self._path(agent, incarnation))
         now = self._clock.monotonic()
         return now if seen is None else max(0.0, now - seen)
 
     def forget(self, agent: str, incarnation: int) -> None:
         """Remove the stamp of an incarnation that has left for good."""
         self._last = ("", 0, 0.0)
-        if _is_name(agent):
-            _unlink(self._path(agent, incarnation))
+        _unlink(self._path(agent, incarnation))
 
     def _path(self, agent: str, incarnation: int) -> str:
-        if not _is_name(agent):
-            raise Usage(
-                "bad_name",
-                f"{agent[:80]!r} is not a name.",
-                "Use 1 to 64 letters, digits, `_`, `.` or `-`, starting with a letter.",
-            )
         if self._known_boot is None:
-            self._known_boot = self._clock.boot_id()
-        return f"{self._boots}/{self._known_boot}/{agent.lower()}.{incarnation}"  # case does not count in names
+            boot = self._clock.boot_id()
+            check_folders(self._state, "presence", boot)
+            self._known_boot = boot
+        return f"{self._boots}/{self._known_boot}/{file_name(agent.lower())}.{incarnation}"  # case does not count
 
     def _write(self, path: str, flags: int) -> None:
-        file = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        file = open_private(path, flags)
         try:
             half = b"%020.6f\n" % self._clock.monotonic()
             os.pwrite(file, half + half, 0)
@@ -96,7 +95,7 @@ class Presence:
         """Put a first stamp in place as a whole: nobody must find an empty one and take it for silence."""
         directory = os.path.dirname(path)
         if not os.path.isdir(directory):
-            os.makedirs(directory, 0o700, exist_ok=True)
+            check_folders(self._state, "presence", os.path.basename(directory), make=True)
             self._sweep()
         draft = f"{directory}/~{self._clock.token(12)}"  # no agent is called this
         try:
@@ -115,7 +114,7 @@ class Presence:
         now = self._clock.wall_seconds()
         for boot in os.listdir(self._boots):
             directory = os.path.join(self._boots, boot)
-            if boot == self._known_boot or not os.path.isdir(directory):
+            if boot == self._known_boot or os.path.islink(directory) or not os.path.isdir(directory):
                 continue
             try:
                 stamps = [os.path.join(directory, name) for name in os.listdir(directory)]
@@ -127,16 +126,11 @@ class Presence:
                 continue  # somebody else sweeps it
 
 
-def _is_name(agent: str) -> bool:
-    """Whether anybody can be called so, and a file; what a log says may come from anywhere."""
-    return 0 < len(agent) <= 64 and agent[0].isalpha() and _NAME_LETTERS.issuperset(agent)
-
-
 def _read(path: str) -> float | None:
     """The time in a stamp; None if there is none, or if what is there was never a stamp."""
     for _ in range(_LOOKS):
         try:
-            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            file = open_private(path)
         except FileNotFoundError:
             return None
         except OSError as problem:

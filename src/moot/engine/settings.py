@@ -1,7 +1,7 @@
 """The settings of a workspace: `moot.toml` in the main worktree's root, one for all worktrees.
 
-Where the main worktree has none, or the repository is bare, the current worktree's counts; a bare repository's own
-comes last. Reading TOML is slow, so what was read is cached by the file's signature. What is allowed in the file is
+Where the main worktree has none, the current worktree's counts; `moot.engine.settings_bare` knows where those of a bare
+repository are. Reading TOML is slow, so what was read is cached by the file's signature. What is allowed in the file is
 known to `moot.engine.settings_parse` alone, which is loaded only when the cache is stale.
 """
 
@@ -13,6 +13,8 @@ from stat import S_ISREG
 
 from moot.core.errors import Unavailable
 from moot.core.record import Record
+from moot.engine.gitdir import read
+from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,8 +63,7 @@ def load(place: Place, *, keep: bool = True) -> Settings:
         settings = _remembered(place, signature)
         if settings is not None:
             return settings
-        with open(path, "rb") as file:
-            raw = file.read(_LARGEST + 1)
+        raw = read(path, _LARGEST)
         settled = _signature(path) == signature
     except OSError as problem:
         raise _unreadable(path, problem.strerror or "it cannot be read") from problem
@@ -78,9 +79,7 @@ def load(place: Place, *, keep: bool = True) -> Settings:
 
 def source(place: Place) -> str | None:
     """The file that the settings of a place come from, if there is one."""
-    for root in (place.main_root, place.root, None if place.main_root else place.common):
-        if root is None:
-            continue
+    for root in _roots(place):
         path = os.path.join(root, FILE)
         try:
             mode = os.stat(path).st_mode
@@ -94,6 +93,14 @@ def source(place: Place) -> str | None:
             raise _unreadable(path, "it is not a file")
         return path
     return None
+
+
+def _roots(place: Place) -> tuple[str, ...]:
+    if place.main_root is not None:
+        return place.main_root, place.root
+    from moot.engine.settings_bare import roots
+
+    return roots(place)
 
 
 def seconds(value: object) -> float | None:
@@ -132,11 +139,12 @@ def _remember(place: Place, signature: list[Any], settings: Settings) -> None:
 
     path = _cache(place)
     try:
-        # Without a state directory there is no workspace yet, and it is not made here.
-        if not os.path.isdir(os.path.dirname(path)):
-            os.mkdir(os.path.dirname(path), 0o700)
+        # Without a log there is no workspace yet, and nothing is made for one.
+        if not os.path.lexists(os.path.join(place.state, "log.db")):
+            return
+        check_folders(place.state, "cache", make=True)
         keep(path, {"schema": _SCHEMA, "signature": signature, "settings": settings.plain()})
-    except OSError:
+    except (OSError, Unavailable):
         return  # a cache that cannot be written is none
 
 

@@ -31,7 +31,7 @@ _MOST = 5_000  # entries of a folder that are looked at in one go
 _HEX = frozenset("0123456789abcdef")
 _RANDOM = 12
 _DIGEST = 64
-_WITH_DRAFTS = ("", "cache", "mirrors")
+_WITH_DRAFTS = ("", "cache", "mirrors", "quarantine")
 _LOG = "log.db"  # whatever begins so is the log's own affair
 
 

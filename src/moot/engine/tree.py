@@ -3,6 +3,10 @@
 In a repository that is git's own tree of all files that are tracked or could be (changed, added and untracked ones as
 they are; ignored ones not). It is made with an index and an object store of its own: the repository is not touched.
 Elsewhere it is a digest of all files. Loaded only when a receipt is made or looked at.
+
+This is the only place that runs git, in a workspace that was trusted (`moot.engine.trust`). Git is told which
+repository is meant, takes nothing of it from the environment, and runs nothing that its config names: no hooks, no
+monitor, no external diff, no transport. Only filters stay, so that the tree is the one of `git add`.
 """
 
 from __future__ import annotations
@@ -22,6 +26,18 @@ if TYPE_CHECKING:
 _PATIENCE = 120.0
 _FILES = 50_000  # outside of git, where nobody says what belongs to the work
 _BYTES = 1 << 30
+_HARMLESS = (
+    "--no-pager",
+    *("-c", "core.hooksPath=/dev/null"),
+    *("-c", "core.fsmonitor=false"),
+    *("-c", "safe.bareRepository=explicit"),
+    *("-c", "protocol.allow=never"),  # a partial clone would fetch what it lacks, with the command that config names
+    *("-c", "submodule.recurse=false"),
+    *("-c", "gc.auto=0"),
+    *("-c", "maintenance.auto=false"),
+)
+_FAST = ("-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
+_NO_DRIVERS = ("--no-ext-diff", "--no-textconv")
 _WHOLE = ("-c", "core.sparseCheckout=false")  # else git hides, or refuses, what lies where nothing is to be checked out
 
 
@@ -34,11 +50,18 @@ class Tree(Record):
     why: str = ""
 
 
-def of(root: str, without: Sequence[str] = ()) -> Tree:
-    """The content of the worktree at `root`, but for the files `without` (those that moot itself writes)."""
-    git = gitdir.at(root)
-    if git is None:
+def of(root: str, without: Sequence[str] = (), *, common: str | None = None) -> Tree:
+    """The content of the worktree at `root`, but for the files `without` (those that moot itself writes).
+
+    `common` is the git directory of the workspace, which was trusted; None outside git.
+    """
+    if common is None:
         return _of_folder(root, without)
+    if root == common:
+        return Tree(why="the repository is bare: it has no files of its own")
+    git = gitdir.at(root)
+    if git is None or gitdir.common_of(gitdir.real(git)) != common:
+        return Tree(why=f"{root} is not a worktree of this repository any more")
     try:
         with tempfile.TemporaryDirectory(prefix="moot-tree-") as place:
             return _Index(root, git, place, without).tree()
@@ -53,6 +76,11 @@ class _Index:
     def __init__(self, root: str, git: str, place: str, without: Sequence[str]) -> None:
         objects = os.path.join(gitdir.common_of(gitdir.real(git)), "objects")
         self._root = root
+        search = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]  # never the repository itself
+        program = shutil.which("git", path=os.pathsep.join(search))
+        if program is None:
+            raise FileNotFoundError("there is no git here")
+        self._command = (program, *_HARMLESS, *_FAST, f"--git-dir={gitdir.real(git)}", f"--work-tree={root}")
         self._without = without
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         self._env |= {
@@ -61,6 +89,8 @@ class _Index:
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
             "GIT_OPTIONAL_LOCKS": "0",
             "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_LAZY_FETCH": "1",
+            "PATH": os.pathsep.join(search),
             "LC_ALL": "C",
         }
         os.mkdir(os.path.join(place, "objects"))
@@ -72,14 +102,16 @@ class _Index:
         commit = self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
         self._look_at_all()
         self._ask(*_WHOLE, "add", "--all", "--", ".")
-        for line in self._listed("diff-files", "--raw", "-z", "--ignore-submodules=none"):
+        for line in self._listed("diff-files", *_NO_DRIVERS, "--raw", "-z", "--ignore-submodules=none"):
             if line.startswith(b":160000 "):
                 return Tree(commit=commit or None, dirty=True, why="a submodule has changes of its own")
         if self._without:
             self._ask("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", *self._without)
         name = self._ask("write-tree")
         others = [f":(exclude,top){path}" for path in self._without]
-        differs = not commit or self._fails("diff-index", "--cached", "--quiet", "HEAD", "--", ".", *others)
+        differs = not commit or self._fails(
+            "diff-index", *_NO_DRIVERS, "--cached", "--quiet", "HEAD", "--", ".", *others
+        )
         return Tree(name=f"git:{name}", commit=commit or None, dirty=differs)
 
     def _look_at_all(self) -> None:
@@ -103,9 +135,8 @@ class _Index:
         return done.stdout.split(b"\0")[:-1]
 
     def _run(self, *words: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        fast = ("-c", "core.fsmonitor=false", "-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
         return subprocess.run(
-            ["git", *fast, *words],
+            [*self._command, *words],
             cwd=self._root,
             env=self._env,
             input=said,

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 from stat import S_ISVTX, S_IWOTH
 
+from moot.core.text import shell_word
 from moot.private_files import owners, read_private, unsafe, write_private
 
 TYPE_CHECKING = False
@@ -66,7 +67,7 @@ def check_way(directory: str) -> None:
         if found.st_uid not in trusted:
             raise unsafe(here, f"it belongs to another account (uid {found.st_uid})")
         if found.st_mode & S_IWOTH and not found.st_mode & S_ISVTX:
-            raise unsafe(here, "every account on this machine may write to it", f"chmod o-w {here}")
+            raise unsafe(here, "every account on this machine may write to it", f"chmod o-w {shell_word(here, 'DIR')}")
         above = os.path.dirname(here)
         if above == here:
             return

@@ -13,6 +13,7 @@ from moot.core.errors import Held, Unavailable
 from moot.core.event import Commit
 from moot.core.record import Record
 from moot.log import Duplicate
+from moot.private_files import check_folders
 from moot.views.bulk import Batch
 from moot.views.store import Store
 from moot.views.unnamed import Unnamed, may_write
@@ -136,7 +137,7 @@ def _scratch(directory: str) -> Store:
     """Empty views beside the real ones."""
     fresh = Store(directory)
     try:
-        os.makedirs(directory, exist_ok=True)
+        check_folders(*os.path.split(directory), make=True)  # and nothing that a link leads to
         fresh.renew()  # whatever a verification that was killed has left there
     except Store.failures as error:
         if os.path.isdir(directory):

@@ -126,7 +126,7 @@ class MirrorFile:
         path = os.path.join(directory, os.path.basename(self.path))
         try:
             os.makedirs(directory, exist_ok=True)
-            os.makedirs(self._keep, exist_ok=True)
+            os.makedirs(self._keep, 0o700, exist_ok=True)
             there = self._look(path, seen)
             if isinstance(there, Unreadable):
                 return Unwritable(there.reason)
@@ -166,6 +166,9 @@ class MirrorFile:
         directory = os.path.realpath(os.path.dirname(self.path))
         if os.path.commonpath((directory, self.root)) != self.root:
             return Unreadable(f"{os.path.dirname(self.path)} leads out of {self.root}")
+        inside = os.path.relpath(directory, self.root).lower().split(os.sep)
+        if ".git" in inside or ".moot" in inside:  # through a link that somebody committed
+            return Unreadable(f"{os.path.dirname(self.path)} leads into what is git's or moot's own")
         return directory
 
     def _look(self, path: str, known: Signature | None) -> Look:

@@ -16,6 +16,7 @@ import os
 import time
 
 from moot.core.errors import Unavailable
+from moot.private_files import open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ class _Flock:
         """Try once."""
         try:
             if self._fd < 0:
-                self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                self._fd = open_private(self._path, os.O_RDWR | os.O_CREAT, 0o660)
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if self._is_at_its_path():
                 return True

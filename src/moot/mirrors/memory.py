@@ -55,11 +55,3 @@ class Memory:
     def write(self) -> None:
         files = {path: known.plain() for path, known in self.files.items()}
         caches.keep(self._path, {"rendered": self.rendered, "commit": self.commit, "files": files})
-
-
-def remove(draft: str) -> None:
-    """Leave nothing of what could not be written."""
-    try:
-        os.unlink(draft)
-    except OSError:
-        pass  # it was not even begun

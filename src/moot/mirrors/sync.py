@@ -16,8 +16,9 @@ from moot.engine.place import worktrees
 from moot.mirrors import mailbox
 from moot.mirrors.files import Changed, MirrorFile, Missing, Unchanged, Unreadable, Unwritable
 from moot.mirrors.lock import turn
-from moot.mirrors.memory import Memory, remove
+from moot.mirrors.memory import Memory
 from moot.mirrors.strict_json import Torn
+from moot.private_files import check_folders, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ class FileMirrors(Mirrors):
             return (Notice("mirror_pending", f"The mirrors cannot be kept now ({why}); they follow later."),)
 
     def _sync(self) -> tuple[Notice, ...]:
-        os.makedirs(self._directory, exist_ok=True)
+        check_folders(self._session.place.state, "mirrors", make=True)
         wanted = self._session.engine.read().cursor()
         warnings: tuple[Notice, ...] = ()
         if not self._in_step(wanted):
@@ -86,7 +87,7 @@ def _commit_at(session: Session, position: int) -> str:
 
 
 def _files(session: Session, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
-    keep = os.path.join(directory, "keep")
+    keep = check_folders(os.path.dirname(directory), "mirrors", "keep")
     for tree in worktrees(session.place):
         for spec in session.packs.mirrors:
             yield spec, MirrorFile(tree.root, spec.path, keep, limit=_FILE_LIMIT)
@@ -178,16 +179,10 @@ class _Round:
 
         digest = hashlib.sha256(data).hexdigest()
         directory = os.path.join(self._session.place.state, "quarantine")
-        draft = os.path.join(directory, f".{digest}.{os.getpid()}")
         try:
-            os.makedirs(directory, exist_ok=True)
-            with open(draft, "wb") as kept:
-                kept.write(data)
-                kept.flush()
-                os.fsync(kept.fileno())
-            os.replace(draft, os.path.join(directory, digest))
+            check_folders(self._session.place.state, "quarantine", make=True)
+            write_private(os.path.join(directory, digest), data, sync=True)
         except OSError as error:
-            remove(draft)
             why = f"{reason}), and quarantine is not possible ({error.strerror}"
             self._warn("mirror_pending", f"{file.path} could not be read ({why}); left alone for now.")
             return False

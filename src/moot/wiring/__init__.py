@@ -19,7 +19,7 @@ from moot.engine.clock import Clock
 from moot.engine.loop import Engine
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog
-from moot.logs.sqlite.file import RESTORING
+from moot.logs.sqlite.file import NAME, RESTORING
 from moot.views.store import Store
 
 TYPE_CHECKING = False
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from moot.api.answer import Notice
+    from moot.core.lifecycle import Lifecycle
+    from moot.engine.place import Place
     from moot.engine.settings import Settings
     from moot.log import Log
 
@@ -46,18 +49,17 @@ def open_session(
     progress: Callable[[str, int, int], None] | None = None,
     reading: bool = False,
     via: str = "python",
+    named: bool = False,
 ) -> Session:
     """A session in the workspace of `paths`, or of `cwd`; with `at`, in its past.
 
     With `reading` it only looks, and leaves no trace in any file. `via` is what its commits say about how they came in.
+    `named` says that the caller named `cwd`.
     """
-    place = places.for_paths(paths, cwd, env) if paths else places.find(cwd, env)
+    place = _found(cwd, env, paths, named=named)
     settings = setting.load(place, keep=not reading)
     packs = _packs(settings, place.state, keep=not reading)
     clock = clock or Clock()
-    core = CORE.replace(attempts=settings.task_attempts)
-    if settings.task_receipt:
-        core = with_receipts(core)
     reactions = (dependencies, departures, later, *packs.reactions())
     real = _opened(place.state, reading=reading, at=at)
     log: Log = real
@@ -77,8 +79,7 @@ def open_session(
         engines, store = Onlooker, Aside(place.state)
     else:
         store = Store(place.state)
-    lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
-    engine = engines(log, store, clock, {"core": core, **lifecycles}, reactions)
+    engine = engines(log, store, clock, _lifecycles(settings, packs), reactions)
     if settings.handlers:
         from moot.engine.requests import Requests, handlers_of
 
@@ -89,11 +90,41 @@ def open_session(
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
     session.env, session.identity = env, lambda: real.workspace
     session.progress, session.past = progress or session.progress, then
+    session.standing = () if place.main_root else _elsewhere(place)
     if packs.mirrors and then is None and not reading:
         from moot.mirrors.sync import FileMirrors
 
         session.mirrors = FileMirrors(session)
     return session
+
+
+def _found(cwd: str, env: Mapping[str, str], paths: Sequence[str], *, named: bool) -> Place:
+    """The place, which has a log: nothing is kept beside one that is not there."""
+    place = places.for_paths(paths, cwd, env, named=named) if paths else places.find(cwd, env, named=named)
+    if os.path.lexists(os.path.join(place.state, NAME)):
+        return place
+    from moot.wiring.missing import no_log
+
+    raise no_log(place)
+
+
+def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
+    core = with_receipts(CORE) if settings.task_receipt else CORE
+    found = {"core": core, **packs.lifecycles()}
+    return {name: life.replace(attempts=settings.task_attempts) for name, life in found.items()}
+
+
+def _elsewhere(place: Place) -> tuple[Notice, ...]:
+    """A warning for one whose worktree has other settings than the workspace."""
+    from moot.api.answer import Notice
+    from moot.engine.settings_bare import ignored
+
+    source = setting.source(place)
+    mine = ignored(place, source)
+    if mine is None:
+        return ()
+    held = f"those in {source} hold" if source else "the workspace has none"
+    return (Notice("settings_ignored", f"The settings in {mine} are not used: {held}, for all worktrees."),)
 
 
 def _opened(state: str, *, reading: bool, at: str | int | None) -> SqliteLog:

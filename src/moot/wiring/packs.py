@@ -6,8 +6,9 @@ import os
 import sys
 
 from moot.api.pack import Pack, pack_of
-from moot.core.errors import Usage
+from moot.core.errors import Unavailable, Usage
 from moot.engine import caches
+from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def pack(name: str, state: str, *, keep: bool = True) -> Pack:
         pass  # no cache, or of another version: parse
     data, schemas = _parsed(name)
     if keep:
-        _keep(cache, {"signature": _signature(name, schemas), "pack": data, "schemas": schemas})
+        _keep(state, name, {"signature": _signature(name, schemas), "pack": data, "schemas": schemas})
     return _made(data, schemas)
 
 
@@ -75,9 +76,9 @@ def _parsed(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
     return data, schemas
 
 
-def _keep(path: str, content: dict[str, Any]) -> None:
+def _keep(state: str, name: str, content: dict[str, Any]) -> None:
     try:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        caches.keep(path, content)
-    except OSError:
+        check_folders(state, "cache", make=True)
+        caches.keep(os.path.join(state, "cache", f"pack-{name}.json"), content)
+    except (OSError, Unavailable):
         return  # a cache that cannot be written is none

@@ -10,9 +10,10 @@ from moot.api.verbs.carry import people_only
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.engine import place as places
 from moot.engine import settings as setting
+from moot.engine import settings_bare, trust
 from moot.engine.sweeping import sweep
 from moot.logs.sqlite import SqliteLog
-from moot.wiring import open_session
+from moot.wiring import missing, open_session
 from moot.wiring.packs import SHIPPED
 
 TYPE_CHECKING = False
@@ -25,46 +26,59 @@ if TYPE_CHECKING:
 class Workshop(Opener):
     """Making and examining a workspace."""
 
-    def __init__(self, cwd: str, env: Mapping[str, str], agent: str | None = None, via: str = "python") -> None:
+    def __init__(
+        self, cwd: str, env: Mapping[str, str], agent: str | None = None, via: str = "python", *, named: bool = False
+    ) -> None:
         self._cwd = cwd
         self._via = via
+        self._named = named
         self._env = env
         self._agent = agent or env.get("MOOT_AGENT") or None
         self.progress: Callable[[str, int, int], None] = quietly
 
-    def create(self, packs: tuple[str, ...]) -> Created:
+    def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created:
         for name in packs:
             if name not in SHIPPED:
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(SHIPPED)}.", pack=name)
-        place = places.create(self._cwd, self._env)
-        new = SqliteLog.create(place.state)  # first: whatever is wrong with the settings, there is a workspace then
+        place = places.create(self._cwd, self._env, named=self._named)
+        kept = missing.carry_over(place, self._trust, self.progress) if carry_over else None
+        missing.check_nothing_left(place)
+        new = (
+            SqliteLog.create(place.state) or kept is not None
+        )  # first: whatever is wrong with the settings, there is a workspace then
+        settings_bare.record(place)
         settings = setting.load(place)
         if any(name not in settings.packs for name in packs):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
             settings = setting.load(place)
         if settings.packs:
-            open_session(self._cwd, self._env, via=self._via).sync()
-        return Created(root=place.root, state=place.state, new=new, packs=settings.packs)
+            open_session(self._cwd, self._env, via=self._via, named=self._named).sync()
+        return Created(root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept)
+
+    def _trust(self, place: Place) -> None:
+        trust.check(place, self._env)
 
     def restore(self, file: str, *, force: bool) -> Restored:
         """Put a backup in place of the log, also if that cannot be opened."""
         from moot.wiring.restoring import put_back
 
         people_only(self._agent, "restore")
-        place = places.find(self._cwd, self._env)
-        env = {name: value for name, value in self._env.items() if name not in ("MOOT_AGENT", "MOOT_INCARNATION")}
+        place = places.find(self._cwd, self._env, named=self._named)
+        left_out = ("MOOT_AGENT", "MOOT_INCARNATION", places.VARIABLE)
+        env = {name: value for name, value in self._env.items() if name not in left_out}
+        env[places.VARIABLE] = place.root  # so that it is found again, however it was named
         return put_back(place, self._cwd, env, file, force=force, progress=self.progress, via=self._via)
 
     def diagnose(self) -> list[Finding]:
         """Walk the way that every call takes, and say how far it goes."""
         findings = []
         try:
-            place = places.find(self._cwd, self._env)
+            place = places.find(self._cwd, self._env, named=self._named)
             findings.append(Finding("workspace", good=True, message=f"{place.root}, state in {place.state}"))
             settings = setting.load(place)
             source = setting.source(place) or "none, so the defaults hold"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
-            session = open_session(self._cwd, self._env, via=self._via)
+            session = open_session(self._cwd, self._env, via=self._via, named=self._named)
             sweep(place.state)
             return findings + checkup(session)
         except MootError as error:
@@ -73,12 +87,14 @@ class Workshop(Opener):
 
 def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; one that exists is its owner's to edit."""
-    path = os.path.join(place.main_root or place.root, setting.FILE)
+    home = place.main_root or settings_bare.home(place)
+    path = (None if place.main_root else setting.source(place)) or os.path.join(home, setting.FILE)
     listed = ", ".join(f'"{name}"' for name in packs)
-    draft = os.path.join(place.main_root or place.root, f".{setting.FILE}.{os.getpid()}")
+    draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")  # so that nobody could put a link there
     try:
-        with open(draft, "w", encoding="utf-8") as file:
-            file.write(f'packs = [{listed}]\n\n[tasks]\nlifecycle = "{packs[0]}"\n')
+        file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        with open(file, "w", encoding="utf-8") as out:
+            out.write(f'packs = [{listed}]\n\n[tasks]\nlifecycle = "{packs[0]}"\n')
         os.link(draft, path)  # whole or not at all, and never over one that is there
     except FileExistsError:
         if set(packs) <= set(setting.load(place).packs):

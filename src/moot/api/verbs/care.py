@@ -43,6 +43,7 @@ class Created(Record):
     state: str
     new: bool
     packs: tuple[str, ...]
+    carried_over: str | None = None  # where the log of before is kept, if this one goes on with it
     paragraph: str = PARAGRAPH
 
 
@@ -71,7 +72,7 @@ class Opener(ABC):
     """What can be done before there is an open workspace. `moot.wiring` has the real one."""
 
     @abstractmethod
-    def create(self, packs: tuple[str, ...]) -> Created: ...
+    def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created: ...
 
     @abstractmethod
     def diagnose(self) -> list[Finding]: ...
@@ -80,10 +81,11 @@ class Opener(ABC):
     def restore(self, file: str, *, force: bool) -> Restored: ...
 
 
-def init(opener: Opener, pack: tuple[str, ...]) -> Answer:
-    created = opener.create(pack)
+def init(opener: Opener, pack: tuple[str, ...], carry_over: bool) -> Answer:
+    created = opener.create(pack, carry_over=carry_over)
     lines = [
         f"{'Made' if created.new else 'Found'} the workspace of {created.root} (state in {created.state}).",
+        *([f"The log goes on; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
         "",
         "For AGENTS.md or CLAUDE.md, if you like:",
@@ -243,7 +245,10 @@ VERBS = (
         init,
         kind="own",
         anybody=True,
-        params=(Param("pack", "Turn a protocol on (repeat for more); writes moot.toml if there is none.", many=True),),
+        params=(
+            Param("pack", "Turn a protocol on (repeat for more); writes moot.toml if there is none.", many=True),
+            Param("carry_over", "Go on with the log of this folder from before `git init`.", type="flag"),
+        ),
         examples=("moot init", "moot init --pack orchestrator"),
         detail="Makes the state directory inside the git directory and touches nothing else.",
         opens=False,

@@ -9,6 +9,7 @@ from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
 from moot.core.text import REASON, command_line, fence, one_line
+from moot.private_files import check_folders, read_private
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -51,13 +52,14 @@ def quarantine(state: str, sha256: object) -> str:
 
 
 _SHA256 = 64
+_LARGEST = 256 << 20  # bytes, as of a mirrored file
 
 
 def _quarantined(session: Session, entry: Entry) -> str:
     path = quarantine(session.place.state, entry.sha256)
     try:
-        with open(path, "rb") as file:
-            return file.read().decode("utf-8", "replace")
+        check_folders(session.place.state, "quarantine")
+        return read_private(path, _LARGEST).decode("utf-8", "replace")
     except FileNotFoundError:
         raise Unknown(
             "not_in_quarantine",

@@ -12,6 +12,7 @@ import apsw
 
 from moot.forks import watch
 from moot.logs.sqlite import faults, file, guard
+from moot.private_files import open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Database:
         self._take()
         try:
             if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
-                self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+                self._wal = open_private(f"{self.path}-wal", os.O_RDWR)
             self._flushes += 1
             file.flush(self._wal)
         except OSError as error:
@@ -207,8 +208,9 @@ class Database:
         if _stranded:
             raise faults.forked(self.path)
         guard.check_sqlite()
-        guard.check_place(self._directory)
+        file.check_safe(self.path)
         file.recognise(self.path)
+        guard.check_place(self._directory, keep=not self._reading)  # nothing is kept where there is no log
         wanted = apsw.SQLITE_OPEN_READONLY if self._reading else apsw.SQLITE_OPEN_READWRITE
         connection = file.connect(self.path, wanted, self._timeout)
         version = file.version_of(connection)

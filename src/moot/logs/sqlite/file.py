@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import sys
 from array import array
+from stat import S_ISREG
 
 import apsw
 
 from moot.logs.sqlite import faults, guard, queries
 from moot.logs.sqlite.lock import WriterLock
+from moot.private_files import check_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +44,9 @@ def create(directory: str, timeout: float) -> bool:
     path = os.path.join(directory, NAME)
     guard.check_sqlite()
     guard.check_place(directory)
+    check_safe(path)
     try:
-        os.makedirs(directory, exist_ok=True)
+        os.makedirs(directory, 0o700, exist_ok=True)
         guard.check_place(directory)  # now that it exists, its device can be noted
         if os.path.exists(path):
             recognise(path)
@@ -100,16 +103,31 @@ def _fill(path: str) -> None:
         raise faults.of_sqlite(error, path, connection.system_errno if connection else 0) or error from error
 
 
+def check_safe(path: str) -> None:
+    """Refuse a log that is planted: SQLite would follow a link, and wait for a FIFO."""
+    for kind in ("", "-wal", "-shm", "-journal"):
+        try:
+            check_private(f"{path}{kind}")
+        except OSError as error:
+            raise faults.of_system(error, path) from error
+
+
 def recognise(path: str) -> None:
     """Raise unless the file is a whole log of moot. Reads its header alone."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            header = file.read(100)
-            size = os.fstat(file.fileno()).st_size
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        try:
+            status = os.fstat(file)
+            header = os.read(file, 100) if S_ISREG(status.st_mode) else b""
+        finally:
+            os.close(file)
     except FileNotFoundError:
         raise faults.missing(path) from None
     except OSError as error:
         raise faults.of_system(error, path) from error
+    size = status.st_size
+    if not S_ISREG(status.st_mode):
+        raise faults.foreign(path, "it is not a regular file")
     if not size:
         raise faults.damaged(path, "it is empty")
     if header.startswith(HALF):
@@ -126,7 +144,12 @@ def recognise(path: str) -> None:
 
 def connect(path: str, flags: int, timeout: float) -> apsw.Connection:
     """A connection as every user of the log needs it."""
-    connection = apsw.Connection(path, flags=flags)
+    try:
+        connection = apsw.Connection(path, flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
+    except apsw.CantOpenError as error:
+        if getattr(error, "extendedresult", 0) != apsw.SQLITE_CANTOPEN_SYMLINK or os.path.islink(path):
+            raise
+        connection = apsw.Connection(path, flags=flags)  # a link above the directory is the caller's own way to it
     try:
         connection.set_busy_timeout(int(timeout * 1000))
         # Whoever closes last writes everything back. It empties the -wal file then and does not delete it:

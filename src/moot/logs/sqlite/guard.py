@@ -12,10 +12,12 @@ import sys
 import apsw
 
 from moot.logs.sqlite import faults
+from moot.private_files import read_private, write_private
 
 NEEDED_SQLITE = (3, 51, 3)
 
 _RECORD = "device"
+_LONGEST = 64  # bytes
 
 
 def check_sqlite(version: str | None = None) -> None:
@@ -25,8 +27,11 @@ def check_sqlite(version: str | None = None) -> None:
         raise faults.old_sqlite(version, ".".join(map(str, NEEDED_SQLITE)))
 
 
-def check_place(directory: str) -> None:
-    """Raise if the directory (which need not exist yet) is on a file system that several machines share."""
+def check_place(directory: str, *, keep: bool = True) -> None:
+    """Raise if the directory (which need not exist yet) is on a file system that several machines share.
+
+    What was found is kept, unless the caller leaves no traces.
+    """
     try:
         device = b"%d\n" % os.stat(directory).st_dev
     except OSError:
@@ -36,7 +41,7 @@ def check_place(directory: str) -> None:
     kind = file_system_of(os.path.realpath(directory), mounts())
     if kind in shared_kinds():
         raise faults.network_file_system(directory, kind)
-    if device:
+    if device and keep:
         _record(directory, device)
 
 
@@ -101,15 +106,13 @@ def _run_mount() -> str:
 
 def _recorded(directory: str) -> bytes:
     try:
-        with open(os.path.join(directory, _RECORD), "rb", buffering=0) as file:
-            return file.read(32)
+        return read_private(os.path.join(directory, _RECORD), _LONGEST)
     except OSError:
         return b""
 
 
 def _record(directory: str, device: bytes) -> None:
     try:
-        with open(os.path.join(directory, _RECORD), "wb", buffering=0) as file:
-            file.write(device)
+        write_private(os.path.join(directory, _RECORD), device)
     except OSError:
         pass  # a place that cannot be written is looked at again each time

@@ -16,6 +16,7 @@ from moot.logs.sqlite import faults
 
 # Not when it is needed: a child that is forked while another thread imports it would wait for that thread for ever.
 from moot.logs.sqlite.waiter import Waiter, Wanted
+from moot.private_files import open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class WriterLock:
 
     def _opened(self) -> int:
         if self._file is None:
-            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            self._file = open_private(self._path, os.O_RDWR | os.O_CREAT, 0o660)
         return self._file
 
     def release(self) -> None:

@@ -180,7 +180,7 @@ def complete(call: Call) -> int:
 
     kind = call.words[0] if call.words else ""
     try:
-        names = _names(open_session(parse.directory(call), os.environ), kind)
+        names = _names(open_session(parse.directory(call), os.environ, named=call.directory is not None), kind)
         seen = [name for name in dict.fromkeys(names) if name and _SAFE.issuperset(name)]
     except MootError:
         return 0

@@ -119,7 +119,7 @@ def _run(call: Call) -> int:
         from moot.surfaces.cli.watching import can_draw, watch_live
 
         if can_draw(os.environ):
-            return watch_live(parse.directory(call), os.environ)
+            return watch_live(parse.directory(call), os.environ, named=call.directory is not None)
     answer = _answer(call, verb, arguments)
     if call.agent is None and "MOOT_AGENT" not in os.environ and _changes(verb, arguments):
         answer = _mistakable(answer)
@@ -138,7 +138,7 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 
-        workshop = Workshop(cwd, os.environ, call.agent, via="cli")
+        workshop = Workshop(cwd, os.environ, call.agent, via="cli", named=call.directory is not None)
         workshop.progress = _draw
         answer: Answer = verb.does(workshop, **catalogue.checked(verb, arguments))
         return answer
@@ -158,6 +158,7 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
         progress=_draw,
         reading=verb.quiet,
         via="cli",
+        named=call.directory is not None,
     )
     session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
     session.ask = _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None

@@ -35,7 +35,10 @@ ENVIRONMENT = (
     ("MOOT_AGENT", "The agent that calls. Without it, the call is a person's; empty, it says so."),
     ("MOOT_INCARNATION", "Which incarnation of it; `moot join` prints both. A stale one is refused."),
     ("MOOT_PERSON", "Set to 1, and where no agent is named, a person calls; not in a coding agent's shell."),
-    ("MOOT_WORKSPACE", "A directory inside the workspace to use, wherever the command is called from."),
+    (
+        "MOOT_WORKSPACE",
+        "A directory inside the workspace to use, wherever the command is called from, unless -C names one.",
+    ),
     (
         "MOOT_HANDLER, MOOT_EFFECT_KEY, MOOT_EFFECT_ATTEMPT, MOOT_SCRIPT",
         "Set for the commands of handlers: which one, the key and attempt of the effect, where its script really is.",

@@ -13,6 +13,7 @@ from shutil import which  # noqa: TID253
 
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.text import visible
+from moot.engine.place import VARIABLE
 from moot.engine.tracing import Tracing
 from moot.surfaces.cli.parse import directory
 from moot.wiring import caller_of, open_session
@@ -35,9 +36,18 @@ def run_as(call: Call) -> int:
         raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.")
     _, incarnation = caller_of({**os.environ, "MOOT_AGENT": name})
     same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
-    session = open_session(cwd, os.environ, agent=name, incarnation=incarnation if same else None, via="cli")
+    session = open_session(
+        cwd,
+        os.environ,
+        agent=name,
+        incarnation=incarnation if same else None,
+        via="cli",
+        named=call.directory is not None,
+    )
     joined = session.run("join", {"name": name, "role": roles, "take_over": take_over}).result
     env = {**os.environ, "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
+    if call.directory is not None and (VARIABLE in env or session.place.root == session.place.common):
+        env[VARIABLE] = session.place.root  # the command is in the workspace that was named, not in another one
     try:
         with Tracing(os.environ).span("moot.as", agent=joined.name, incarnation=joined.incarnation) as span:
             code = _run(session, command, {**env, **span.environment()}, cwd)

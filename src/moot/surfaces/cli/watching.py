@@ -65,9 +65,9 @@ def can_draw(env: Mapping[str, str]) -> bool:
     return env.get("TERM", "") not in ("", "dumb", "unknown")
 
 
-def watch_live(cwd: str, env: Mapping[str, str]) -> int:
-    session = open_session(cwd, env, reading=True)  # what is wrong is said before the terminal is changed
-    ear = Ear(open_session(cwd, env, reading=True).engine.log)
+def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
+    session = open_session(cwd, env, reading=True, named=named)  # what is wrong is said before the terminal is changed
+    ear = Ear(open_session(cwd, env, reading=True, named=named).engine.log)
     try:
         with Terminal(sys.stdout, sys.stdin, colours=not env.get("NO_COLOR")) as terminal:
             Watch(session, terminal, ear).run()

@@ -14,6 +14,7 @@ from collections import deque
 
 from moot.api.following import ROUND, Heard, follow
 from moot.core.errors import Unavailable, Usage
+from moot.engine.place import VARIABLE
 from moot.wiring import open_session
 
 TYPE_CHECKING = False
@@ -113,7 +114,8 @@ class Follower:
 
     def _follow(self) -> None:
         here, caller = self._session.cwd, self._session.caller
-        session = open_session(here, os.environ, agent=caller.agent, incarnation=caller.incarnation)
+        env = {**os.environ, VARIABLE: self._session.place.root}  # the same workspace, however it was named
+        session = open_session(here, env, agent=caller.agent, incarnation=caller.incarnation)
         after, end, types, streams = self._wanted
         try:
             for heard in follow(session, after, types, streams, end=end, stop=self._stop):

@@ -45,6 +45,8 @@ class Workspace(Verbs):
     Without `agent` the caller is the agent that MOOT_AGENT names, or else a person. `warnings` are those of the last
     call: what one should know although it went through.
 
+    MOOT_WORKSPACE overrides where the program is, but no other `path` than that.
+
     With `at` (a position, a time, or how long ago: 1200, "2031-05-08T09:30Z", "2h") it is the workspace as it was then,
     and nothing can be changed or followed.
     """
@@ -66,25 +68,31 @@ class Workspace(Verbs):
             raise Usage("bad_arguments", "An incarnation of whom?", "Name the agent: Workspace(agent='Yeats', …).")
         name = None if named is None else checked_name(named)
         number = number if incarnation is None else incarnation
-        self._session: Session | None = open_session(_absolute(path), os.environ, agent=name, incarnation=number, at=at)
+        self._session: Session | None = open_session(
+            _absolute(path), os.environ, agent=name, incarnation=number, at=at, named=_is_named(path)
+        )
 
     @classmethod
     def init(cls, path: Path = ".", packs: str | Sequence[str] = ()) -> Self:
         """Make a repository (or a folder) a workspace, and open it. Doing it again changes nothing."""
         wanted = (packs,) if isinstance(packs, str) else tuple(packs)
-        Workshop(_absolute(path), os.environ).create(wanted)
+        Workshop(_absolute(path), os.environ, named=_is_named(path)).create(wanted)
         return cls(path)
 
     @staticmethod
     def doctor(path: Path = ".") -> list[Finding]:
         """Look for what could go wrong here. Raises `Refused` when something is wrong already."""
-        findings: list[Finding] = catalogue.find("doctor").does(Workshop(_absolute(path), os.environ)).result
+        findings: list[Finding] = (
+            catalogue.find("doctor").does(Workshop(_absolute(path), os.environ, named=_is_named(path))).result
+        )
         return findings
 
     @staticmethod
     def restore(file: Path, path: Path, *, force: bool = False) -> Restored:
         """Put a backup in place of the log of a workspace. Those who have it open go on with the restored one."""
-        restored: Restored = Workshop(_absolute(path), os.environ).restore(_absolute(file), force=force)
+        restored: Restored = Workshop(_absolute(path), os.environ, named=_is_named(path)).restore(
+            _absolute(file), force=force
+        )
         return restored
 
     def __enter__(self) -> Self:
@@ -239,6 +247,11 @@ class Workspace(Verbs):
         if self._session is None:
             return "Workspace(closed)"
         return f"Workspace({self.root!r}, agent={self.agent!r}, incarnation={self.incarnation!r})"
+
+
+def _is_named(path: Path) -> bool:
+    """Whether the caller chose a directory, which MOOT_WORKSPACE then does not override."""
+    return os.fspath(path) != "."
 
 
 def _absolute(path: Path) -> str:

@@ -1,0 +1,71 @@
+"""Where the settings of a repository without a main worktree are: a bare one, or one that does not say where it is.
+
+They are the same for every caller: `moot.toml` in the git directory if it is there, else that of the worktree in which
+`moot init` was called, which is noted in the state directory (`worktree`: git's name of it, and its root).
+A workspace that was made before this was noted takes the first worktree by name that has the file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.engine import gitdir
+from moot.engine.place import MAIN, worktrees
+from moot.private_files import read_private, write_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.engine.place import Place
+
+_FILE = "moot.toml"
+_RECORD = "worktree"
+_LONGEST = 16384  # bytes
+
+
+def roots(place: Place) -> tuple[str, ...]:
+    """The directories in which the settings may be, in this order."""
+    common = place.common or place.root
+    chosen = recorded(place)
+    if chosen is None:
+        having = (tree.root for tree in worktrees(place) if os.path.lexists(os.path.join(tree.root, _FILE)))
+        chosen = next(having, None)
+    return (common,) if chosen is None else (common, chosen)
+
+
+def recorded(place: Place) -> str | None:
+    """The root of the worktree that was noted, if it is still one of the repository's."""
+    try:
+        name, _, root = os.fsdecode(read_private(os.path.join(place.state, _RECORD), _LONGEST)).partition("\n")
+    except FileNotFoundError:
+        return None
+    root = root.rstrip("\n")
+    if name != MAIN:
+        return next((tree.root for tree in worktrees(place) if tree.name == name), None)
+    git = gitdir.at(root) if os.path.isabs(root) else None
+    return root if git is not None and gitdir.real(git) == place.common else None
+
+
+def record(place: Place) -> None:
+    """Note the worktree of this place, unless another one is noted already."""
+    if place.common is None or place.root == place.common or os.path.basename(place.common) == ".git":
+        return
+    if recorded(place) is None:
+        write_private(os.path.join(place.state, _RECORD), os.fsencode(f"{place.worktree}\n{place.root}\n"))
+
+
+def home(place: Place) -> str:
+    """Where a new file of settings belongs."""
+    return recorded(place) or place.root
+
+
+def ignored(place: Place, source: str | None) -> str | None:
+    """The file of the worktree one stands in, if it says something else than the one that holds."""
+    path = os.path.join(place.root, _FILE)
+    if path == source or not os.path.isfile(path):
+        return None
+    try:
+        mine = gitdir.read(path, 1 << 20)
+        theirs = b"" if source is None else gitdir.read(source, 1 << 20)
+    except OSError:
+        return path
+    return None if mine == theirs else path

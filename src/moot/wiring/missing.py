@@ -1,0 +1,114 @@
+"""Where there is no log yet: what is said, and how a log that `git init` has left behind is carried over.
+
+A plain folder keeps its log in `.moot`. Once it is a git repository, its log belongs into the git directory.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.core.errors import Refused
+from moot.logs.sqlite import SqliteLog, faults
+from moot.logs.sqlite.file import NAME, sync_folder
+from moot.private_files import check_folders, check_private, read_private, write_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from moot.core.errors import Unavailable
+    from moot.engine.place import Place
+
+_QUARANTINE = "quarantine"
+
+
+def no_log(place: Place) -> Unavailable:
+    """The refusal; it names a log that was left behind."""
+    error = faults.missing(os.path.join(place.state, NAME))
+    left = left_behind(place)
+    if left is None:
+        return error
+    return type(error)(
+        error.code,
+        f"{error.message} But {left} is the log of this folder from before it was a git repository.",
+        "`moot init --carry-over` goes on with it here; the old one is kept.",
+        path=os.path.join(place.state, NAME),
+        left_behind=left,
+    )
+
+
+def check_nothing_left(place: Place) -> None:
+    """Refuse to begin anew beside a log that was left behind."""
+    left = left_behind(place)
+    if left is not None and not os.path.lexists(os.path.join(place.state, NAME)):
+        raise Refused(
+            "log_left_behind",
+            f"{left} is the log of this folder from before it was a git repository; a new one would hide it.",
+            "`moot init --carry-over` goes on with it here; the old one is kept. To begin anew, move `.moot` away.",
+            left_behind=left,
+        )
+
+
+def left_behind(place: Place) -> str | None:
+    """The log of a plain workspace in which somebody ran `git init`; None if there is none."""
+    if place.common is None or place.main_root is None:
+        return None
+    path = os.path.join(place.main_root, ".moot", NAME)
+    return path if os.path.isfile(path) and not os.path.islink(path) else None
+
+
+def carry_over(place: Place, check: Callable[[Place], object], progress: Callable[[str, int, int], None]) -> str:
+    """Go on with the log that was left behind, in a state directory without one. Returns where the old one is kept.
+
+    Whenever this is killed, the log is in at least one of the two places, and doing it again completes it.
+    """
+    left = left_behind(place)
+    if left is None:
+        raise Refused(
+            "nothing_to_carry_over",
+            f"There is no log that `git init` left behind in {place.main_root or place.root}.",
+            "Leave out --carry-over.",
+        )
+    target = os.path.join(place.state, NAME)
+    if os.path.lexists(target):
+        raise Refused(
+            "workspace_exists",
+            f"There is a log already: {target}. Two logs cannot be one.",
+            f"Move {os.path.dirname(left)} away, or `moot export` it from a copy outside of git.",
+            left_behind=left,
+        )
+    old = os.path.dirname(left)
+    check(place.replace(root=os.path.dirname(old), state=old, common=None, worktree="."))
+    unique = os.urandom(6).hex()
+    draft, kept = os.path.join(place.state, f"carried.{unique}"), os.path.join(old, f"carried-over-{unique}.db")
+    log = SqliteLog(old)
+    try:
+        with log.exclusive():  # nobody appends to it meanwhile, and whoever has it open notices that it is gone
+            for path in (draft, kept):
+                log.archive.backup(path, lambda done, of: progress("carrying over", done, of))
+                os.chmod(path, 0o600)
+            _carry_quarantine(old, place.state)
+            os.link(draft, target)  # whole or not at all, and never over one that another made meanwhile
+            os.unlink(draft)
+            for folder in (place.state, old):
+                sync_folder(folder)
+            for kind in ("", "-wal", "-shm"):
+                if os.path.lexists(left + kind):
+                    os.unlink(left + kind)
+    except OSError as error:
+        raise faults.of_system(error, target) from error
+    finally:
+        log.close()
+        if os.path.lexists(draft):
+            os.unlink(draft)
+    return kept
+
+
+def _carry_quarantine(old: str, new: str) -> None:
+    source = check_folders(old, _QUARANTINE)
+    if not os.path.isdir(source):
+        return
+    target = check_folders(new, _QUARANTINE, make=True)
+    for name in sorted(os.listdir(source)):
+        if check_private(os.path.join(source, name)):
+            write_private(os.path.join(target, name), read_private(os.path.join(source, name), 256 << 20), sync=True)
