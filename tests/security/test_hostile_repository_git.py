@@ -113,7 +113,7 @@ def test_a_program_called_git_in_the_repository_is_not_run(tmp_path: Path) -> No
     command("join", "Ada")
     (command.repo / "git").write_text(f"#!/bin/sh\ntouch {loot}\n")
     (command.repo / "git").chmod(0o755)
-    for path in (f".:{os.environ['PATH']}", f":{os.environ['PATH']}"):
+    for path in (f".:{os.environ['PATH']}", f":{os.environ['PATH']}", f"{command.repo}:{os.environ['PATH']}"):
         assert command("check", "--", "/bin/true", agent="Ada", PATH=path).code == 0
     assert not loot.exists()
 

@@ -18,6 +18,7 @@ import tempfile  # noqa: TID253 (loaded on demand)
 
 from moot.core.record import Record
 from moot.engine import gitdir
+from moot.engine.performers.environment import search_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ class _Index:
     def __init__(self, root: str, git: str, place: str, without: Sequence[str]) -> None:
         objects = os.path.join(gitdir.common_of(gitdir.real(git)), "objects")
         self._root = root
-        search = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]  # never the repository itself
-        program = shutil.which("git", path=os.pathsep.join(search))
+        search = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
+        program = shutil.which("git", path=os.pathsep.join(search_path(os.environ, root)))  # never the repository's
         if program is None:
             raise FileNotFoundError("there is no git here")
         self._command = (program, *_HARMLESS, *_FAST, f"--git-dir={gitdir.real(git)}", f"--work-tree={root}")
