@@ -16,6 +16,9 @@ from moot.core.text import shell_word
 
 _ALWAYS = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _LARGEST = 64 << 20
+EXHAUSTED = (errno.EMFILE, errno.ENFILE)
+_TOO_MANY = "too_many_open_files"
+_NEEDED = 8  # descriptors: SQLite opens up to three at a time for a file
 _OPEN = "every account on this machine may write to it"
 _ROOT = 0
 _NO_FILE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR)  # a link, a FIFO or socket, a directory
@@ -180,3 +183,37 @@ def _is_link(path: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def is_exhausted(error: BaseException | None) -> bool:
+    """Whether it comes from this: the process, or the whole machine, may open no more files."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in EXHAUSTED:
+            return True
+        if isinstance(error, Unavailable) and error.code == _TOO_MANY:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def hardly_any_left() -> bool:
+    """Whether there are hardly any descriptors left, for those whom SQLite does not tell why it cannot open a file."""
+    had: list[int] = []
+    try:
+        while len(had) < _NEEDED:
+            had.append(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
+    except OSError as error:
+        return error.errno in EXHAUSTED
+    finally:
+        for file in had:
+            os.close(file)
+    return False
+
+
+def too_many_open_files() -> Unavailable:
+    return Unavailable(
+        "too_many_open_files",
+        "This process has too many files open, or the whole machine has: no more can be opened.",
+        "Close what is not needed (workspaces, followers, files), or raise the limit, such as with `ulimit -n 4096`. "
+        "Then do it again.",
+    )

@@ -13,6 +13,7 @@ from moot.core import principal as principals
 from moot.core.errors import Unavailable
 from moot.core.event import Key
 from moot.core.record import Record
+from moot.private_files import is_exhausted, too_many_open_files
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -120,7 +121,7 @@ class Session:
             answer = self._carried_out(verb, given)
             if self.mirrors is not None and not verb.quiet and not name.startswith("held"):
                 self._remind_of_held()
-        except Unavailable as error:
+        except (Unavailable, OSError) as error:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
@@ -184,10 +185,14 @@ class Session:
         """Look at the workspace through another engine, until the next call."""
         self._usual, self.engine = self.engine, engine
 
-    def _stored_all_the_same(self, error: Unavailable) -> Answer:
+    def _stored_all_the_same(self, error: Unavailable | OSError) -> Answer:
         """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
         from moot.api.answer import Answer
 
+        if isinstance(error, OSError):
+            if not is_exhausted(error):
+                raise error
+            error = too_many_open_files()
         self.warn(error.code, f"{error.message} {error.remedy}")
         return Answer(result={"position": self._stored}, say=(f"stored, up to position {self._stored}",))
 

@@ -8,6 +8,7 @@ import os
 import apsw
 
 from moot.core.errors import Unavailable
+from moot.private_files import EXHAUSTED, hardly_any_left, is_exhausted, too_many_open_files
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared memory; SQLite keeps no number of why
@@ -19,6 +20,10 @@ def unavailable(path: str, error: Exception, reason: int | None = None) -> Unava
         reason = error.errno
     elif not isinstance(error, (apsw.IOError, apsw.CantOpenError)):
         reason = None  # it is of an error before
+    elif reason in EXHAUSTED or hardly_any_left():
+        return too_many_open_files()
+    if is_exhausted(error):
+        return too_many_open_files()
     if isinstance(error, apsw.FullError) or reason in _NO_ROOM or getattr(error, "extendedresult", 0) in _NOT_GROWN:
         return Unavailable(
             "disk_full",

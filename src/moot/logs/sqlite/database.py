@@ -98,6 +98,20 @@ class Database:
                 pass
         if self._refusal is not None:
             raise self._refusal
+        if self._wal is None:
+            self._prepare_to_flush()
+
+    def _prepare_to_flush(self) -> None:
+        """Before anything is written: whoever could not wait for the disk afterwards does not begin."""
+        self._take()
+        try:
+            self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+        except FileNotFoundError:
+            pass  # SQLite makes it with what is written first
+        except OSError as error:
+            raise faults.of_system(error, self.path) from error
+        finally:
+            self._busy.release()
 
     @property
     def writable(self) -> bool:

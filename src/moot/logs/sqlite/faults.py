@@ -11,6 +11,7 @@ import os
 import apsw
 
 from moot.core.errors import Unavailable, Usage
+from moot.private_files import EXHAUSTED, hardly_any_left, too_many_open_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
 def of_sqlite(error: apsw.Error, path: str, system_errno: int = 0) -> MootError | None:
     """The error to raise for one that SQLite raised, None if it is a mistake of ours that should be seen as it is."""
     told = isinstance(error, (apsw.IOError, apsw.CantOpenError))  # after others the number is of one before
+    if told and (system_errno in EXHAUSTED or hardly_any_left()):
+        return too_many_open_files()
     if isinstance(error, apsw.FullError) or (told and system_errno in _NO_ROOM):
         return disk_full(path)
     if getattr(error, "extendedresult", 0) in _NOT_GROWN:
@@ -45,6 +48,8 @@ def of_sqlite(error: apsw.Error, path: str, system_errno: int = 0) -> MootError 
 
 def of_system(error: OSError, path: str) -> Unavailable:
     """The error to raise for one of the operating system."""
+    if error.errno in EXHAUSTED:
+        return too_many_open_files()
     if error.errno in _NO_ROOM:
         return disk_full(path)
     if error.errno in _NO_WRITING:

@@ -11,6 +11,7 @@ import sys
 from moot.api import catalogue
 from moot.core.errors import MootError, Unavailable
 from moot.core.principal import checked_name
+from moot.private_files import is_exhausted, too_many_open_files
 from moot.surfaces.cli import parse, voices
 
 TYPE_CHECKING = False
@@ -49,8 +50,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(parse.understand(words))
     except MootError as error:
-        voices.complain(error, as_json=as_json)
-        return error.exit_code
+        failure = too_many_open_files() if is_exhausted(error) else error
+        voices.complain(failure, as_json=as_json)
+        return failure.exit_code
     except KeyboardInterrupt:
         return _INTERRUPTED
     except BrokenPipeError:
@@ -60,17 +62,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # the outermost edge: it reports, and hides nothing
         if os.environ.get("MOOT_DEBUG"):
             raise
-        failure = Unavailable(
-            "internal_error",
-            f"moot itself failed: {type(error).__name__}: {error}",
-            "Nothing acknowledged is lost. Run it again with MOOT_DEBUG=1 and report what it prints.",
-        )
+        failure = too_many_open_files() if is_exhausted(error) else _internal(error)
         voices.complain(failure, as_json=as_json)
         try:
             sys.stdout.flush()
         except OSError:  # it was the output that failed; Python would try once more, and exit with a code of its own
             _say_no_more()
         return failure.exit_code
+
+
+def _internal(error: Exception) -> Unavailable:
+    return Unavailable(
+        "internal_error",
+        f"moot itself failed: {type(error).__name__}: {error}",
+        "Nothing acknowledged is lost. Run it again with MOOT_DEBUG=1 and report what it prints.",
+    )
 
 
 def _say_no_more() -> None:

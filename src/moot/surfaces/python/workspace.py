@@ -19,6 +19,7 @@ from itertools import chain
 from moot.api import catalogue
 from moot.core.errors import Usage
 from moot.core.principal import checked_name
+from moot.surfaces.python.edge import EDGE, edged
 from moot.surfaces.python.verbs import Verbs
 from moot.wiring import caller_of, open_session
 from moot.wiring.workshop import Workshop
@@ -68,31 +69,36 @@ class Workspace(Verbs):
             raise Usage("bad_arguments", "An incarnation of whom?", "Name the agent: Workspace(agent='Yeats', …).")
         name = None if named is None else checked_name(named)
         number = number if incarnation is None else incarnation
-        self._session: Session | None = open_session(
-            _absolute(path), os.environ, agent=name, incarnation=number, at=at, named=_is_named(path)
-        )
+        self._session: Session | None = None
+        with EDGE:
+            self._session = open_session(
+                _absolute(path), os.environ, agent=name, incarnation=number, at=at, named=_is_named(path)
+            )
 
     @classmethod
     def init(cls, path: Path = ".", packs: str | Sequence[str] = ()) -> Self:
         """Make a repository (or a folder) a workspace, and open it. Doing it again changes nothing."""
         wanted = (packs,) if isinstance(packs, str) else tuple(packs)
-        Workshop(_absolute(path), os.environ, named=_is_named(path)).create(wanted)
+        with EDGE:
+            Workshop(_absolute(path), os.environ, named=_is_named(path)).create(wanted)
         return cls(path)
 
     @staticmethod
     def doctor(path: Path = ".") -> list[Finding]:
         """Look for what could go wrong here. Raises `Refused` when something is wrong already."""
-        findings: list[Finding] = (
-            catalogue.find("doctor").does(Workshop(_absolute(path), os.environ, named=_is_named(path))).result
-        )
+        with EDGE:
+            findings: list[Finding] = (
+                catalogue.find("doctor").does(Workshop(_absolute(path), os.environ, named=_is_named(path))).result
+            )
         return findings
 
     @staticmethod
     def restore(file: Path, path: Path, *, force: bool = False) -> Restored:
         """Put a backup in place of the log of a workspace. Those who have it open go on with the restored one."""
-        restored: Restored = Workshop(_absolute(path), os.environ, named=_is_named(path)).restore(
-            _absolute(file), force=force
-        )
+        with EDGE:
+            restored: Restored = Workshop(_absolute(path), os.environ, named=_is_named(path)).restore(
+                _absolute(file), force=force
+            )
         return restored
 
     def __enter__(self) -> Self:
@@ -174,20 +180,21 @@ class Workspace(Verbs):
         given = catalogue.checked(catalogue.find("wait"), asked)
         check_types(given["type"])
         end = None if timeout is None else session.clock.monotonic() + given["timeout"]
-        start = session.engine.log.head() if after is None else given["after"]
+        with EDGE:
+            start = session.engine.log.head() if after is None else given["after"]
         return session, start, end, (given["type"], given["stream"])
 
     def watch(self) -> Iterator[Notice]:
         """Keep the packs' files and the log in step, without end. What comes is what could not be done."""
         answer = self._answer("mirror", {"watch": True})
-        return chain(answer.warnings, (later.result for later in answer.more or ()))
+        return chain(answer.warnings, (later.result for later in edged(iter(answer.more or ()))))
 
     def _following(
         self, session: Session, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
     ) -> Iterator[Event]:
         from moot.api.following import follow
 
-        for heard in follow(session, after, types, streams, end=end):
+        for heard in edged(follow(session, after, types, streams, end=end)):
             if not heard.events:
                 self._opened()
                 self.warnings = heard.warnings
@@ -208,7 +215,8 @@ class Workspace(Verbs):
                     self._opened()
             self._opened()
             if follower.failure is not None:
-                raise follower.failure
+                with EDGE:
+                    raise follower.failure
         finally:
             self._followers.discard(follower)
             follower.stop()
@@ -223,20 +231,22 @@ class Workspace(Verbs):
         given.pop("self", None)  # the names and values of a method, which are nobody else's
         answer = self._answer(verb, given)
         if answer.after is not None:
-            answer.after()  # here, returning a value is showing it
+            with EDGE:
+                answer.after()  # here, returning a value is showing it
         return answer.result
 
     def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
         given.pop("self", None)
         answer = self._answer(verb, given)
         first = getattr(answer.result, "effects", answer.result)
-        return chain(first, (later.result for later in answer.more or () if later.result is not None))
+        return chain(first, (later.result for later in edged(iter(answer.more or ())) if later.result is not None))
 
     def _answer(self, verb: str, arguments: dict[str, Any]) -> Answer:
         session = self._opened()
         before = session.caller
         try:
-            answer = session.run(verb, arguments)
+            with EDGE:
+                answer = session.run(verb, arguments)
         except BaseException:
             session.caller = before  # a refused join leaves one who one was
             raise
