@@ -187,11 +187,13 @@ def _is_link(path: str) -> bool:
 
 def is_exhausted(error: BaseException | None) -> bool:
     """Whether it comes from this: the process, or the whole machine, may open no more files."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # an error may be said to be its own cause
         if isinstance(error, OSError) and error.errno in EXHAUSTED:
             return True
         if isinstance(error, Unavailable) and error.code == _TOO_MANY:
             return True
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
     return False
 

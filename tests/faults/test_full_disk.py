@@ -116,7 +116,15 @@ def test_no_room_at_any_write_is_said_and_takes_nothing_that_was_acknowledged(pl
 
 
 SAID_BY_THE_COMMAND = {*SAID, "presence_unwritable", "settings_unwritable", "state_unwritable", "views_unusable"}
-WARNED_OF = {"clock_differs", "disk_full", "entry_held", "entries_held", "mirror_pending", "views_behind"}
+WARNED_OF = {
+    "clock_differs",
+    "disk_full",
+    "entry_held",
+    "entries_held",
+    "mirror_pending",
+    "presence_unwritable",
+    "views_behind",
+}
 OWN_MOUNTS = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
 
 

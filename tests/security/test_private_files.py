@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from moot.core.errors import MootError
+from moot.core.errors import MootError, Unavailable
 from moot.core.ids import file_name, is_plain
 from moot.engine import user_state
-from moot.private_files import open_private, read_private, write_private
+from moot.private_files import is_exhausted, open_private, read_private, write_private
 
 
 def test_a_link_is_not_followed_and_its_target_is_not_changed(tmp_path: Path) -> None:
@@ -85,3 +85,14 @@ def test_the_users_store_is_not_used_where_everybody_may_write(tmp_path: Path) -
             use()
         assert refused.value.code == "unsafe_file"
     assert user_state.read(env, "allowed", "none") is None
+
+
+def test_an_error_that_is_its_own_cause_ends_the_search_for_causes() -> None:
+    own = Unavailable("disk_full", "Full.", "Free some.")
+    own.__cause__ = own
+    assert not is_exhausted(own)
+    first, second = ValueError(), ValueError()
+    first.__cause__, second.__cause__ = second, first
+    assert not is_exhausted(first)
+    second.__cause__ = OSError(24, "Too many open files")
+    assert is_exhausted(first)

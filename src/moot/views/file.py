@@ -173,7 +173,9 @@ class Generations:
 
             self.close()
             leave_nothing(self.path)
-            raise error if isinstance(error, Unavailable) else unavailable(self.directory, error) from error
+            if isinstance(error, Unavailable):
+                raise
+            raise unavailable(self.directory, error) from error
         self._pointed = self._pointer()
         self._sweep(keep=name, alone=alone)
         return self.db
