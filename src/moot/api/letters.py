@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from moot.core import timestamps
+from moot.core.compact import dumps
 from moot.core.principal import label
 from moot.core.record import Record
-from moot.core.text import command_line, fence
+from moot.core.text import command_line, counted, fence
 from moot.views import look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     from moot.api.session import Session
@@ -17,32 +19,67 @@ if TYPE_CHECKING:
     from moot.views.look import Delivery
 
 
+ROOM = 256 << 10  # bytes of what others wrote, in one answer
+
+
 class Pile(Record):
-    """What waits for one reader: some of it, how much more there is, and what of it is too late now."""
+    """What waits for one reader: some of it, how much more there is (about `left` bytes), and what is too late now."""
 
     mail: tuple[Delivery, ...]
     more: int
     expired: tuple[Delivery, ...]
+    left: int = 0
 
 
-def pile(session: Session, reader: str, limit: int, *, seen: bool) -> Pile:
-    """The oldest of what the reader has seen and not settled, or of what is new to it, over all its mailboxes."""
+def pile(session: Session, reader: str, limit: int, *, seen: bool, room: int | None = None) -> Pile:
+    """The oldest of what the reader has seen and not settled, or of what is new to it, over all its mailboxes.
+
+    `room`: whole messages of so many bytes together. What is new begins with one message, however large that is.
+    """
     store, now = session.engine.read(), session.clock.wall_seconds()
     boxes = session.mailboxes()
     live: list[Delivery] = []
     late: list[Delivery] = []
+    all_read = True
     for box in boxes:
-        enough = len(live) + limit
+        enough, size = len(live) + limit, 0
         for delivery in look.unsettled(store, box, reader, seen=seen):
             (late if expired(delivery, now) else live).append(delivery)
-            if len(live) >= enough:
+            size += weight(delivery.message)
+            if len(live) >= enough or (room is not None and size > room):
+                all_read = False
                 break
     live.sort(key=lambda d: d.message.position)
-    shown = tuple(live[:limit])
-    if len(live) < limit:
+    shown = tuple(_fitting(live[:limit], room, least=not seen))
+    if all_read and len(shown) == len(live):
         return Pile(mail=shown, more=0, expired=tuple(late))
-    there = sum(look.count_unsettled(store, box, reader, seen=seen) for box in boxes)
-    return Pile(mail=shown, more=there - len(shown) - len(late), expired=tuple(late))
+    there = [look.count_unsettled(store, box, reader, seen=seen) for box in boxes]
+    left = sum(size for _, size in there) - sum(weight(d.message) for d in shown)
+    more = sum(count for count, _ in there) - len(shown) - len(late)
+    return Pile(mail=shown, more=more, expired=tuple(late), left=max(left, 0))
+
+
+def _fitting(mail: list[Delivery], room: int | None, *, least: bool) -> Iterator[Delivery]:
+    used = 0
+    for number, delivery in enumerate(mail):
+        used += weight(delivery.message)
+        if room is not None and used > room and (number or not least):
+            return
+        yield delivery
+
+
+def weight(message: Message) -> int:
+    """About how many bytes it says."""
+    text = message.text
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
+    return size + (len(dumps(message.data)) if message.data is not None else 0)
+
+
+def size_in_words(size: int) -> str:
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return counted(size, "byte")
 
 
 def expired(delivery: Delivery, now: float) -> bool:
@@ -71,6 +108,7 @@ class Letter(Record):
     hidden: str | None = None
     stages: tuple[tuple[str, str], ...] = ()
     trace: str | None = None
+    cut: int | None = None  # the bytes of the whole message, if only its beginning is here
 
 
 def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Letter:
@@ -102,6 +140,24 @@ def of_delivery(delivery: Delivery) -> Letter:
     )
 
 
+def cut(letter: Letter, size: int, room: int) -> Letter:
+    """As much of it as there is room for: all of it, or the beginning of its text without its data."""
+    if size <= room:
+        return letter
+    text = letter.text or dumps(letter.data)
+    return letter.replace(text=text.encode("utf-8", "replace")[:room].decode("utf-8", "ignore"), data=None, cut=size)
+
+
+def newest_whole(letters: Iterable[Letter], messages: Iterable[Message], room: int = ROOM) -> tuple[Letter, ...]:
+    """All of them; the newest that there is room for as they are, of those before the head."""
+    pairs = [(letter, weight(message)) for letter, message in zip(letters, messages, strict=True)]
+    found = []
+    for letter, size in reversed(pairs):
+        found.append(cut(letter, size, room))
+        room = max(0, room - size)
+    return tuple(reversed(found))
+
+
 def told(item: Letter) -> list[str]:
     """The lines for an agent. What others wrote is fenced, so that it cannot pass for moot's own words."""
     about = f" about {item.task}" if item.task else ""
@@ -116,6 +172,9 @@ def told(item: Letter) -> list[str]:
         import json
 
         lines += fence(json.dumps(item.data, ensure_ascii=False, indent=1)).splitlines()
+    if item.cut is not None:
+        whole = command_line("thread", item.id, options="--only")
+        lines.append(f"cut: it has {size_in_words(item.cut)}. All of it: {whole}")
     lines += [f"! {flag}" for flag in item.flags]
     if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":

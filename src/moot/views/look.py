@@ -52,9 +52,10 @@ def unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> Iterato
         yield from _deliveries((row,))
 
 
-def count_unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> int:
+def count_unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> tuple[int, int]:
+    """How many there are of them, and about how many bytes."""
     row = store.row("count_unsettled", mailbox.lower(), reader, seen, name_of(reader).lower())
-    return int(row[0]) if row else 0
+    return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
 def count_open(store: Store, mailbox: str) -> int:

@@ -134,7 +134,7 @@ WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) 
 ORDER BY d.position
 
 -- name: count_unsettled
-SELECT count(*) FROM delivery d
+SELECT count(*), coalesce(sum(octet_length(m.body)), 0) FROM delivery d CROSS JOIN message m ON m.position = d.position
 WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2) = ?3
   AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
 

@@ -141,7 +141,7 @@ def _found(outcome: Outcome, kind: str) -> Event | None:
 
 def _waiting(session: Session, me: Agent) -> int:
     store, boxes = session.engine.store, session.mailboxes()
-    return sum(look.count_unsettled(store, box, me.principal, seen=seen) for box in boxes for seen in (False, True))
+    return sum(look.count_unsettled(store, box, me.principal, seen=seen)[0] for box in boxes for seen in (False, True))
 
 
 def _free_name(session: Session, work: Work) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import Letter, of_delivery, told
+from moot.api.letters import Letter, newest_whole, of_delivery, told
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent
@@ -51,7 +51,8 @@ def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> 
     current = [d for d in found if d.message.attempt == attempt]
     if task and not all:
         found = [d for d in found if d.message.attempt in (None, attempt)]
-    letters = tuple(of_delivery(d) for d in found if all or _visible(store, d, of_task=bool(task)))
+    listed = [d for d in found if all or _visible(store, d, of_task=bool(task))]
+    letters = newest_whole(map(of_delivery, listed), (d.message for d in listed))
     in_force = current[-1].entry.id if current else None
     result = Box(name=box, last_read=look.last_read(store, box), messages=letters, in_force=in_force)
     lines = [f"{box}: {counted(len(letters), 'message')}, last read {one_line(result.last_read or 'never', 40)}"]

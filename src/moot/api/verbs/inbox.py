@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import Letter, expired, of_delivery, pile, told
+from moot.api.letters import ROOM, Letter, cut, expired, of_delivery, pile, size_in_words, told, weight
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.errors import Unknown
@@ -33,43 +33,57 @@ class Inbox(Record):
     waiting: tuple[Letter, ...]
     more_new: int = 0
     more_waiting: int = 0
+    more_bytes: int = 0  # about how many, of those that are new and not here
 
 
-def inbox(session: Session, all: bool, peek: bool, limit: int) -> Answer:  # noqa: A002
+def inbox(session: Session, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
     me = session.me()
     if me is not None and (me.here or not me.exists):
         session.try_out(lambda _work: None)  # who is unknown or was replaced is told so; who left may still look
     reader = me.principal if me and me.exists else session.mailboxes()[0]
-    new, seen = (pile(session, reader, limit, seen=before) for before in (False, True))
+    new = pile(session, reader, limit, seen=False, room=bytes)
+    used = sum(weight(delivery.message) for delivery in new.mail)
+    seen = pile(session, reader, limit, seen=True, room=max(0, bytes - used))
     result = Inbox(
-        new=tuple(map(of_delivery, new.mail)),
+        new=tuple(cut(of_delivery(d), weight(d.message), bytes) for d in new.mail),
         waiting=tuple(map(of_delivery, seen.mail)),
         more_new=new.more,
         more_waiting=seen.more,
+        more_bytes=new.left,
     )
     quiet = peek or (me is not None and not me.here)
 
     def shown() -> None:
         _record_showing(session, new.mail, (*new.expired, *seen.expired)[:_EXPIRED_AT_ONCE], reader)
 
-    lines = _lines(result, limit, in_full=all, quiet=quiet)
+    room = (bytes, max(bytes, used + new.left), max(bytes, used + seen.left + sum(weight(d.message) for d in seen.mail)))
+    lines = _lines(result, limit, room, in_full=all, quiet=quiet)
     return Answer(result=result, say=lines or ("No mail.",), after=None if quiet else shown)
 
 
-def _lines(result: Inbox, limit: int, *, in_full: bool, quiet: bool) -> tuple[str, ...]:
+def _lines(
+    result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool
+) -> tuple[str, ...]:
+    """`room`: the bytes that there was room for, and that it would take to see all that is new, or all that is not."""
     lines = [line for item in result.new for line in told(item)]
     if result.more_new:  # once they were shown, the next call shows those that follow
-        how = f"moot inbox --peek --limit {limit + result.more_new}" if quiet else "moot inbox"
-        lines.append(f"{result.more_new} more: {how}")
+        how = f"moot inbox --peek{_wider(limit, result.more_new, room[0], room[1])}" if quiet else "moot inbox"
+        size = f", {size_in_words(result.more_bytes)}" if len(result.new) < limit else ""
+        lines.append(f"{result.more_new} more{size}: {how}")
     if in_full:
         lines += [line for item in result.waiting for line in told(item)]
         if result.more_waiting:
-            more = result.more_waiting
-            lines.append(f"{more} more seen and not settled: moot inbox --all --limit {limit + more}")
+            how = f"moot inbox --all{_wider(limit, result.more_waiting, room[0], room[2])}"
+            lines.append(f"{result.more_waiting} more seen and not settled: {how}")
     elif count := len(result.waiting) + result.more_waiting:
         named = ", ".join(item.id for item in result.waiting[:_NAMED])
         lines.append(f"{count} seen and not settled: {named or 'moot inbox --all'}{'…' if count > _NAMED else ''}")
     return tuple(lines)
+
+
+def _wider(limit: int, more: int, room: int, needed: int) -> str:
+    """The options with which all of it would be shown."""
+    return f" --limit {limit + more}" + (f" --bytes {needed}" if needed > room else "")
 
 
 def _record_showing(session: Session, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str) -> None:
@@ -183,10 +197,12 @@ VERBS = (
             Param("all", "Show again in full what you have seen and not settled.", type="flag"),
             Param("peek", "Look without counting as shown.", type="flag"),
             Param("limit", "At most so many that are new, and so many that are not.", type="int", default=_SHOWN),
+            Param("bytes", "At most so much text; the rest stays as it is.", type="int", default=ROOM),
         ),
         examples=("moot inbox",),
         past=True,
-        detail="What was shown counts as offered, after it went out. Confirm with `ack`, answer with `reply`.",
+        detail="What was shown counts as offered, after it went out. Confirm with `ack`, answer with `reply`. An "
+        "answer has whole messages; one that is too large by itself is cut, and says how to see all of it.",
     ),
     Verb(
         "ack",

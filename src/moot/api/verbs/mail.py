@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.api import addresses
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import of_message, told
+from moot.api.letters import newest_whole, of_message, told
 from moot.core.compact import dumps
 from moot.core.deciders.mailbox import Answer as Settle
 from moot.core.deciders.message import WANTS, SendMessage, Sent
@@ -135,15 +135,18 @@ def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A
     return stored(session.commit(act))
 
 
-def thread(session: Session, id: str) -> Answer:  # noqa: A002
+def thread(session: Session, id: str, only: bool) -> Answer:  # noqa: A002
     store = session.engine.read()
-    first = look.thread(store, id) or look.thread(store, _message(session, id).thread)
+    first = [_message(session, id)] if only else look.thread(store, id)
+    first = first or look.thread(store, _message(session, id).thread)
     letters = []
     for message in first:
         called = {name.lower(): name for name in message.to}
         chain = look.chain(store, message.id)
         stages = tuple((called.get(box, box), entry.stage) for box, entry, _, _ in chain)
         letters.append(of_message(message, stages=stages))
+    if not only:
+        letters = list(newest_whole(letters, first))
     return Answer(result=letters, say=tuple(line for item in letters for line in told(item)))
 
 
@@ -214,8 +217,12 @@ VERBS = (
         "A conversation, with where each message stands at each recipient.",
         thread,
         kind="look",
-        params=(Param("id", "Any message of it.", positional=True, required=True),),
-        examples=("moot thread m-4k2xw9a",),
+        params=(
+            Param("id", "Any message of it.", positional=True, required=True),
+            Param("only", "Only this message, as long as it may be.", type="flag"),
+        ),
+        examples=("moot thread m-4k2xw9a", "moot thread m-4k2xw9a --only"),
+        detail="Of a very long conversation the newest messages are shown whole, and of those before the head.",
         writes=False,
     ),
 )

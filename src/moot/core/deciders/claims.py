@@ -10,7 +10,8 @@ What always holds:
 - A path is released by any text that may have named it: a file that comes or goes changes how it is read.
 - A holder names a path once per worktree: asked for again, with another mode or ttl, it moves to the newer claim,
   and a claim without paths is none. Asked for again in the same way, nothing happens.
-- The live claims, their paths and their patterns are bounded in number.
+- The live claims, their paths and their patterns are bounded in number, for each holder and for all together, so
+  that no holder leaves the others without. Who had more before there was a bound keeps it.
 
 A holder is a principal's text, incarnation included, and is only ever compared. Who is silent, and who may use force,
 is judged by the caller. The state is the live claims and nothing else.
@@ -25,6 +26,9 @@ from moot.core.claims import (
     LIVE_GLOB_LIMIT,
     LIVE_PATH_LIMIT,
     MODES,
+    OWN_CLAIM_LIMIT,
+    OWN_GLOB_LIMIT,
+    OWN_PATH_LIMIT,
     PATH_LIMIT,
     REASON_LIMIT,
     SHOWN_LIMIT,
@@ -115,7 +119,7 @@ def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
     fields = {name: value for name, value in command.__dict__.items() if name not in ("paths", "silent", "fold")}
     granted: list[Payload] = [_lapsed(each.claim, silent) for each in collisions]
     granted.append(Claimed(paths=asked, **fields))
-    _check_room(state, granted)
+    _check_room(state, granted, command.holder)
     return granted
 
 
@@ -236,22 +240,32 @@ def _check_reason(reason: str) -> None:
         raise Refused("reason_too_long", "The reason is too long.", f"Say it in {REASON_LIMIT} characters.")
 
 
-def _check_room(state: ClaimsState, granted: Iterable[Payload]) -> None:
+def _check_room(state: ClaimsState, granted: Iterable[Payload], holder: str) -> None:
+    after = state
     for payload in granted:
-        state = evolve(state, payload, position=0, by="")
-    live = [path for claim in state.live.values() for path in claim.paths]
-    for count, limit, what in (
-        (len(state.live), CLAIM_LIMIT, "claims"),
-        (len(live), LIVE_PATH_LIMIT, "claimed paths"),
-        (_count_globs(live), LIVE_GLOB_LIMIT, "claimed patterns"),
-    ):
-        if count > limit:
-            raise Refused(
-                "too_many_claims",
-                f"There would be {count} live {what}; {limit} are possible.",
-                "Release what is no longer needed, or claim directories instead of files.",
-                limit=limit,
-            )
+        after = evolve(after, payload, position=0, by="")
+    own = (OWN_CLAIM_LIMIT, OWN_PATH_LIMIT, OWN_GLOB_LIMIT)
+    whole = (CLAIM_LIMIT, LIVE_PATH_LIMIT, LIVE_GLOB_LIMIT)
+    for limits, whose, there in ((own, holder, "You would have"), (whole, None, "There would be")):
+        counts = _counts(after, whose)
+        for number, (count, limit) in enumerate(zip(counts, limits, strict=True)):
+            if count > limit and count > _counts(state, whose)[number]:
+                raise Refused(
+                    "too_many_claims",
+                    f"{there} {count} live {_COUNTED[number]}; {limit} are possible{' for one holder' * bool(whose)}.",
+                    "Release what is no longer needed (`moot claims` lists it), or claim directories instead of files.",
+                    limit=limit,
+                )
+
+
+_COUNTED = ("claims", "claimed paths", "claimed patterns")
+
+
+def _counts(state: ClaimsState, holder: str | None) -> tuple[int, int, int]:
+    """How many claims, paths and patterns are live: of this holder, or of all."""
+    live = [claim for claim in state.live.values() if holder in (None, claim.holder)]
+    held = [path for claim in live for path in claim.paths]
+    return len(live), len(held), _count_globs(held)
 
 
 # Releasing

@@ -129,7 +129,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
     def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> Receipt:
         return self._ask("reply", locals())
 
-    def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50) -> Inbox:
+    def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50, bytes: int = 256 << 10) -> Inbox:
         """Your mail. What is returned counts as shown, unless you peek; `all` is for those who print it."""
         return self._ask("inbox", locals())
 
@@ -137,7 +137,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         """Confirm messages; their ids come back."""
         return self._ask("ack", locals())["acked"]
 
-    def thread(self, id: str) -> list[Letter]:
+    def thread(self, id: str, *, only: bool = False) -> list[Letter]:
         return self._ask("thread", locals())
 
     def overdue(self, *, all: bool = False) -> list[Overdue]:
