@@ -56,14 +56,16 @@ def inbox(session: Session, all: bool, peek: bool, limit: int, bytes: int) -> An
     def shown() -> None:
         _record_showing(session, new.mail, (*new.expired, *seen.expired)[:_EXPIRED_AT_ONCE], reader)
 
-    room = (bytes, max(bytes, used + new.left), max(bytes, used + seen.left + sum(weight(d.message) for d in seen.mail)))
+    room = (
+        bytes,
+        max(bytes, used + new.left),
+        max(bytes, used + seen.left + sum(weight(d.message) for d in seen.mail)),
+    )
     lines = _lines(result, limit, room, in_full=all, quiet=quiet)
     return Answer(result=result, say=lines or ("No mail.",), after=None if quiet else shown)
 
 
-def _lines(
-    result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool
-) -> tuple[str, ...]:
+def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool) -> tuple[str, ...]:
     """`room`: the bytes that there was room for, and that it would take to see all that is new, or all that is not."""
     lines = [line for item in result.new for line in told(item)]
     if result.more_new:  # once they were shown, the next call shows those that follow
