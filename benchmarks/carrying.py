@@ -38,7 +38,7 @@ def measure(stage: Stage) -> list[Row]:
     room = stage.room("carrying")
     repository = stage.populated("carried", events)
     with Workspace(repository) as ws:
-        count = ws.export(f"{room}/whole.jsonl").events
+        count = ws.export(f"{room}/whole.jsonl", force=True).events
     _single(f"{room}/whole.jsonl", f"{room}/events.jsonl")
     field = _Field(room, repository)
     variants: dict[str, Callable[[], float]] = {

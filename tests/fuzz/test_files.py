@@ -102,7 +102,7 @@ def exported() -> bytes:
         source, lines = os.path.join(folder, "source"), os.path.join(folder, "lines")
         scripts.prepare(source, "work")
         with scripts.session(source) as here:
-            here.run("export", {"file": lines})
+            here.run("export", {"file": lines, "force": True})
         with open(lines, "rb") as file:
             return file.read()
 

@@ -202,7 +202,7 @@ def test_what_an_earlier_version_has_written_is_imported(name: str, tmp_path: Pa
     code, said = moot(place, "import", str(CORPUS / name))
     assert (code, said.count(f"imported {len(lines)} events")) == (0, 1), said
     assert moot(place, "verify")[0] == 0
-    moot(place, "export", str(tmp_path / "again.jsonl"))
+    moot(place, "export", "--force", str(tmp_path / "again.jsonl"))
     kept = [{k: v for k, v in line.items() if k in lines[0]} for line in read(tmp_path / "again.jsonl")]
     assert [line["data"] for line in kept] == [line["data"] for line in lines]
 

@@ -52,7 +52,7 @@ def refused(code: str, call: Any, kind: type[MootError] = Refused) -> MootError:
 
 
 def test_every_line_is_a_cloud_event(lively: Command, tmp_path: Path) -> None:
-    done = lively("export", str(tmp_path / "x.jsonl"), "--json").result
+    done = lively("export", "--force", str(tmp_path / "x.jsonl"), "--json").result
     lines = lines_of(tmp_path / "x.jsonl")
     assert done["events"] == len(lines) == lively.head()
     assert [line["mootposition"] for line in lines] == list(range(1, len(lines) + 1))
@@ -66,7 +66,7 @@ def test_every_line_is_a_cloud_event(lively: Command, tmp_path: Path) -> None:
 
 
 def test_the_standard_output_has_the_same_lines(lively: Command, tmp_path: Path) -> None:
-    lively("export", str(tmp_path / "x.jsonl"))
+    lively("export", "--force", str(tmp_path / "x.jsonl"))
     assert lively("export").out == (tmp_path / "x.jsonl").read_text(encoding="utf-8")
     assert [json.loads(line) for line in lively("export", "--json").out.splitlines()] == lines_of(tmp_path / "x.jsonl")
 
@@ -93,7 +93,7 @@ def test_any_text_survives_a_terminal_and_the_way_back(run: Command, elsewhere: 
 
 def test_an_export_that_cannot_be_written_leaves_nothing_behind(lively: Command, tmp_path: Path) -> None:
     with Workspace(lively.repo) as ws:
-        refused("file_unusable", lambda: ws.export(str(tmp_path / "no" / "x.jsonl")), Unavailable)
+        refused("file_unusable", lambda: ws.export(str(lively.repo / "no" / "x.jsonl")), Unavailable)
         refused("not_a_file", lambda: ws.export(str(tmp_path)), Usage)
         refused("not_a_file", lambda: ws.export("/dev/null"), Usage)
         refused("not_a_file", lambda: ws.backup("/dev/full", force=True), Usage)
@@ -131,8 +131,8 @@ def in_the_middle(run: Command, verb: str, target: Path, what: str) -> subproces
 
 
 @pytest.mark.parametrize("verb", ["export", "backup"])
-def test_what_a_killed_process_has_left_goes_with_the_next_one(lively: Command, tmp_path: Path, verb: str) -> None:
-    there = tmp_path / "there"
+def test_what_a_killed_process_has_left_goes_with_the_next_one(lively: Command, verb: str) -> None:
+    there = lively.repo / "there"
     there.mkdir()
     mine = [there / name for name in ("x.moot.part", "x.1234.part", "y.moot-1f2e3d.part", "y.moot-1f2e3d.lock")]
     for path in mine:
@@ -147,8 +147,8 @@ def test_what_a_killed_process_has_left_goes_with_the_next_one(lively: Command, 
 
 
 @pytest.mark.parametrize("verb", ["export", "backup"])
-def test_what_a_living_process_writes_is_left_alone(lively: Command, tmp_path: Path, verb: str) -> None:
-    there = tmp_path / "there"
+def test_what_a_living_process_writes_is_left_alone(lively: Command, verb: str) -> None:
+    there = lively.repo / "there"
     there.mkdir()
     other = in_the_middle(lively, verb, there / "x", "waits")
     try:
@@ -171,7 +171,7 @@ def test_what_a_living_process_writes_is_left_alone(lively: Command, tmp_path: P
 @pytest.mark.parametrize("verb", ["export", "backup"])
 @pytest.mark.parametrize("force", [True, False])
 def test_a_file_is_on_the_disk_before_it_has_its_name(
-    lively: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str, *, force: bool
+    lively: Command, monkeypatch: pytest.MonkeyPatch, verb: str, *, force: bool
 ) -> None:
     done: list[tuple[str, int, int]] = []
     naming = "replace" if force else "link"
@@ -182,16 +182,16 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(
         done.append(("flushed", os.fstat(file).st_ino, os.fstat(file).st_mtime_ns))
 
     def named(source: str, target: str) -> None:
-        if target == str(tmp_path / "x"):
+        if target == str(lively.repo / "x"):
             done.append(("named", os.stat(source).st_ino, os.stat(source).st_mtime_ns))
         name(source, target)
 
     with Workspace(lively.repo) as ws:
         monkeypatch.setattr(os, "fsync", synced)
         monkeypatch.setattr(os, naming, named)
-        getattr(ws, verb)(str(tmp_path / "x"), force=force)
+        getattr(ws, verb)(str(lively.repo / "x"), force=force)
         monkeypatch.undo()
-    file = (tmp_path / "x").stat()
+    file = (lively.repo / "x").stat()
     assert done[-2:] == [("flushed", file.st_ino, file.st_mtime_ns), ("named", file.st_ino, file.st_mtime_ns)]
 
 
@@ -222,13 +222,13 @@ def test_a_pipe_is_imported_like_a_file(lively: Command, elsewhere: Path, tmp_pa
     writer.join(PATIENCE)
 
 
-def test_an_export_is_not_put_over_a_file_unless_one_says_so(lively: Command, tmp_path: Path) -> None:
-    (tmp_path / "x.jsonl").write_text("mine")
+def test_an_export_is_not_put_over_a_file_unless_one_says_so(lively: Command) -> None:
+    (lively.repo / "x.jsonl").write_text("mine")
     with Workspace(lively.repo) as ws:
-        refused("file_exists", lambda: ws.export(str(tmp_path / "x.jsonl")))
-        assert (tmp_path / "x.jsonl").read_text() == "mine"
-        assert ws.export(str(tmp_path / "x.jsonl"), force=True).events == lively.head()
-    assert len(lines_of(tmp_path / "x.jsonl")) == lively.head()
+        refused("file_exists", lambda: ws.export(str(lively.repo / "x.jsonl")))
+        assert (lively.repo / "x.jsonl").read_text() == "mine"
+        assert ws.export(str(lively.repo / "x.jsonl"), force=True).events == lively.head()
+    assert len(lines_of(lively.repo / "x.jsonl")) == lively.head()
 
 
 def test_no_file_of_the_workspace_or_of_git_is_written_over(run: Command, tmp_path: Path) -> None:
@@ -258,12 +258,12 @@ def test_the_past_is_neither_exported_nor_backed_up(run: Command) -> None:
 def test_an_import_gives_the_same_log_and_may_be_repeated(lively: Command, elsewhere: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
     with Workspace(lively.repo) as here, Workspace(elsewhere) as there:
-        here.export(str(first))
+        here.export(str(first), force=True)
         assert there.import_(str(first), dry_run=True).events == lively.head()
         assert there.log() == []
         assert there.import_(str(first)).events == lively.head()
         assert there.import_(str(first)).known == lively.head()
-        there.export(str(second))
+        there.export(str(second), force=True)
         assert there.verify().sound
         assert [t.full() for t in there.board(all=True).tasks] == [t.full() for t in here.board(all=True).tasks]
     assert first.read_bytes() == second.read_bytes()
@@ -271,16 +271,16 @@ def test_an_import_gives_the_same_log_and_may_be_repeated(lively: Command, elsew
 
 def test_what_came_later_is_added_to_what_is_there(lively: Command, elsewhere: Path, tmp_path: Path) -> None:
     with Workspace(lively.repo) as here, Workspace(elsewhere) as there:
-        here.export(str(tmp_path / "1.jsonl"))
+        here.export(str(tmp_path / "1.jsonl"), force=True)
         there.import_(str(tmp_path / "1.jsonl"))
         here.task_add("Later")
-        here.export(str(tmp_path / "2.jsonl"))
-        here.export(str(tmp_path / "3.jsonl"), after=lively.head() - 1)
+        here.export(str(tmp_path / "2.jsonl"), force=True)
+        here.export(str(tmp_path / "3.jsonl"), after=lively.head() - 1, force=True)
         assert there.import_(str(tmp_path / "3.jsonl")).events == 1
         assert there.import_(str(tmp_path / "2.jsonl")).events == 0
         there.task_add("Here only")
         here.task_add("There only")
-        here.export(str(tmp_path / "4.jsonl"))
+        here.export(str(tmp_path / "4.jsonl"), force=True)
         refused("another_history", lambda: there.import_(str(tmp_path / "4.jsonl")))
 
 
@@ -292,7 +292,7 @@ def test_an_event_that_was_altered_is_not_taken_for_the_one_that_is_there(
 ) -> None:
     with Workspace(run.repo) as ws:
         ws.task_add("One")
-        ws.export(str(tmp_path / "x.jsonl"))
+        ws.export(str(tmp_path / "x.jsonl"), force=True)
         lines = lines_of(tmp_path / "x.jsonl")
         altered = {**lines[-1], **change, "data": {**lines[-1]["data"], **change.get("data", {})}}
         (tmp_path / "y.jsonl").write_text("".join(json.dumps(line) + "\n" for line in (*lines[:-1], altered)))
@@ -305,21 +305,26 @@ def test_an_event_that_was_altered_is_not_taken_for_the_one_that_is_there(
 
 def test_a_gap_another_history_and_a_selection_are_refused(run: Command, elsewhere: Path, tmp_path: Path) -> None:
     with Workspace(run.repo) as here, Workspace(elsewhere) as there:
-        here.export(str(tmp_path / "late.jsonl"), after=1)
+        here.export(str(tmp_path / "late.jsonl"), after=1, force=True)
         error = refused("import_gap", lambda: there.import_(str(tmp_path / "late.jsonl")))
         assert "position" in error.message
         here.task_add("x")
-        here.export(str(tmp_path / "some.jsonl"), type=("agent:joined", "task:added"), stream=("agent/ada", "task/*"))
+        here.export(
+            str(tmp_path / "some.jsonl"),
+            type=("agent:joined", "task:added"),
+            stream=("agent/ada", "task/*"),
+            force=True,
+        )
         refused("bad_import", lambda: there.import_(str(tmp_path / "some.jsonl")))
         there.task_add("Other")
-        here.export(str(tmp_path / "all.jsonl"))
+        here.export(str(tmp_path / "all.jsonl"), force=True)
         refused("another_history", lambda: there.import_(str(tmp_path / "all.jsonl")))
         assert len(there.log()) == 2, "the selection's first event was a whole commit; nothing else came in"
 
 
 def test_a_commit_that_is_cut_off_is_left_out_and_told(lively: Command, elsewhere: Path, tmp_path: Path) -> None:
     with Workspace(lively.repo) as here:
-        here.export(str(tmp_path / "x.jsonl"))
+        here.export(str(tmp_path / "x.jsonl"), force=True)
     whole = (tmp_path / "x.jsonl").read_bytes()
     lines = whole.splitlines(keepends=True)
     many = next(n for n, line in enumerate(lines) if json.loads(line)["mootof"] > 1)
@@ -357,7 +362,7 @@ def test_a_file_that_cannot_be_read_or_written_gets_a_fitting_remedy(run: Comman
 
 
 def test_an_agent_may_not_import_what_others_are_said_to_have_done(ada: Workspace, tmp_path: Path) -> None:
-    ada.export(str(tmp_path / "x.jsonl"))
+    ada.export(str(tmp_path / "x.jsonl"), force=True)
     refused("people_only", lambda: ada.import_(str(tmp_path / "x.jsonl")))
 
 
@@ -529,7 +534,7 @@ def test_an_import_that_is_killed_is_gone_on_with(bare: Command, elsewhere: Path
     with Workspace(bare.repo) as ws:
         for number in range(60):
             ws.task_add(f"Task {number}", body="x" * 200_000)  # several transactions
-        ws.export(str(tmp_path / "x.jsonl"))
+        ws.export(str(tmp_path / "x.jsonl"), force=True)
     lines = (tmp_path / "x.jsonl").read_bytes().splitlines(keepends=True)
     there = Command(elsewhere, elsewhere, tmp_path)
     process = subprocess.Popen(
@@ -761,7 +766,7 @@ def test_effects_that_are_open_again_are_told(run: Command, elsewhere: Path, tmp
     assert run("emit", "build:finished", agent="Ada").code == 0
     with Workspace(run.repo) as ws:
         ws.backup(str(tmp_path / "x.db"))
-        ws.export(str(tmp_path / "x.jsonl"))
+        ws.export(str(tmp_path / "x.jsonl"), force=True)
     assert run("handle", "--drain").code == 0
     ran = run("restore", str(tmp_path / "x.db"), "--force", "--json")
     assert ran.result["effects"] == 2

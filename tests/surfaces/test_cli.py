@@ -247,7 +247,7 @@ CASES = {
     "init": Case(None, "init", "Found the workspace", lambda r: r["new"] is False),
     "verify": Case(None, "verify", "sound:", lambda r: r["problems"] == []),
     "doctor": Case(None, "doctor", "ok workspace", lambda r: all(f["good"] for f in r), drawn="Doctor", world=inhabit),
-    "export": Case(None, "export ../events.jsonl", "events in", lambda r: r["events"] == r["position"]),
+    "export": Case(None, "export ../events.jsonl --force", "events in", lambda r: r["events"] == r["position"]),
     "import": Case(
         None,
         "import ../events.jsonl",

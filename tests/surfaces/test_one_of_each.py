@@ -19,7 +19,7 @@ def test_a_log_of_one_event_is_told_as_such(lone: Command) -> None:
     assert lone("verify").out == "sound: 1 event in 1 commit on 1 stream; views agree\n"
     assert "log: 1 event\n" in lone("doctor").out.replace("  ", " ")
     assert lone("backup", "../copy.db").out.startswith("1 event in ")
-    assert lone("export", "../log.jsonl").out.startswith("1 event in ")
+    assert lone("export", "../log.jsonl", "--force").out.startswith("1 event in ")
     assert lone("restore", "../copy.db").out.startswith("restored 1 event from ")
     assert lone("wait", "--type", "build:finished", "--timeout", "0.01").err.startswith(
         "moot: Waited in vain: 0 of 1 event."

@@ -45,7 +45,7 @@ def test_every_long_verb_tells_how_far_it_is(run: Command, tmp_path: Path) -> No
     with Workspace(run.repo) as ws:
         assert ws._session is not None
         ws._session.progress = lambda *said: told.append(said)
-        ws.export(str(tmp_path / "x.jsonl"))
+        ws.export(str(tmp_path / "x.jsonl"), force=True)
         ws.import_(str(tmp_path / "x.jsonl"))
         ws.backup(str(tmp_path / "x.db"))
     assert {what for what, _, _ in told} == {"exporting", "importing", "copying"}

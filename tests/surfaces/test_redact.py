@@ -158,7 +158,7 @@ def test_an_export_from_before_is_another_thing_and_one_from_after_is_clean(
 ) -> None:
     with Workspace(run.repo) as ws:
         ws.redact(said, erase=True)
-        ws.export(str(tmp_path / "after.jsonl"))
+        ws.export(str(tmp_path / "after.jsonl"), force=True)
     assert SECRET not in (tmp_path / "after.jsonl").read_text()
     place = tmp_path / "elsewhere"
     place.mkdir()
@@ -167,7 +167,7 @@ def test_an_export_from_before_is_another_thing_and_one_from_after_is_clean(
         there.import_(str(tmp_path / "after.jsonl"))
         report = there.verify()
         assert (report.redacted, report.erased) == (1, 1)
-        there.export(str(tmp_path / "again.jsonl"))
+        there.export(str(tmp_path / "again.jsonl"), force=True)
     assert (tmp_path / "after.jsonl").read_bytes() == (tmp_path / "again.jsonl").read_bytes()
 
 

@@ -68,7 +68,7 @@ def carry(command: Command) -> dict[str, str]:
     """Ada and Bob, an export and a backup beside the repository."""
     inhabit(command)
     with Workspace(command.repo) as ws:
-        ws.export(str(command.repo.parent / "events.jsonl"))
+        ws.export(str(command.repo.parent / "events.jsonl"), force=True)
         ws.backup(str(command.repo.parent / "log.db"))
     return {}
 

@@ -1,10 +1,14 @@
-"""Files that a verb writes where its caller wants them: never over one that is there unasked, never over moot's own."""
+"""Files that a verb writes where its caller wants them: never over one that is there unasked, never over moot's own.
+
+They are for their caller alone. Unasked, none goes into a git directory, or where a planted link leads.
+"""
 
 from __future__ import annotations
 
 import os
 
 from moot.core.errors import Refused, Unavailable, Usage
+from moot.engine.place import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +25,8 @@ def path_of(session: Session, file: str) -> str:
     return path
 
 
-def checked(session: Session, file: str, *, force: bool) -> str:
-    """Where to write; refused before any work is done."""
+def checked(session: Session, file: str, *, force: bool, leaves: bool) -> str:
+    """Where to write; refused before any work is done. `leaves`: it may be outside of the workspace unasked."""
     path = path_of(session, file)
     if _own(session.place, path):
         raise Refused(
@@ -35,9 +39,45 @@ def checked(session: Session, file: str, *, force: bool) -> str:
         raise Usage(
             "not_a_file", f"{path} is no file.", "Name a file; `moot export -` writes to the output.", file=path
         )
-    if os.path.lexists(path) and not force:
-        raise _exists(path)
+    if not force:
+        _check_place(session.place, path, leaves=leaves)
+        if os.path.lexists(path):
+            raise _exists(path)
     return path
+
+
+def create(draft: str) -> int:
+    """A new file for its caller alone, whatever the umask: a log holds what agents tell each other."""
+    return os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+
+
+def _check_place(place: Place, path: str, *, leaves: bool) -> None:
+    folder = os.path.realpath(os.path.dirname(path))
+    if any(map(_is_git_directory, _upwards(folder))):
+        raise Refused("inside_git", f"{path} lies in a git directory.", "Name a file elsewhere, or --force.", file=path)
+    roots = [tree.root for tree in worktrees(place)]
+    if any(_within(folder, os.path.realpath(root)) for root in roots):
+        return
+    if not leaves or any(_within(path, root) for root in roots):
+        raise Refused(
+            "outside_workspace",
+            f"{path} lies outside of the workspace ({folder}).",
+            "Name a file in the worktree, or --force.",
+            file=path,
+            folder=folder,
+        )
+
+
+def _within(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _is_git_directory(path: str) -> bool:
+    if os.path.basename(path).lower() == ".git":
+        return True
+    return os.path.isfile(os.path.join(path, "HEAD")) and all(
+        os.path.isdir(os.path.join(path, name)) for name in ("objects", "refs")
+    )
 
 
 def put(draft: str, path: str, *, force: bool) -> None:

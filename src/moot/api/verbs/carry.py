@@ -59,7 +59,7 @@ def export(
         pages = _pages(session, after, fits)
         lines = _spoken(pages)
         return Answer(result=(envelope for page in pages for envelope in page), more=lines)
-    path = targets.checked(session, file, force=force)
+    path = targets.checked(session, file, force=force, leaves=False)
     count = _write(path, _pages(session, after, fits), force=force)
     head = session.engine.log.head()
     done = Exported(file=path, events=count, position=head)
@@ -90,7 +90,7 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
     count = 0
     try:
         with Part(path) as draft:
-            with open(draft, "x", encoding="ascii", buffering=1 << 20) as file:
+            with open(targets.create(draft), "w", encoding="ascii", buffering=1 << 20) as file:
                 for page in pages:
                     file.writelines(f"{line(envelope)}\n" for envelope in page)
                     count += len(page)
@@ -143,11 +143,10 @@ def _lines(file: BinaryIO) -> Iterator[bytes]:
 def backup(session: Session, file: str, force: bool) -> Answer:
     from moot.api.parts import Part
 
-    path = targets.checked(session, file, force=force)
+    path = targets.checked(session, file, force=force, leaves=True)
     try:
         with Part(path) as draft:
-            with open(draft, "xb"):
-                pass  # SQLite would say less about a place that cannot be written
+            os.close(targets.create(draft))  # SQLite would say less about a place that cannot be written
             events = session.engine.log.archive.backup(draft, lambda done, of: session.progress("copying", done, of))
             size = os.stat(draft).st_size
             targets.put(draft, path, force=force)
@@ -212,10 +211,11 @@ VERBS = (
             Param("after", "Only what comes after this position.", type="int", default=0),
             Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True),
             Param("stream", "Only events of this stream, such as task/task-001 (repeat for more).", many=True),
-            Param("force", "Replace the file if it is there.", type="flag"),
+            Param("force", "Replace the file if it is there; also outside of the workspace.", type="flag"),
         ),
         examples=("moot export events.jsonl", "moot export - --type 'task:*' --after 120"),
-        detail="A file gets its name once it is whole. What was redacted comes without its text. Idempotency keys do "
+        detail="A file gets its name once it is whole; only you can read it. Without --force it stays in the "
+        "workspace. What was redacted comes without its text. Idempotency keys do "
         "not travel with an export; they do with a backup. A selection (--type, --stream) cannot be imported.",
         writes=False,
         past=False,
@@ -243,7 +243,8 @@ VERBS = (
             Param("force", "Replace the file if it is there.", type="flag"),
         ),
         examples=("moot backup ~/moot.db",),
-        detail="The copy is checked before it gets its name. It is an SQLite file; `moot restore` puts it back.",
+        detail="The copy is checked before it gets its name; only you can read it. "
+        "It is an SQLite file; `moot restore` puts it back.",
         writes=False,
         past=False,
     ),
