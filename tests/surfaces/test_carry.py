@@ -349,12 +349,12 @@ def test_a_file_that_cannot_be_read_or_written_gets_a_fitting_remedy(run: Comman
     assert missing.code == 2
     assert f"There is no file {tmp_path}/no.jsonl." in missing.err
     assert "Name a file that `moot export` wrote" in missing.err
-    (tmp_path / "file").write_text("")
+    (run.repo / "file").write_text("")
     with Workspace(run.repo) as ws:
-        refused("no_export", lambda: ws.import_(str(tmp_path / "file" / "x.jsonl")), Usage)
+        refused("no_export", lambda: ws.import_(str(run.repo / "file" / "x.jsonl")), Usage)
         for call in (ws.export, ws.backup):
             for folder in ("no", "file"):
-                found = refused("file_unusable", lambda c=call, f=folder: c(str(tmp_path / f / "x")), Unavailable)
+                found = refused("file_unusable", lambda c=call, f=folder: c(str(run.repo / f / "x")), Unavailable)
                 assert "folder" in found.remedy
         if os.path.exists("/proc/self/mem"):
             found = refused("file_unreadable", lambda: ws.import_("/proc/self/mem"), Unavailable)

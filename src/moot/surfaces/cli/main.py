@@ -48,27 +48,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         _take_everything(stream)
     try:
-        return _run(parse.understand(words))
+        code = _run(parse.understand(words))
+        _flush()
     except MootError as error:
-        failure = too_many_open_files() if is_exhausted(error) else error
-        voices.complain(failure, as_json=as_json)
-        return failure.exit_code
+        return _complained(too_many_open_files() if is_exhausted(error) else error, as_json=as_json)
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except voices.UnsaidError as unsaid:
+        return _unsaid(unsaid)
     except BrokenPipeError:
-        # Whoever read the output is gone: nothing was shown, so nothing more is recorded or said.
-        _say_no_more()
+        voices.hush(sys.stdout)
         return _BROKEN_PIPE
     except Exception as error:  # the outermost edge: it reports, and hides nothing
         if os.environ.get("MOOT_DEBUG"):
             raise
         failure = too_many_open_files() if is_exhausted(error) else _internal(error)
-        voices.complain(failure, as_json=as_json)
-        try:
-            sys.stdout.flush()
-        except OSError:  # it was the output that failed; Python would try once more, and exit with a code of its own
-            _say_no_more()
-        return failure.exit_code
+        return _complained(failure, as_json=as_json)
+    return code
 
 
 def _internal(error: Exception) -> Unavailable:
@@ -79,8 +75,38 @@ def _internal(error: Exception) -> Unavailable:
     )
 
 
-def _say_no_more() -> None:
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _flush() -> None:
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        raise voices.UnsaidError(error) from error
+
+
+def _complained(error: MootError, *, as_json: bool) -> int:
+    """Say an error; its exit code is its own, whether or not it could be said."""
+    try:
+        voices.complain(error, as_json=as_json)
+    except voices.UnsaidError:
+        voices.hush(sys.stdout)
+        voices.complain(error, as_json=False)
+    try:
+        sys.stdout.flush()
+    except OSError:  # Python would try once more, and exit with a code of its own
+        voices.hush(sys.stdout)
+    return error.exit_code
+
+
+def _unsaid(unsaid: voices.UnsaidError) -> int:
+    """The output takes nothing any more: nothing was shown, so nothing more is recorded or said there."""
+    voices.hush(sys.stdout)
+    if unsaid.gone:
+        return _BROKEN_PIPE
+    failure = Unavailable(
+        "output_failed",
+        f"The output did not take the answer: {unsaid}.",
+        "Send the output elsewhere, or make room for it, and ask again.",
+    )
+    return _complained(failure, as_json=False)
 
 
 def _heard() -> bool:
@@ -129,8 +155,20 @@ def _run(call: Call) -> int:
     answer = _answer(call, verb, arguments)
     if call.agent is None and "MOOT_AGENT" not in os.environ and _changes(verb, arguments):
         answer = _mistakable(answer)
-    voices.tell(answer, as_json=call.json)
+    try:
+        voices.tell(answer, as_json=call.json)
+    except voices.UnsaidError as unsaid:
+        if not _stored(verb, arguments):
+            raise
+        voices.hush(sys.stdout)
+        voices.tell_aside(answer, unsaid, as_json=call.json)
     return answer.code
+
+
+def _stored(verb: Verb, arguments: dict[str, object]) -> bool:
+    """Whether a verb that was answered has changed something: then its answer must not be lost."""
+    shown = verb.name == "inbox" or "dry_run" in arguments  # what it records, it records once it was shown
+    return verb.writes and not shown and catalogue.kind_of(verb, arguments) != "look"
 
 
 def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
@@ -200,8 +238,11 @@ def _mistakable(answer: Answer) -> Answer:
 
 def _pass_on(stream: TextIO, chunk: bytes) -> None:
     """The output of a command that was run, as it comes."""
-    stream.buffer.write(chunk)
-    stream.buffer.flush()
+    try:
+        stream.buffer.write(chunk)
+        stream.buffer.flush()
+    except OSError as error:
+        raise voices.UnsaidError(error) from error
 
 
 def _draw(what: str, done: int, of: int) -> None:

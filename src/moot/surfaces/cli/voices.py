@@ -5,6 +5,7 @@ Whatever others wrote is made visible before it reaches a terminal: no control c
 
 from __future__ import annotations
 
+import os
 import sys
 
 from moot.api.answer import plain
@@ -20,29 +21,74 @@ if TYPE_CHECKING:
     from moot.core.errors import MootError
 
 
+class UnsaidError(Exception):
+    """The output did not take an answer: its disk is full, or whoever read it is gone."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error.strerror or str(error))
+        self.gone = isinstance(error, BrokenPipeError)
+
+
 def tell(answer: Answer, *, as_json: bool) -> None:
-    """Say an answer, and everything that is still to come of it."""
-    if as_json:
-        if answer.more is None:
-            _json({"result": plain(answer.result), "warnings": plain(answer.warnings)})
+    """Say an answer, and everything that is still to come of it. Raises `UnsaidError`."""
+    try:
+        if as_json:
+            _in_json(answer)
         else:
+            _say(answer)
             _warn(answer)
-            for item in answer.result if isinstance(answer.result, list) else ():
-                _json(plain(item))
-    else:
-        _say(answer)
-        _warn(answer)
-    sys.stdout.flush()
+        sys.stdout.flush()
+    except OSError as error:
+        raise UnsaidError(error) from error
     if answer.after is not None:
         answer.after()
     for later in answer.more or ():
-        _warn(later)  # beside the stream in both voices: a program reads one kind of thing from it
-        if not as_json:
-            _say(later)
-        elif later.result is not None:
-            for item in later.result if isinstance(later.result, list) else (later.result,):
-                _json(plain(item))
-        sys.stdout.flush()
+        try:
+            _go_on(later, as_json=as_json)
+        except OSError as error:
+            raise UnsaidError(error) from error
+
+
+def _in_json(answer: Answer) -> None:
+    if answer.more is None:
+        _json({"result": plain(answer.result), "warnings": plain(answer.warnings)})
+        return
+    _warn(answer)
+    for item in answer.result if isinstance(answer.result, list) else ():
+        _json(plain(item))
+
+
+def _go_on(later: Answer, *, as_json: bool) -> None:
+    _warn(later)  # beside the stream in both voices: a program reads one kind of thing from it
+    if not as_json:
+        _say(later)
+    elif later.result is not None:
+        for item in later.result if isinstance(later.result, list) else (later.result,):
+            _json(plain(item))
+    sys.stdout.flush()
+
+
+def tell_aside(answer: Answer, why: UnsaidError, *, as_json: bool) -> None:
+    """Say what was stored, although the output does not take it: beside it, with a warning, if even that can be said.
+
+    Without the answer its caller would take it for not done, and do it again.
+    """
+    from moot.api.answer import Notice
+
+    said = f"It is stored, but the output did not take the answer ({why}), so it stands here."
+    answer = answer.replace(warnings=(*answer.warnings, Notice("output_failed", said)))
+    try:
+        if as_json:
+            import json
+
+            whole = {"result": plain(answer.result), "warnings": plain(answer.warnings)}
+            sys.stderr.write(json.dumps(whole) + "\n")
+        else:
+            sys.stderr.write("".join(f"{visible(line)}\n" for line in answer.say))
+            _warn(answer)
+        sys.stderr.flush()
+    except OSError:
+        hush(sys.stderr)  # the exit code says it
 
 
 def _say(answer: Answer) -> None:
@@ -55,15 +101,33 @@ def _say(answer: Answer) -> None:
 
 def _warn(answer: Answer) -> None:
     for warning in answer.warnings:
-        sys.stderr.write(one_line(f"moot: warning: {warning.message}", 1000) + f" [{warning.code}]\n")
+        _aside(one_line(f"moot: warning: {warning.message}", 1000) + f" [{warning.code}]\n")
 
 
 def complain(error: MootError, *, as_json: bool) -> None:
-    """Say what went wrong, and what to do instead."""
+    """Say what went wrong, and what to do instead. Raises `UnsaidError`."""
     if as_json:
-        _json(error.plain())
+        try:
+            _json(error.plain())
+            sys.stdout.flush()
+        except OSError as trouble:
+            raise UnsaidError(trouble) from trouble
         return
-    sys.stderr.write(visible(f"moot: {error.message}\n  → {error.remedy} [{error.code}]") + "\n")
+    _aside(visible(f"moot: {error.message}\n  → {error.remedy} [{error.code}]") + "\n")
+
+
+def _aside(text: str) -> None:
+    """What cannot be said there is not worth failing for: the exit code says it, too."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except OSError:
+        hush(sys.stderr)
+
+
+def hush(stream: TextIO) -> None:
+    """A stream that takes nothing takes everything from now on: at its end Python would try once more, and complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _json(value: Any) -> None:
