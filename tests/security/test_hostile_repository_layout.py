@@ -270,6 +270,32 @@ def test_megabytes_of_backslashes_are_refused_after_a_bounded_number_of_steps(
     assert place.find(str(command.repo), {}).root == str(command.repo), "a large config that is sound is read"
 
 
+# Where there is no log
+
+
+@pytest.mark.parametrize("state", [False, True], ids=["no state directory", "an empty one"])
+@pytest.mark.parametrize(
+    "settings", ["", 'packs = ["orchestrator"]\ntasks.attempts = 4\n'], ids=["plain", "with settings"]
+)
+def test_without_a_log_nothing_is_made_however_a_session_is_opened(tmp_path: Path, state: bool, settings: str) -> None:
+    from moot.wiring import open_session
+    from moot.wiring.workshop import Workshop
+
+    repo = new_command(tmp_path).repo
+    if settings:
+        (repo / "moot.toml").write_text(settings)
+        os.utime(repo / "moot.toml", (1, 1))  # long ago, so that it could be cached
+    if state:
+        (repo / ".git" / "moot").mkdir(mode=0o700)
+    before = everything(repo)
+    for reading in (True, False):
+        for at in (None, 1):
+            opening = lambda: open_session(str(repo), {}, agent="Ada", reading=reading, at=at)  # noqa: B023, E731
+            assert unsafe(opening).code == "no_log"
+    assert "no_log" in {finding.check for finding in Workshop(str(repo), {}).diagnose()}
+    assert everything(repo) == before
+
+
 # Reading only
 
 

@@ -60,7 +60,8 @@ def left_behind(place: Place) -> str | None:
 def carry_over(place: Place, check: Callable[[Place], object], progress: Callable[[str, int, int], None]) -> str:
     """Go on with the log that was left behind, in a state directory without one. Returns where the old one is kept.
 
-    Whenever this is killed, the log is in at least one of the two places, and doing it again completes it.
+    Whenever this is killed, the log is whole in at least one of the two places: until the new one is there, doing it
+    again does it; after that, the new one holds, and what is left in `.moot` is only a copy of it.
     """
     left = left_behind(place)
     if left is None:
