@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from typing import Any
 
 import pytest
@@ -30,6 +32,11 @@ def pytest_configure() -> None:
         if name in AGENTS_SHELLS or name.startswith("MOOT_"):
             del os.environ[name]
     os.environ["MOOT_PERSON"] = "1"
+    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="moot-tests-")  # the store of whoever runs them is theirs
+
+
+def pytest_unconfigure() -> None:
+    shutil.rmtree(os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 
 def kills_things(nodeid: str) -> bool:

@@ -186,6 +186,29 @@ class Archive(ABC):
         """
 
     @abstractmethod
+    def audit(self, upto: int, progress: Progress) -> Iterator[str]:
+        """Whether it is what was appended, up to this position: what is not, as sentences. Texts may have been erased.
+
+        Not part of that is whether its end was cut off, or all of it replaced: for this there is `tip`.
+        """
+
+    @abstractmethod
+    def tip(self) -> tuple[int, str]:
+        """Where the last commit ends, and its hash; 0 and "" if there is none, or it has none."""
+
+    @abstractmethod
+    def has(self, position: int, mark: str) -> bool:
+        """Whether a commit ends there that has this hash."""
+
+    @abstractmethod
+    def carried(self) -> list[dict[str, Any]]:
+        """What was brought into it from elsewhere, the oldest first: imports and restores. They are no events."""
+
+    @abstractmethod
+    def note_carried(self, what: dict[str, Any]) -> None:
+        """Add to this list, which keeps the last hundred."""
+
+    @abstractmethod
     def backup(self, path: str, progress: Progress) -> int:
         """Write a copy of the log, as it is at one moment, to a new file while others go on. Returns its head."""
 

@@ -200,10 +200,13 @@ def copied(world: Machine, tmp_path: Path):
         if not views:
             (copy / f"views-{VERSION}").unlink()
         db = apsw.Connection(str(copy / "log.db"))
-        for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'").fetchall():
+        triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
             db.execute(f"DROP TRIGGER {name}")
         db.execute(sql)
         assert db.changes() >= 1
+        for _, script in triggers:
+            db.execute(script)
         db.close()
         made.append(Machine(copy, copy))
         return made[-1]
@@ -230,8 +233,10 @@ def test_a_broken_log_is_found(copied, sql, said, views):
 def test_a_commit_that_would_be_taken_for_a_new_one_is_found(copied, sql):
     report = copied(sql, views=True).verify()
     assert not report.log_sound
-    (problem,) = report.problems
-    assert problem.startswith("log: the commit at positions 3 to ")
+    assert any(
+        problem.startswith("log: the commit at positions 3 to ") and problem.endswith("is not known as one")
+        for problem in report.problems
+    )
 
 
 def test_a_commit_that_spans_pages_is_one(world, monkeypatch):
@@ -252,16 +257,18 @@ def test_where_nothing_can_be_written_it_says_so(world):
 
 
 @pytest.mark.promise(2)
-def test_a_changed_event_is_found_by_the_views_that_knew_better(copied):
+@pytest.mark.parametrize("views", [True, False], ids=["with views", "without views"])
+def test_a_changed_event_is_found_by_its_digest(copied, views):
     change = "UPDATE event SET data = json_set(data, '$.title', 'x') WHERE type = 'task:added'"
-    problems = copied(change, views=True).verify().problems
-    assert [problem.split(":")[0] for problem in problems] == ["entity"]
+    problems = copied(change, views=views).verify().problems
+    assert problems
+    assert all(problem.startswith("log: the data of task:added at position ") for problem in problems)
 
 
 def test_a_log_with_a_hole_is_told_and_not_folded(copied):
     """Without the claim there is nothing that its release could end."""
     machine = copied("DELETE FROM event WHERE type = 'file:claimed'", views=False)
-    assert machine.verify().problems[0].startswith("log: file:released at position")
+    assert any(problem.startswith("log: file:released at position") for problem in machine.verify().problems)
     with pytest.raises(Unavailable) as caught:
         machine.engine.read()
     assert caught.value.code == "views_gap"

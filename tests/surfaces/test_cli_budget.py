@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from moot import Workspace
+from moot.engine.known import remember
 from tests.surfaces.command import PATIENCE, Command, new_command
 from tests.surfaces.worlds import enliven
 
@@ -57,12 +59,19 @@ EVERYWHERE = words("""
 MAIL = ["moot.api.addresses", "moot.api.letters", "moot.api.verbs.mail"]
 INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
 WRITING = ["moot.core.chain", "moot.views.project"]  # whoever appends, or catches up
+KEEPING = ["moot.engine.known", "moot.engine.user_state", "moot.private_files"]  # the record of where the log ends
 
 COMMANDS = {
     "no mail": (["inbox"], "Ada", 0, INBOX, ""),
-    "mail": (["inbox"], "Bob", 0, [*INBOX, *WRITING], ""),
-    "a note": (["send", "Bob", "hi"], "Ada", 0, [*MAIL, *WRITING], ""),
-    "a request": (["send", "Bob", "hi", "--type", "request", "--within", "1h"], "Ada", 0, [*MAIL, *WRITING], ""),
+    "mail": (["inbox"], "Bob", 0, [*INBOX, *WRITING, *KEEPING], ""),
+    "a note": (["send", "Bob", "hi"], "Ada", 0, [*MAIL, *WRITING, *KEEPING], ""),
+    "a request": (
+        ["send", "Bob", "hi", "--type", "request", "--within", "1h"],
+        "Ada",
+        0,
+        [*MAIL, *WRITING, *KEEPING],
+        "",
+    ),
     "a refusal": (
         ["task", "claim", "task-003"],
         "Ada",
@@ -88,6 +97,14 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Command:
     command = new_command(tmp_path_factory.mktemp("town"))
     enliven(command)
     return command
+
+
+def put_on_record(command: Command) -> None:
+    """As if it was done just now; once a minute a command does more."""
+    with Workspace(command.repo, agent="Ada") as here:
+        session = here._session
+        assert session is not None
+        remember(command.environment, session.place.state, session.engine.log.archive, anew=True)
 
 
 def python(command: Command, agent: str | None, *words: str) -> str:
@@ -118,6 +135,7 @@ def within(name: str, roots: Iterable[str]) -> bool:
 @pytest.mark.parametrize("case", COMMANDS)
 def test_a_command_loads_what_is_listed_and_nothing_else(town: Command, case: str) -> None:
     words, agent, expected, more, outside = COMMANDS[case]
+    put_on_record(town)
     code, loaded = json.loads(python(town, agent, "-c", DRIVER, *words))
     assert code == expected
     ours = {name for name in loaded if within(name, ["moot"])}

@@ -7,9 +7,12 @@ it goes on exactly where the log ends, in whole commits, or it does not go on.
 from __future__ import annotations
 
 from moot.api import envelopes
+from moot.core.chain import digest_of
+from moot.core.compact import storable
 from moot.core.errors import Held, Refused
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
+from moot.log import REDACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ _LARGEST_COMMIT = 10_000  # events; more than any command may cause
 def exported(log: Log, after: int, fits: Callable[[Event], bool]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Envelopes in order, in lists, each with the position up to which the log was read."""
     source, upto = envelopes.source_of(log.archive.identity()), log.head()
+    redacted = _redacted(log, upto)
     rest: list[Event] = []
     while after < upto and (page := log.read(after, min(_PAGE, upto - after))):
         after = page[-1].position
@@ -43,13 +47,34 @@ def exported(log: Log, after: int, fits: Callable[[Event], bool]) -> Iterator[tu
         while after < upto and events and events[-1].commit == page[-1].commit:
             rest.append(events.pop())  # it may go on in the next page
         rest.reverse()
-        yield after, _in_envelopes(events, source, fits)
-    yield upto, _in_envelopes(rest, source, fits)
+        yield after, _in_envelopes(events, source, fits, redacted)
+    yield upto, _in_envelopes(rest, source, fits, redacted)
 
 
-def _in_envelopes(events: list[Event], source: str, fits: Callable[[Event], bool]) -> list[dict[str, Any]]:
+def _redacted(log: Log, upto: int) -> set[int]:
+    """What is named by a redaction that is exported, too."""
+    found: set[int] = set()
+    after = 0
+    while page := log.read(after, _PAGE, REDACTIONS):
+        found |= {event.data["position"] for event in page if event.position <= upto and "position" in event.data}
+        after = page[-1].position
+    return found
+
+
+def _in_envelopes(
+    events: list[Event], source: str, fits: Callable[[Event], bool], redacted: set[int]
+) -> list[dict[str, Any]]:
     of = {event.commit: event.n + 1 for event in events}
-    return [envelopes.envelope(event, of[event.commit], source) for event in events if fits(event)]
+    return [envelopes.envelope(_provable(event, redacted), of[event.commit], source) for event in events if fits(event)]
+
+
+def _provable(event: Event, redacted: set[int]) -> Event:
+    """Without the digest of a text that is gone for a reason that is not exported: a redaction in the future."""
+    if "redacted" not in event.data or event.position in redacted:
+        return event
+    from moot.core.redaction import is_redacted
+
+    return event.replace(digest=None) if is_redacted(event.data) else event
 
 
 class Imported(Record):
@@ -76,6 +101,7 @@ class Import:
         self._there: list[Event] = []  # a page of what the log has, to compare with
         self._source = ""
         self._torn = 0  # lines that are not whole
+        self._unproven: set[int] = set()  # positions without their text, and no redaction has come so far that took it
         self.new = self.known = 0
 
     def take(self, lines: Iterable[bytes]) -> Imported:
@@ -129,10 +155,29 @@ class Import:
             self._begin(found, number)
         if found.source != self._source:
             raise self._bad(number, "it comes from another workspace than the line before")
+        self._check_digest(event, number)
         self._last = event.position
         self._commit.append(found)
         if len(self._commit) == found.size:
             self._whole(number)
+
+    def _check_digest(self, event: Event, number: int) -> None:
+        """An event must be what its digest says, unless its text was redacted. An older export has no digests."""
+        if event.digest is None or digest_of(storable(event.data).encode()).hex() == event.digest:
+            return
+        from moot.core.redaction import is_redacted
+
+        if not is_redacted(event.data):
+            self._store()  # what came before was whole
+            raise Refused(
+                "digest_mismatch",
+                f"Line {number}: the data of {event.type} at position {event.position} is not what its digest says.",
+                "The file was changed after it was exported: export it again. What came before that line is imported.",
+                line=number,
+                position=event.position,
+                imported=self.new,
+            )
+        self._unproven.add(event.position)
 
     def _begin(self, found: Item, number: int) -> None:
         self._source = found.source
@@ -164,6 +209,7 @@ class Import:
         if problem is not None:
             raise self._bad(number, f"the commit that ends there is not one of moot's ({problem})")
         self._check_tombstones(events, number)
+        self._unproven -= {event.data["position"] for event in events if event.type == _TOMBSTONE}
         first = events[0]
         commit = Commit(id=first.commit, at=first.at, by=first.by, via=first.via)
         self._ready.append((commit, [_draft(event) for event in events]))
@@ -226,6 +272,8 @@ class Import:
 
     def _store(self) -> None:
         if self._ready and not self._dry_run:
+            if self._unproven:
+                self._forget_unproven()
             identity = envelopes.identity_of(self._source)
             if not self._archive.extend(self._head, self._ready, identity):
                 raise Held(
@@ -237,6 +285,16 @@ class Import:
         self._head += self._events
         self.new += self._events
         self._ready, self._events, self._weight = [], 0, 0
+
+    def _forget_unproven(self) -> None:
+        """Without the redaction, the digest of a text that is gone says only that something was changed."""
+        position = self._head
+        for _, drafts in self._ready:
+            for place, draft in enumerate(drafts):
+                position += 1
+                if position in self._unproven:
+                    drafts[place] = draft.replace(digest=None)
+        self._unproven.clear()
 
     def _another_history(self, position: int, number: int) -> Refused:
         return Refused(

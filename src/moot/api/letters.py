@@ -6,7 +6,7 @@ from moot.core import timestamps
 from moot.core.compact import dumps
 from moot.core.principal import label
 from moot.core.record import Record
-from moot.core.text import command_line, counted, fence
+from moot.core.text import command_line, counted, fence, one_line
 from moot.views import look
 
 TYPE_CHECKING = False
@@ -109,6 +109,7 @@ class Letter(Record):
     stages: tuple[tuple[str, str], ...] = ()
     trace: str | None = None
     cut: int | None = None  # the bytes of the whole message, if only its beginning is here
+    via: str | None = None  # `file PATH` for what somebody wrote into a file of the repository
 
 
 def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Letter:
@@ -129,6 +130,7 @@ def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Le
         flags=message.flags,
         stages=stages,
         trace=message.trace,
+        via=f"file {message.source}" if message.source else None,
     )
 
 
@@ -162,7 +164,8 @@ def told(item: Letter) -> list[str]:
     """The lines for an agent. What others wrote is fenced, so that it cannot pass for moot's own words."""
     about = f" about {item.task}" if item.task else ""
     box = f" to {item.mailbox}" if item.mailbox and item.mailbox.startswith("@") else ""
-    head = f"{item.id} {item.type} from {item.sender}{box}{about} at {item.at}"
+    via = f" via {one_line(item.via, 200)}" if item.via else ""
+    head = f"{item.id} {item.type} from {item.sender}{box}{about} at {item.at}{via}"
     if item.stages:
         head += f" [{', '.join(f'{box} {stage}' for box, stage in item.stages)}]"
     lines = [head]

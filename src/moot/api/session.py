@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
 _DAY = 86_400.0
 _WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
+_SELDOM = 60.0  # seconds
 
 
 class Caller(Record):
@@ -95,6 +96,7 @@ class Session:
         self._stored = 0  # the last position that this call has appended
         self._looks = False  # this call, and nothing else
         self._usual: Engine | None = None  # while one looks through another
+        self._remembered: float | None = None  # when the end of the log was last put on record
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
         self._acting: tuple[Work, principals.Actor] | None = None
 
@@ -125,6 +127,8 @@ class Session:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
+        if self._stored:
+            self._remember()
         if self.engine.log.raw.upgraded is not None:
             self._tell_of_upgrade()
         if self.past is not None and self.past.said:
@@ -136,6 +140,16 @@ class Session:
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer
+
+    def _remember(self) -> None:
+        """Put on record where the log ends, now and then: see `moot.engine.known`."""
+        now = self.clock.monotonic()
+        if self._remembered is not None and now - self._remembered < _SELDOM:
+            return
+        from moot.engine.known import remember_now_and_then
+
+        self._remembered = now
+        remember_now_and_then(self.env, self.place.state, self.engine.log)
 
     def _tell_of_upgrade(self) -> None:
         log = self.engine.log.raw

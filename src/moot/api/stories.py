@@ -142,7 +142,7 @@ def _told(value: object) -> object:
 
 
 def line(event: Event) -> str:
-    where = one_line(f"{event.type} {event.stream} by {name_of(event.by)}", _WIDTH)
+    where = one_line(f"{event.type} {event.stream} by {name_of(event.by)} via {event.via or 'unknown'}", _WIDTH)
     return f"#{event.position} {event.at} {where}: {sentence(event)}"
 
 

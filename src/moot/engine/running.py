@@ -89,7 +89,7 @@ class Runner:
                     found = [*self._collected(), *self._took(left)]
                     trouble = None
                 except Unavailable as error:
-                    if drain:
+                    if drain or error.code == "newer_log":
                         raise
                     if trouble != error.code:
                         yield Hint(error.code, f"{error.message} Trying again. {error.remedy}")

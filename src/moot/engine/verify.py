@@ -75,7 +75,10 @@ def _verified(engine: Engine, directory: str) -> Report:
     chain = _Chain()
     try:
         fresh.begin()
-        _fold(engine, fresh, chain, engine.log.head())
+        upto = engine.log.head()
+        for problem in engine.log.archive.audit(upto, lambda done, of: _tell(engine, "checking the chain", done, of)):
+            chain.complain(problem)
+        _fold(engine, fresh, chain, upto)
         if writable:
             with engine.log.exclusive():
                 redacted, erased, problems = _judged(engine, fresh, chain, _compared)
@@ -190,14 +193,18 @@ def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
     batch = Batch(fresh)
     while chain.position < upto and (events := engine.log.read(chain.position, min(_PAGE, upto - chain.position))):
         chain.follow(events)
-        if engine.progress is not None:
-            engine.progress("verifying events", chain.position, upto)
+        _tell(engine, "verifying events", chain.position, upto)
         chain.look_up(engine.log, ended=False)
         if not chain.problems:
             batch.fold(events)
     batch.flush()
     if chain.position >= upto:
         chain.look_up(engine.log, ended=True)
+
+
+def _tell(engine: Engine, what: str, done: int, of: int) -> None:
+    if engine.progress is not None:
+        engine.progress(what, done, of)
 
 
 class _Chain:

@@ -8,6 +8,7 @@ from moot.api.verbs.care import Restored
 from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
+from moot.engine import known
 from moot.engine.reburying import bury_again
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog, archive, restore
@@ -15,6 +16,7 @@ from moot.views import look
 from moot.views.project_effects import open_effects
 from moot.views.store import Store
 from moot.wiring import open_session
+from moot.wiring.noting import note_restore, noted, remember_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,12 +53,17 @@ def put_back(
     def restoring(done: int, of: int) -> None:
         progress("restoring", done, of)
 
+    before = noted(place.state)
+    known.forget(env, place.state)
+
     try:
         restored = _in_place(open_session(cwd, env, via=via), path, events, restoring, force=force)
     except MootError as error:  # it cannot be opened, or not be read to its end
         if error.code not in _UNREADABLE:
+            remember_again(env, place.state)
             raise
         restored = _anew(place.state, path, events, restoring)
+    note_restore(env, place.state, path, before)
     return restored.replace(effects=_open_effects(cwd, env))
 
 

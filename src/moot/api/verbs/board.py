@@ -14,18 +14,26 @@ from moot.views import load, look
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.session import Session
+    from moot.core.deciders.message import Message
     from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
 
 
 class Story(Record):
-    """A task with what surrounds it."""
+    """A task with what surrounds it. `via`: the file of the repository by which it was assigned, if it was."""
 
     task: Task
     messages: tuple[str, ...]
     dependents: tuple[str, ...]
     next: tuple[str, ...]
     silent_for: float | None
+    via: str | None = None
+
+
+def _assigned_via(task: Task, messages: list[Message]) -> str | None:
+    """An attempt begins with its assignment. What is committed in a repository may have come from anybody."""
+    first = next((message for message in messages if message.attempt == task.attempt), None)
+    return f"file {first.source}" if first is not None and first.source else None
 
 
 def show(session: Session, task: str) -> Answer:
@@ -35,10 +43,11 @@ def show(session: Session, task: str) -> Answer:
         from moot.engine.work import unknown_task
 
         raise unknown_task(store, task)
-    life = lifecycle_of(session, found)
+    life, messages = lifecycle_of(session, found), look.messages_of_task(store, task)
     story = Story(
         task=found,
-        messages=tuple(m.id for m in look.messages_of_task(store, task)),
+        messages=tuple(m.id for m in messages),
+        via=_assigned_via(found, messages),
         dependents=tuple(look.dependents(store, task)),
         next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
         silent_for=session.silent_for(found.holder) if found.holder else None,
@@ -55,6 +64,7 @@ def show(session: Session, task: str) -> Answer:
         "waits for": ", ".join(found.waits),
         "flagged": found.flagged or "",
         "messages": ", ".join(story.messages),
+        "assigned via": one_line(story.via or "", 200),
         "next": ", ".join(story.next),
     }
     lines += [f"  {name}: {one_line(value, 2000)}" for name, value in facts.items() if value]

@@ -129,6 +129,7 @@ def checkup(session: Session) -> list[Finding]:
     return [
         Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),
         _log(session),
+        _history(session),
         Finding(
             "views",
             good=behind == 0,
@@ -166,6 +167,19 @@ def _log(session: Session) -> Finding:
     return Finding("log", good=True, message=counted(log.head(), "event"))
 
 
+def _history(session: Session) -> Finding:
+    """Whether the log has what was seen in it, and what was brought into it from elsewhere."""
+    from moot.engine.known import contradiction
+
+    archive = session.engine.log.archive
+    wrong = contradiction(session.env, session.place.state, archive)
+    if wrong is not None:
+        remedy = "`moot verify` says more. Restore a backup that you trust, unless you have replaced the log yourself."
+        return Finding("history", good=False, message=wrong, remedy=remedy)
+    last = [f"{one['what']} of {one['file']} at {one['at']}" for one in archive.carried()[-3:] if "file" in one]
+    return Finding("history", good=True, message="; ".join(last) or "nothing was imported or restored")
+
+
 def _effects(session: Session) -> list[str]:
     """What was parked, and what waits while nobody performs effects."""
     from moot.engine.runners import anybody_runs
@@ -185,26 +199,36 @@ def _finding(check: str, problems: list[str], remedy: str) -> Finding:
 
 
 def verify(session: Session, rebuild: bool) -> Answer:
+    from moot.engine.known import contradiction, remember
     from moot.engine.verify import verify as compare
 
-    report = compare(session.engine, session.place.state)
+    report, archive = compare(session.engine, session.place.state), session.engine.log.archive
+    rewritten = contradiction(session.env, session.place.state, archive)
     if rebuild and report.log_sound:  # of a log with a hole, the old views are the better witness
         session.engine.rebuild()
         report = compare(session.engine, session.place.state)
+    if rewritten is not None:
+        report = report.replace(problems=(f"log: {rewritten}", *report.problems))
     if not report.sound:
         raise Refused(
             "not_sound",
             f"{counted(len(report.problems), 'problem')}: " + "; ".join(report.problems),
             "`moot verify --rebuild` makes the views anew from the log, which has everything."
             if report.log_sound
+            else "If you have put another log there yourself, remove that record and verify again. If not, somebody "
+            "else has: restore a backup that you trust."
+            if rewritten is not None
             else "The log itself is damaged: restore log.db of the state directory from a backup (`moot doctor` says "
             "where it is).",
             **report.full(),
         )
+    remember(session.env, session.place.state, archive)
+    carried = len(archive.carried())
     said = f"sound: {counted(report.events, 'event')} in {counted(report.commits, 'commit')} "
     said += f"on {counted(report.streams, 'stream')}; views "
     said += "rebuilt" if rebuild else "agree"
     said += f"; {counted(report.redacted, 'event')} redacted, {report.erased} of them erased" if report.redacted else ""
+    said += f"; {carried} {'import or restore' if carried == 1 else 'imports or restores'}" if carried else ""
     return Answer(result=report, say=(said,))
 
 

@@ -13,9 +13,10 @@ from moot.core.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO
 
+    from moot.api.carrying import Imported
     from moot.api.session import Session
     from moot.api.verbs.care import Opener
     from moot.core.event import Event
@@ -103,10 +104,13 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
 
 
 def import_(session: Session, file: str, dry_run: bool) -> Answer:
+    from hashlib import sha256
+
     from moot.api.carrying import Import
     from moot.views.trial import Trial
 
     people_only(session.caller.agent, "import")
+    read = sha256()
     path = file if file == "-" else targets.path_of(session, file)
     trial = Trial(session.engine.read().directory)
     try:
@@ -117,7 +121,7 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
                 trial,
                 dry_run=dry_run,
                 progress=lambda done: session.progress("importing", done, size),
-            ).take(_lines(lines))
+            ).take(_lines(lines, read.update))
     except OSError as error:
         raise targets.unreadable(path, error) from error
     finally:
@@ -129,15 +133,27 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     cut = f"The file ends in the middle of a commit: {taken.cut_off} of its events are left out."
     warnings = [Notice("import_cut_off", cut)] if taken.cut_off else []
     if taken.events and not dry_run:
+        _note(session, path, read.hexdigest(), taken)
         from moot.views.project_effects import open_effects
 
         warnings += _reopened(open_effects(session.engine.store))
     return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=tuple(warnings))
 
 
-def _lines(file: BinaryIO) -> Iterator[bytes]:
+def _lines(file: BinaryIO, pass_by: Callable[[bytes], object]) -> Iterator[bytes]:
     while line := file.readline(_LINE + 1):
+        pass_by(line)
         yield line
+
+
+def _note(session: Session, path: str, digest: str, taken: Imported) -> None:
+    """Imports are noted in the log, and in the user's own store; they are no events."""
+    from moot.engine.known import remember
+
+    archive = session.engine.log.archive
+    said = {"what": "import", "at": session.clock.wall(), "file": os.path.basename(path), "sha256": digest}
+    archive.note_carried({**said, "first": taken.head - taken.events + 1, "last": taken.head})
+    remember(session.env, session.place.state, archive, anew=True)
 
 
 def backup(session: Session, file: str, force: bool) -> Answer:

@@ -282,7 +282,12 @@ def _following(session: Session, after: int, types: tuple[str, ...], streams: tu
 
 
 def in_trouble(error: Unavailable) -> Notice:
-    """What whoever goes on without end says about something that failed, and that it tries again."""
+    """What whoever goes on without end says about something that failed, and that it tries again.
+
+    A log that a newer moot has upgraded is of no use to this one any more: then it ends.
+    """
+    if error.code == "newer_log":
+        raise error
     return Notice(error.code, f"{error.message} Trying again. {error.remedy}")
 
 

@@ -14,12 +14,12 @@ from moot.core.compact import storable
 from moot.core.errors import Unavailable
 from moot.core.text import counted
 from moot.log import Archive
-from moot.logs.sqlite import faults, file, queries, transaction
-from moot.logs.sqlite.log import Stay
+from moot.logs.sqlite import carried, faults, file, queries, transaction
+from moot.logs.sqlite.log import CHAINED, Stay
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.core.event import Commit, Draft
@@ -74,6 +74,39 @@ class SqliteArchive(Archive):
             raise faults.not_text(commits[0][0].id, error.object) from error
         self._turn.written = True
         return True
+
+    def audit(self, upto: int, progress: Progress) -> Iterator[str]:
+        from moot.logs.sqlite.audit import Audit, foreign_schema
+
+        with self._database as connection:
+            found = [*foreign_schema(connection)]
+        yield from found
+        if self._database.version >= CHAINED:
+            yield from Audit(self._database, upto, progress).problems()
+
+    def tip(self) -> tuple[int, str]:
+        with self._database as connection:
+            head = int(connection.execute(queries.HEAD).get)
+            found = connection.execute(queries.HASH_AT, (head,)).get if self._database.version >= CHAINED else None
+        return (head, found.hex()) if found else (0, "")
+
+    def has(self, position: int, mark: str) -> bool:
+        with self._database as connection:
+            chained = self._database.version >= CHAINED
+            found = connection.execute(queries.COMMIT_ENDING, (position,)).get if chained else None
+        return found is not None and found.hex() == mark
+
+    def carried(self) -> list[dict[str, Any]]:
+        with self._database as connection:
+            return carried.noted(connection)
+
+    def note_carried(self, what: dict[str, Any]) -> None:
+        self._database.check_writable()
+        with Stay(self._turn), self._database as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            carried.put(connection, what)
+            connection.execute("COMMIT")
+        self._database.flush()
 
     def backup(self, path: str, progress: Progress) -> int:
         source = file.connect(self._database.path, apsw.SQLITE_OPEN_READONLY, _PATIENCE)

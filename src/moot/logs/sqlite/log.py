@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 _PAGE = 500
-_CHAINED = 4  # the version from which on there is a chain
+CHAINED = 4  # the version from which on there is a chain
 _POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
 
 
@@ -204,7 +204,7 @@ class SqliteLog(Log):
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         """See `Log.read`."""
         with self._database as connection:
-            chained = self._database.version >= _CHAINED
+            chained = self._database.version >= CHAINED
             if stream is None:
                 statement = queries.READ_ALL if chained else queries.READ_ALL_3
                 rows = connection.execute(statement, (after, max(limit, 0))).fetchall()
@@ -266,6 +266,7 @@ class SqliteLog(Log):
     def refresh(self) -> None:
         """See `Log.refresh`."""
         self._database.notice_another_file()
+        self._database.notice_upgrade()
 
     def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
         """See `Log.exclusive`."""

@@ -64,6 +64,19 @@ SELECT hash FROM commits WHERE id = (SELECT commit_id FROM event WHERE position 
 SELECT position, type, v, stream, prev, cause, thread, pack, n, commit_id, at, "by", CAST(data AS BLOB)
 FROM event WHERE position > ? ORDER BY position LIMIT ?;
 
+-- name: chained
+SELECT position, type, v, stream, prev, cause, thread, pack, n, commit_id, at, "by", digest, CAST(data AS BLOB), via, hash
+FROM event LEFT JOIN commits ON id = commit_id WHERE position > ? ORDER BY position LIMIT ?;
+
+-- name: commits_upto
+SELECT count(*) FROM commits WHERE last <= ?;
+
+-- name: schema
+SELECT type, name, tbl_name, sql FROM sqlite_schema;
+
+-- name: commit_ending
+SELECT hash FROM commits WHERE id = (SELECT commit_id FROM event WHERE position = ?1) AND last = ?1;
+
 -- name: set_digest
 UPDATE event SET digest = ? WHERE position = ?;
 

@@ -154,8 +154,11 @@ class Watch:
 
     def _look(self) -> None:
         try:
+            self._session.engine.log.raw.refresh()
             found = overview(self._session, self._recent)
         except Unavailable as error:
+            if error.code == "newer_log":
+                raise
             said = one_line(f"{error.message} {error.remedy}", 1000)
             self._head = (("moot ", "bold"), ("cannot look now, trying again", "bad"))
             trouble = Pane("problems", f"Problems {error.code}", (((said, "bad"),),), "bad", urgent=True)

@@ -1,0 +1,113 @@
+"""Whether a log is what moot has written: its chain and its schema. Reads page by page, and changes nothing."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import apsw
+
+from moot.core import chain
+from moot.core.compact import loads
+from moot.log import REDACTIONS
+from moot.logs.sqlite import file, queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from typing import Any
+
+    from moot.log import Progress
+
+    Row = tuple[Any, ...]
+
+_PAGE = 1000
+_COMMIT = 9  # the column with its id
+_TOMBSTONE = "event:redacted"
+
+
+def foreign_schema(connection: apsw.Connection) -> Iterator[str]:
+    """What is in the file that moot's own scripts do not make, and what is missing or different."""
+    fresh = apsw.Connection(":memory:")
+    try:
+        version = file.version_of(connection)
+        for number, script in queries.migrations():
+            if number <= version:
+                fresh.execute(script)
+        expected, found = _schema(fresh), _schema(connection)
+    finally:
+        fresh.close()
+    if version > file.VERSION:
+        return  # a newer program's
+    for kind, name in sorted({*expected, *found}):
+        if (kind, name) not in expected:
+            yield f"foreign_schema: the {kind} {name!r} is not moot's"
+        elif (kind, name) not in found:
+            yield f"foreign_schema: the {kind} {name!r} is missing"
+        elif expected[kind, name] != found[kind, name]:
+            yield f"foreign_schema: the {kind} {name!r} was changed"
+
+
+def _schema(connection: apsw.Connection) -> dict[tuple[str, str], tuple[str, str]]:
+    rows = connection.execute(queries.SCHEMA).fetchall()
+    return {(str(kind), str(name)): (str(table), " ".join(str(sql).split())) for kind, name, table, sql in rows}
+
+
+class Audit:
+    """A walk along the chain, up to one position."""
+
+    def __init__(self, database: AbstractContextManager[apsw.Connection], upto: int, progress: Progress) -> None:
+        self._database = database
+        self._upto, self._progress = upto, progress
+        self._changed: dict[int, str] = {}  # positions whose data is not what its digest says, and of which type
+        self._named: set[int] = set()  # by tombstones in the chain
+
+    def problems(self) -> Iterator[str]:
+        """What is wrong, in order of position; in the end what was changed though nobody has redacted it."""
+        previous, commits = chain.START, 0
+        for id, found in groupby(self._rows(), lambda row: row[_COMMIT]):  # noqa: A001
+            rows, commits = list(found), commits + 1
+            sound, said = self._commit(previous, id, rows)
+            yield from said
+            self._look(rows, sound=sound)
+            previous = rows[-1][-1] or b""
+        for position, kind in self._changed.items():
+            if position not in self._named:
+                yield f"the data of {kind} at position {position} was changed"
+        with self._database as connection:
+            known = connection.execute(queries.COMMITS_UPTO, (self._upto,)).get
+        if known != commits:
+            yield f"{known} commits are known, and {commits} have events"
+
+    def _rows(self) -> Iterator[Row]:
+        position = 0
+        while position < self._upto:
+            with self._database as connection:
+                limit = min(_PAGE, self._upto - position)
+                page: list[Row] = connection.execute(queries.CHAINED, (position, limit)).fetchall()
+            if not page:
+                return
+            position = page[-1][0]
+            self._progress(position, self._upto)
+            yield from page
+
+    def _commit(self, previous: bytes, id: str, rows: list[Row]) -> tuple[bool, list[str]]:  # noqa: A002
+        """Whether its hash fits, and what is to be said about it."""
+        at, by, via, mark = rows[0][10], rows[0][11], rows[0][-2], rows[0][-1]
+        span = f"positions {rows[0][0]} to {rows[-1][0]}" if len(rows) > 1 else f"position {rows[0][0]}"
+        if any((row[10], row[11]) != (at, by) for row in rows):
+            return False, [f"the commit at {span} has several authors or times"]
+        links: list[chain.Link] = [(*row[:9], (row[12] or b"").hex()) for row in rows]
+        if mark is None or chain.hash_of(previous, id, at, by, via, links) != mark:
+            return False, [f"the commit at {span} is not what was appended: its hash does not fit"]
+        return True, []
+
+    def _look(self, rows: list[Row], *, sound: bool) -> None:
+        for row in rows:
+            position, kind, stream, digest, data = row[0], row[1], row[3], row[12], row[13]
+            if digest != chain.digest_of(data):
+                self._changed[position] = kind
+            elif sound and stream == REDACTIONS and kind == _TOMBSTONE:
+                named = loads(data.decode()).get("position")
+                if isinstance(named, int):
+                    self._named.add(named)

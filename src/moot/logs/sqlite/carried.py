@@ -1,0 +1,34 @@
+"""What was brought into a log from elsewhere, kept in its `meta`: the last imports and restores. It is no event.
+
+A restore puts another file in place, so it takes this list along: `noted` from the log of before, `put` into the new.
+"""
+
+from __future__ import annotations
+
+from moot.core.compact import dumps, loads
+from moot.logs.sqlite import queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    import apsw
+
+_KEY = "carried"
+_MOST = 100
+
+
+def noted(connection: apsw.Connection) -> list[dict[str, Any]]:
+    """The list, oldest first."""
+    text = connection.execute(queries.GET_META, (_KEY,)).get
+    try:
+        found = loads(str(text)) if text is not None else []
+    except ValueError:
+        return []  # not written by moot
+    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+
+
+def put(connection: apsw.Connection, *more: dict[str, Any], before: list[dict[str, Any]] | None = None) -> None:
+    """Add to the list, or to the one of `before` in its place. Inside a transaction of the caller, or in its own."""
+    known = noted(connection) if before is None else before
+    connection.execute(queries.PUT_META, (_KEY, dumps([*known, *more][-_MOST:])))
