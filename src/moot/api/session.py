@@ -110,8 +110,9 @@ class Session:
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored = list(self.standing), 0
         self.come_back()
-        self.engine.log.raw.kept = not verb.writes  # to look at an old log is no reason to upgrade it
-        self._looks = (not verb.writes or bool(given.get("peek"))) and self.past is None
+        looks = not verb.writes or bool(given.get("peek"))
+        self.engine.log.raw.kept = looks  # to look at an old log is no reason to upgrade it
+        self._looks = looks and self.past is None
         self.engine.log.patience = LOOKING if self._looks and name not in _WHOLE_LOG else None
         if self.past is not None:
             from moot.api.past import asked_of
@@ -127,8 +128,6 @@ class Session:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
-        if self._stored:
-            self._remember()
         if self.engine.log.raw.upgraded is not None:
             self._tell_of_upgrade()
         if self.past is not None and self.past.said:
@@ -136,6 +135,7 @@ class Session:
         if self._usual is not None and answer.more is None:
             self.come_back()
         if self._stored:
+            self._remember()
             self._sweep()
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))

@@ -1,0 +1,372 @@
+"""Somebody with write access to the log's file changes it, adds to it, cuts it off or replaces it: `verify` says so."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from moot import MootError, Workspace
+from moot.core.chain import digest_of, hash_of
+from moot.logs.sqlite import queries
+from tests.surfaces.command import git
+
+Attack = Callable[[apsw.Connection], object]
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A workspace in which some things have happened, and a store of its own for the account."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "store"))
+    monkeypatch.setenv("MOOT_PERSON", "1")
+    root = tmp_path / "repo"
+    root.mkdir()
+    git(root, "init", "-q")
+    Workspace.init(root)
+    with Workspace(root, agent="Ada") as ada, Workspace(root, agent="Bob") as bob:
+        ada.join("Ada")
+        bob.join("Bob")
+        for number in range(4):
+            ada.send("Bob", f"Message {number}")
+        bob.send("Ada", "An answer")
+    return root
+
+
+def path_of(root: Path) -> Path:
+    return root / ".git" / "moot" / "log.db"
+
+
+def tamper(root: Path, attack: Attack) -> None:
+    """By hand, around every trigger; they are put back as they were, so that the schema gives nothing away."""
+    with closing(apsw.Connection(str(path_of(root)))) as db:
+        triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"DROP TRIGGER {name}")
+        before = db.total_changes()
+        attack(db)
+        assert db.total_changes() > before, "the attack did nothing"
+        for _, script in triggers:
+            db.execute(script)
+    for views in path_of(root).parent.glob("views*"):  # so that they are no witness
+        views.unlink()
+
+
+def problems(root: Path) -> list[str]:
+    with Workspace(root) as ws:
+        try:
+            ws.verify()
+        except MootError as error:
+            return list(error.details["problems"])  # of `not_sound`; nothing else has any
+    return []
+
+
+def test_a_log_that_nobody_touched_is_clean(place: Path) -> None:
+    assert problems(place) == []
+
+
+CHANGES = {
+    "its data": "UPDATE event SET data = replace(data, 'Message 2', 'Message 9') WHERE type = 'message:sent'",
+    "its author": """UPDATE event SET "by" = 'Bob#1' WHERE position = 4""",
+    "its time": "UPDATE event SET at = '2020-01-01T00:00:00.000Z' WHERE position = 4",
+    "its type": "UPDATE event SET type = 'message:typed' WHERE position = 4",
+    "its thread": "UPDATE event SET thread = 'm-another' WHERE position = 4",
+    "its digest and data": "UPDATE event SET digest = x'00', data = '{}' WHERE position = 4",
+    "how it came in": "UPDATE commits SET via = 'cli' WHERE first = 4",
+    "its hash": "UPDATE commits SET hash = x'00' WHERE first = 4",
+    "no hash any more": "UPDATE commits SET hash = NULL WHERE first = 4",
+    "no digest any more": "UPDATE event SET digest = NULL WHERE position = 4",
+}
+
+
+@pytest.mark.parametrize("sql", CHANGES.values(), ids=CHANGES)
+def test_a_change_of_an_event_or_a_commit_is_found(place: Path, sql: str) -> None:
+    tamper(place, lambda db: db.execute(sql))
+    found = problems(place)
+    assert found
+    assert all(problem.startswith("log: ") for problem in found)
+
+
+def test_a_change_whose_own_hash_was_computed_anew_breaks_the_one_behind_it(place: Path) -> None:
+    def attack(db: apsw.Connection) -> None:
+        db.execute("UPDATE event SET data = replace(data, 'Message 1', 'Message 9') WHERE position = 4")
+        rehash(db, 4, 4)
+
+    tamper(place, attack)
+    assert any("position 5 is not what was appended" in problem for problem in problems(place))
+
+
+def test_two_commits_that_have_changed_places_are_found(place: Path) -> None:
+    def attack(db: apsw.Connection) -> None:
+        for old, new in ((4, 99), (5, 4), (99, 5)):
+            db.execute("UPDATE event SET position = ? WHERE position = ?", (new, old))
+            db.execute("UPDATE commits SET first = ?1, last = ?1 WHERE first = ?2", (new, old))
+
+    tamper(place, attack)
+    assert any("is not what was appended" in problem for problem in problems(place))
+
+
+def test_a_commit_that_was_taken_out_of_the_middle_is_found(place: Path) -> None:
+    def attack(db: apsw.Connection) -> None:
+        db.execute("DELETE FROM commits WHERE first = 4")
+        db.execute("DELETE FROM event WHERE position = 4")
+        db.execute("UPDATE event SET position = position - 1 WHERE position > 4")
+        db.execute("UPDATE commits SET first = first - 1, last = last - 1 WHERE first > 4")
+
+    tamper(place, attack)
+    assert any("is not what was appended" in problem for problem in problems(place))
+
+
+def test_a_dropped_trigger_is_found(place: Path) -> None:
+    with closing(apsw.Connection(str(path_of(place)))) as db:
+        db.execute("DROP TRIGGER event_never_goes")
+    assert problems(place) == ["log: foreign_schema: the trigger 'event_never_goes' is missing"]
+
+
+@pytest.mark.parametrize(
+    ("sql", "said"),
+    [
+        ("CREATE TRIGGER spy AFTER INSERT ON event BEGIN SELECT 1; END", "the trigger 'spy' is not moot's"),
+        ("CREATE TABLE spoils (text TEXT)", "the table 'spoils' is not moot's"),
+        ("CREATE VIEW spied AS SELECT * FROM event", "the view 'spied' is not moot's"),
+        ("CREATE INDEX slow ON event (data)", "the index 'slow' is not moot's"),
+    ],
+)
+def test_what_was_added_to_the_schema_is_found(place: Path, sql: str, said: str) -> None:
+    with closing(apsw.Connection(str(path_of(place)))) as db:
+        db.execute(sql)
+    assert problems(place) == [f"log: foreign_schema: {said}"]
+
+
+def test_a_trigger_that_was_exchanged_for_a_weaker_one_is_found(place: Path) -> None:
+    with closing(apsw.Connection(str(path_of(place)))) as db:
+        db.execute("DROP TRIGGER event_never_goes")
+        db.execute("CREATE TRIGGER event_never_goes BEFORE DELETE ON event WHEN 0 BEGIN SELECT 1; END")
+    assert problems(place) == ["log: foreign_schema: the trigger 'event_never_goes' was changed"]
+
+
+def test_a_tombstone_outside_of_the_chain_excuses_nothing(place: Path) -> None:
+    """Forged at the end of the log by one who knows the tables, for a text that was changed."""
+
+    def attack(db: apsw.Connection) -> None:
+        (commit,) = db.execute("SELECT commit_id FROM event WHERE position = 4").fetchall()[0]
+        data = {"position": 4, "commit": commit, "n": 0, "digest": "d" * 64, "fields": ["text"]}
+        head = db.execute("SELECT max(position) FROM event").get + 1
+        row = (head, "event:redacted", 1, "redactions", 0, "2030-01-01T00:00:00.000Z", "person:x", json.dumps(data))
+        said = json.dumps(data).encode()
+        db.execute(queries.ADD_EVENT, (*row, None, None, None, "forged", 0, digest_of(said)))
+        db.execute(queries.ADD_COMMIT, ("forged", head, head, "cli", b"\0" * 32))
+        db.execute(
+            "UPDATE event SET data = json_set(data, '$.text', '…', '$.redacted', ?) WHERE position = 4", ("d" * 64,)
+        )
+
+    tamper(place, attack)
+    found = problems(place)
+    assert any("the data of message:sent at position 4 was changed" in problem for problem in found), found
+
+
+def test_what_was_redacted_and_erased_stays_clean(place: Path) -> None:
+    with Workspace(place) as ws:
+        ws.redact("4", erase=True)
+    with closing(apsw.Connection(str(path_of(place)))) as db:
+        assert "Message" not in db.execute("SELECT data FROM event WHERE position = 4").get
+    assert problems(place) == []
+
+
+# The end of the log, and all of it
+
+
+def test_a_log_whose_end_was_cut_off_is_known_by_the_record_outside_of_it(place: Path) -> None:
+    assert problems(place) == []
+
+    def attack(db: apsw.Connection) -> None:
+        db.execute("DELETE FROM commits WHERE first > 5")
+        db.execute("DELETE FROM event WHERE position > 5")
+
+    tamper(place, attack)
+    (problem,) = problems(place)
+    assert problem.startswith("log: history_rewritten: ")
+
+
+def test_a_whole_history_that_fits_in_itself_is_known_by_the_record_outside_of_it(place: Path) -> None:
+    assert problems(place) == []
+    tamper(place, retell)
+    (problem,) = problems(place)
+    assert problem.startswith("log: history_rewritten: ")
+
+
+def test_writing_on_does_not_wipe_out_the_evidence(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert problems(place) == []
+    monkeypatch.setattr("moot.engine.known.SELDOM", 0.0)
+    tamper(place, retell)
+    with Workspace(place, agent="Ada") as ada:
+        ada.send("Bob", "Did you hear?")
+    assert any("history_rewritten" in problem for problem in problems(place))
+
+
+def test_without_a_record_a_history_that_fits_in_itself_is_believed(place: Path, tmp_path: Path) -> None:
+    """Nobody can know better then. A missing record is no error."""
+    tamper(place, retell)
+    shutil.rmtree(tmp_path / "store")
+    assert problems(place) == []
+
+
+def test_doctor_says_that_history_was_rewritten(place: Path) -> None:
+    assert problems(place) == []
+    tamper(place, retell)
+    with pytest.raises(MootError) as caught:
+        Workspace.doctor(place)
+    assert "history_rewritten" in caught.value.message
+
+
+def test_a_record_that_cannot_be_kept_refuses_nothing(place: Path, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "store")
+    (tmp_path / "store").write_text("in the way")
+    with Workspace(place, agent="Ada") as ada:
+        ada.send("Bob", "It works.")
+    assert problems(place) == []
+
+
+def test_a_restore_and_an_import_are_noted_and_bring_the_record_up_to_date(place: Path, tmp_path: Path) -> None:
+    with Workspace(place) as ws:
+        ws.backup(str(tmp_path / "b.db"))
+        ws.task_add("Later")
+        ws.verify()
+    Workspace.restore(tmp_path / "b.db", place, force=True)
+    assert problems(place) == []
+    with Workspace(place) as ws:
+        ws.export(str(tmp_path / "x.jsonl"))
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    git(elsewhere, "init", "-q")
+    Workspace.init(elsewhere)
+    with Workspace(elsewhere) as there:
+        there.import_(str(tmp_path / "x.jsonl"))
+        assert [event.type for event in there.log(after=0, limit=500)] == events(place)
+    assert problems(elsewhere) == []
+    assert [(one["what"], one["file"]) for one in noted(place)] == [("restore", "b.db")]
+    (imported,) = noted(elsewhere)
+    assert (imported["what"], imported["file"], imported["first"]) == ("import", "x.jsonl", 1)
+    assert len(imported["sha256"]) == 64
+    Workspace.restore(tmp_path / "b.db", place, force=True)
+    assert [one["what"] for one in noted(place)] == ["restore", "restore"], "a new file takes the list along"
+
+
+def events(root: Path) -> list[str]:
+    with Workspace(root) as ws:
+        return [event.type for event in ws.log(after=0, limit=500)]
+
+
+def noted(root: Path) -> list[dict[str, Any]]:
+    with Workspace(root) as ws:
+        assert ws._session is not None
+        return ws._session.engine.log.archive.carried()
+
+
+# Files that are carried
+
+
+@pytest.fixture
+def lines(place: Path) -> list[dict[str, Any]]:
+    with Workspace(place) as ws:
+        ws.export(str(place / "x.jsonl"))
+    return [json.loads(line) for line in (place / "x.jsonl").read_text().splitlines()]
+
+
+def imported(place: Path, tmp_path: Path, lines: list[dict[str, Any]]) -> MootError | None:
+    there = tmp_path / "there"
+    there.mkdir()
+    git(there, "init", "-q")
+    Workspace.init(there)
+    (place / "y.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    with Workspace(there) as ws:
+        try:
+            ws.import_(str(place / "y.jsonl"))
+        except MootError as error:
+            return error
+        ws.verify()
+    return None
+
+
+def test_an_import_with_changed_data_is_refused_by_its_digest(place: Path, tmp_path: Path, lines: Any) -> None:
+    lines[3]["data"]["text"] = "Something else"
+    error = imported(place, tmp_path, lines)
+    assert error is not None
+    assert (error.code, error.details["line"]) == ("digest_mismatch", 4)
+
+
+@pytest.mark.parametrize("digest", ["", "abc", "A" * 64, "g" * 64, 7, None])
+def test_a_digest_that_is_none_is_refused(place: Path, tmp_path: Path, lines: Any, digest: Any) -> None:
+    lines[3]["mootdigest"] = digest
+    error = imported(place, tmp_path, lines)
+    assert error is not None
+    assert (error.code, error.details["line"]) == ("bad_import", 4)
+
+
+def test_an_older_export_without_digests_gets_them_here(place: Path, tmp_path: Path, lines: Any) -> None:
+    for line in lines:
+        del line["mootdigest"], line["mootvia"]
+    assert imported(place, tmp_path, lines) is None
+
+
+def test_an_import_keeps_the_way_by_which_each_commit_came_in(place: Path, tmp_path: Path, lines: Any) -> None:
+    lines[3]["mootvia"] = "file .claude/letters.json"
+    assert imported(place, tmp_path, lines) is None
+    with Workspace(tmp_path / "there") as ws:
+        ways = [event.via for event in ws.log(after=0, limit=500)]
+    assert ways == [line["mootvia"] for line in lines]
+
+
+def test_a_redacted_text_without_its_redaction_is_no_damage(place: Path, tmp_path: Path) -> None:
+    """A file that was cut off between the two: what is there is what was exported."""
+    with Workspace(place) as ws:
+        ws.redact("4")
+        ws.export(str(place / "z.jsonl"))
+    lines = [json.loads(line) for line in (place / "z.jsonl").read_text().splitlines()]
+    assert imported(place, tmp_path, lines[:-1]) is None
+
+
+def test_a_redacted_text_keeps_the_digest_that_it_had(place: Path, tmp_path: Path, lines: Any) -> None:
+    digest = lines[3]["mootdigest"]
+    with Workspace(place) as ws:
+        ws.redact("4", erase=True)
+        ws.export(str(place / "z.jsonl"))
+    redacted = [json.loads(line) for line in (place / "z.jsonl").read_text().splitlines()]
+    assert redacted[3]["mootdigest"] == digest
+    assert imported(place, tmp_path, redacted) is None
+    with Workspace(tmp_path / "there") as ws:
+        assert ws.log(after=3, limit=1)[0].digest == digest
+
+
+# What an attacker knows who has read our code
+
+
+def rehash(db: apsw.Connection, first: int, last: int) -> None:
+    """Compute digests and hashes anew, as if it had always been so."""
+    for position in range(first, last + 1):
+        (data,) = db.execute("SELECT CAST(data AS BLOB) FROM event WHERE position = ?", (position,)).fetchall()[0]
+        db.execute("UPDATE event SET digest = ? WHERE position = ?", (digest_of(data), position))
+    found = db.execute(
+        "SELECT id, first, last, via FROM commits WHERE last BETWEEN ? AND ? ORDER BY first", (first, last)
+    )
+    for id_, start, end, via in found.fetchall():
+        mark = db.execute("SELECT hash FROM commits WHERE last = ?", (start - 1,)).get or b""
+        rows = db.execute(
+            'SELECT position, type, v, stream, prev, cause, thread, pack, n, lower(hex(digest)), at, "by" FROM event '
+            "WHERE position BETWEEN ? AND ? ORDER BY position",
+            (start, end),
+        ).fetchall()
+        links: Any = [row[:10] for row in rows]
+        new = hash_of(mark, id_, str(rows[0][10]), str(rows[0][11]), via, links)
+        db.execute("UPDATE commits SET hash = ? WHERE id = ?", (new, id_))
+
+
+def retell(db: apsw.Connection) -> None:
+    """Change a text, and everything behind it so that it fits."""
+    db.execute("UPDATE event SET data = replace(data, 'Message 1', 'Message 9')")
+    rehash(db, 1, db.execute("SELECT max(position) FROM event").get)
