@@ -240,7 +240,7 @@ def test_a_restore_and_an_import_are_noted_and_bring_the_record_up_to_date(place
     Workspace.restore(tmp_path / "b.db", place, force=True)
     assert problems(place) == []
     with Workspace(place) as ws:
-        ws.export(str(tmp_path / "x.jsonl"))
+        ws.export(str(tmp_path / "x.jsonl"), force=True)
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     git(elsewhere, "init", "-q")
