@@ -119,11 +119,12 @@ def test_links_are_neither_followed_nor_removed(state: Path, tmp_path: Path) -> 
 
 def test_one_who_writes_sweeps_about_once_a_day_and_one_who_looks_never(state: Path) -> None:
     stamp = state / STAMP
+    (first,) = plant(state, [LEFT[0]])
     with Workspace(state.parent) as ws:
-        (first,) = plant(state, [LEFT[0]])
         ws.task_add("Two")
         assert first.exists(), "it was done today"
-        os.utime(stamp, (OLD, OLD))
+    os.utime(stamp, (OLD, OLD))
+    with Workspace(state.parent) as ws:
         ws.board()
         assert first.exists(), "who looks takes nothing away"
         ws.task_add("Three")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
-_DAY = 86_400.0
+_MINUTE, _DAY = 60.0, 86_400.0
 _WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
 _SELDOM = 60.0  # seconds
 
@@ -95,6 +95,7 @@ class Session:
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
         self._looks = False  # this call, and nothing else
+        self._swept = float("-inf")  # when this session last asked whether it is time to sweep
         self._usual: Engine | None = None  # while one looks through another
         self._remembered: float | None = None  # when the end of the log was last put on record
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
@@ -183,6 +184,10 @@ class Session:
 
     def _sweep(self) -> None:
         """About once a day, whoever has stored something takes away what killed processes have left."""
+        now = self.clock.monotonic()
+        if now - self._swept < _MINUTE:  # one who stores much need not ask each time
+            return
+        self._swept = now
         if self.clock.has_rested(f"{self.place.state}/swept", _DAY):
             from moot.engine.sweeping import sweep
 
