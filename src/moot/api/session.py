@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from moot.engine.past import Then
     from moot.engine.place import Place
     from moot.engine.presence import Presence
+    from moot.engine.rules import Weak
     from moot.engine.settings import Settings
     from moot.engine.work import Work
 
@@ -89,6 +90,7 @@ class Session:
         self.mirrors: Mirrors | None = None
         self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # show this to a person who says yes or no
+        self.withheld: tuple[Weak, ...] = ()  # settings that weaken a rule and are not in force
         self.past: Then | None = None  # what is looked at, if it is not the present
         self.progress: Callable[[str, int, int], None] = quietly  # what is being done, how much of it, of how much
         self.standing: tuple[Notice, ...] = ()  # warnings that hold for every call
@@ -246,10 +248,9 @@ class Session:
     def try_out(self, act: Callable[[Work], None]) -> Answer:
         """Decide and write nothing: the same verdict as the real thing."""
         from moot.api.answer import Answer
-        from moot.engine.work import Work
 
-        engine = self.engine
-        work = Work(engine.read(), self.clock.wall(), engine.lifecycles, engine.reactions, self.clock.token)
+        self.engine.read()
+        work = self.engine.work()
         self.actor(work)
         act(work)
         kinds = [draft.type for draft in work.drafts]

@@ -71,6 +71,7 @@ _SAID = {
     "effect:parked": "parked",
     "effect:retried": "to be tried again",
     "effect:dropped": "dropped, and not to be done any more",
+    "settings:changed": "{key} was {old}, and is {new} from here on",
     "event:redacted": "took the text of #{position} out of sight ({fields})",
     "file:quarantined": "put {path} into quarantine as {sha256}",
 }
@@ -98,6 +99,8 @@ def sentence(event: Event) -> str:
     told = {name: _told(value) for name, value in event.data.items()}
     if isinstance(argv := event.data.get("argv"), list):
         told["argv"] = " ".join(map(str, argv))
+    if event.type == "settings:changed":
+        told |= {name: dumps(event.data.get(name)) for name in ("old", "new")}  # as moot.toml writes them
     said = template.format_map(_Fields(told))
     facts = _facts(event.data)
     said = said.strip().removesuffix(":") + (f" ({'; '.join(facts)})" if facts else "")

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from moot.core import paths, timestamps
 from moot.core.claims import MODES, is_id
+from moot.core.deciders.settings import DEFAULTS
 from moot.core.deciders.topic import is_word
 from moot.core.errors import MootError
 from moot.core.graph import find_path
@@ -41,7 +42,7 @@ _BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # what no id ever had
 _LONGEST_NUMBER = 15  # digits: more than positions, incarnations or process ids ever have
 _WANTS = ("nothing", "ack", "answer")
 _LARGEST = 1 << 53  # as for positions
-_ALONE = ("claims", "graph", "redactions")  # kinds of which there is one stream
+_ALONE = ("claims", "graph", "redactions", "settings")  # kinds of which there is one stream
 # The nouns of the core since there are free events. Those that came later may stand in a topic of an older log.
 _NOUNS = frozenset((
     "agent", "artifact", "checkpoint", "claims", "decision", "dependency", "effect", "entry", "file", "graph",
@@ -244,6 +245,17 @@ def _receipt(state: Any, event: Event) -> str | None:
     return _principals(event.data, "by") or _line_fields(event.data, "digest", "tree", "commit", "task")
 
 
+def _settings(_state: Any, event: Event) -> str | None:
+    key, values = event.data["key"], (event.data["old"], event.data["new"])
+    if key not in DEFAULTS:
+        return f"{key[:80]!r} is no setting that is recorded"
+    kinds: tuple[type, ...] = {"packs": (list,), "tasks.lifecycle": (str, type(None))}.get(key, (bool,))
+    words = [word for value in values for word in (value if isinstance(value, list) else [value])]
+    if not all(isinstance(value, kinds) for value in values):
+        return f"{key} has no such value"
+    return _lines(word for word in words if word is not None and not isinstance(word, bool))
+
+
 def _topic(_state: Any, event: Event) -> str | None:
     noun = event.type.partition(":")[0]
     if noun in _NOUNS or event.type == _TOMBSTONE:
@@ -282,6 +294,7 @@ CHECKS: dict[str, Check] = {
     "mailbox": _mailbox,
     "message": _message,
     "receipt": _receipt,
+    "settings": _settings,
     "task": _task,
     "topic": _topic,
 }

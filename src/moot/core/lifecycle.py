@@ -46,6 +46,8 @@ class Lifecycle(Record):
     edges: tuple[Edge, ...]
     silence: str = "return"
     attempts: int = 3
+    asks: str = ""  # settings that would change it, and that nobody has allowed here
+    withheld: bool = False  # as long as those are not allowed, no task of it is added or moved
     exhausted: str | None = None  # where a task goes when its attempts are used up; None: going back is refused
 
     @property
@@ -106,6 +108,15 @@ def _core() -> Lifecycle:
 
 
 CORE = _core()
+
+
+def reviewed(life: Lifecycle) -> bool:
+    """Whether no task of it is done that nobody but its holder has looked at, unless it was added so."""
+    phases = {state.name: state.phase for state in life.states}
+    ends = [edge for edge in life.edges if phases[edge.target] == "done" and "unreviewed" not in edge.needs]
+    return bool(ends) and all(
+        phases[edge.source] == "review" and not {"anyone", "holder"} & {*edge.who} for edge in ends
+    )
 
 
 def with_receipts(life: Lifecycle) -> Lifecycle:

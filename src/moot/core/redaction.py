@@ -112,10 +112,10 @@ def _decided(kind: str) -> Mapping[str, type[Payload]]:
         found: Mapping[str, type[Payload]] = late(kind).EVENTS
         return found
     from moot.core import claims, task
-    from moot.core.deciders import agent, effect, entry, graph, mailbox, message
+    from moot.core.deciders import agent, effect, entry, graph, mailbox, message, settings
 
     rules = {"agent": agent, "claims": claims, "effect": effect, "entry": entry, "graph": graph, "mailbox": mailbox}
-    rules |= {"message": message, "task": task}
+    rules |= {"message": message, "settings": settings, "task": task}
     return rules[kind].EVENTS if kind in rules else EVENTS if kind == "redactions" else {}
 
 

@@ -46,6 +46,8 @@ def commit_ahead(
         return None
     if not work.drafts:
         return None
+    if work.rules is not None:
+        work.do_settings(work.rules)
     request = key(principal) if key else None
     commit = Commit(id=engine.clock.commit_id(), at=work.at, by=principal, via=work.via)
     times: list[str] = []

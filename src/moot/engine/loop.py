@@ -14,11 +14,13 @@ from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
     from moot.core.event import Key
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.engine.clock import Clock
+    from moot.engine.rules import Rules
     from moot.log import Log
     from moot.views.store import Store
 
@@ -59,6 +61,8 @@ class Engine:
         self.reactions = reactions
         self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
         self.via: str | None = None  # how commits come in, unless an act says otherwise
+        self.in_force = ""  # the rules that settings can weaken, in the form of `moot.core.deciders.settings`
+        self.judge: Callable[[str], Rules] | None = None  # says anew what is in force, if the log has recorded others
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self.crowded = False  # others wrote just now, and did not stop: no use in looking whether the turn is free
@@ -166,6 +170,8 @@ class Engine:
         act(work)
         if not work.drafts:
             return Outcome()
+        if work.rules is not None:
+            work.do_settings(work.rules)
         if self.requests is not None:
             self.requests(work, principal)
         commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal, "via": work.via})
@@ -188,7 +194,18 @@ class Engine:
         work.via = self.via
         if self.trace is not None:
             work.trace = self.trace()
+        if self.store.rules != self.in_force:
+            work.rules = self.settled()
+            work.lifecycles = self.lifecycles
         return work
+
+    def settled(self) -> Mapping[str, Any] | None:
+        """The values of the rules in force, if the log has recorded others. Settings may have changed meanwhile."""
+        if self.judge is None:
+            return None
+        rules = self.judge(self.store.rules)
+        self.lifecycles, self.in_force = rules.lifecycles, rules.text
+        return None if self.in_force == self.store.rules else rules.values
 
     def _appended(self, events: list[Event], cursor: int) -> Outcome:
         """From here on the answer is yes, whatever happens to the views: the next call catches up."""

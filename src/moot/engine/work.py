@@ -48,6 +48,7 @@ class Work(World):
     ) -> None:
         self.store = store
         self.conditions: dict[str, int] = {}
+        self.rules: Mapping[str, Any] | None = None  # those in force, if the log has recorded others
         self.drafts: list[Draft] = []
         self.trace: str | None = None
         self.via: str | None = None  # see `Commit`
@@ -262,6 +263,14 @@ class Work(World):
 
         self._happened("effect", name, effect.stream(name), effect.decide(self.effect(name), command))
 
+    def do_settings(self, values: Mapping[str, Any]) -> None:
+        """Record which rules are in force now, as far as that has changed."""
+        from moot.core.deciders import settings
+        from moot.views import project_settings
+
+        state = self._once(settings.STREAM, lambda: project_settings.load(self.store))
+        self._happened(settings.STREAM, "", settings.STREAM, settings.decide(state, values))
+
     def do_topic(self, command: Any, thread: str | None) -> None:
         from moot.core.deciders import topic
         from moot.views import project_effects
@@ -330,6 +339,10 @@ class Work(World):
                 return effect.evolve(self.effect(key), payload, position=0, n=0, commit="", at=self._at)
             case "topic":
                 return None
+            case "settings":
+                from moot.core.deciders import settings
+
+                return settings.evolve(self._states[settings.STREAM], payload)
             case _:
                 return entry.evolve(self.entry(key), payload, at=self._at)
 

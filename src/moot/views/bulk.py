@@ -101,5 +101,8 @@ class Batch(Store):
     def met_newer(self, what: str) -> None:
         self._store.met_newer(what)
 
+    def note_rules(self, text: str) -> None:
+        self._store.note_rules(text)
+
     def move(self, position: int, commit: str, *, marked: bool = False) -> None:
         self._store.move(position, commit, marked=marked)

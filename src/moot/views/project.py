@@ -35,7 +35,7 @@ EVENTS: dict[str, dict[str, type[Payload]]] = {
 
 
 # Kinds of streams that few logs have, and that fold into rows of their own, in a module of their own.
-APART = {"effect": "project_effects", "topic": "project_effects"}
+APART = {"effect": "project_effects", "settings": "project_settings", "topic": "project_effects"}
 
 _DIGITS = 10  # ids with larger numbers are somebody's own, and do not move the count
 

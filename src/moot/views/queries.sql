@@ -1,6 +1,7 @@
 -- name: standing
 SELECT (SELECT value FROM meta WHERE key = 'cursor'), (SELECT value FROM meta WHERE key = 'newer'),
-  (SELECT position || ' ' || commit_id FROM message WHERE position = (SELECT max(position) FROM message))
+  (SELECT position || ' ' || commit_id FROM message WHERE position = (SELECT max(position) FROM message)),
+  (SELECT value FROM meta WHERE key = 'rules')
 
 -- name: get_meta
 SELECT value FROM meta WHERE key = ?

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 14  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 15  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
@@ -60,6 +60,7 @@ class Store(Generations):
     def __init__(self, directory: str) -> None:
         super().__init__(directory)
         self.pinned = False
+        self.rules = ""  # as the log last recorded them, in the form of `moot.core.deciders.settings`; see `standing`
         self._standing: tuple[int, str, str | None] | None = None  # known while a transaction is open
         self._decoded: dict[str, tuple[int, Any]] = {}  # states by stream, with the version that they are of
         self._sure: set[str] = set()  # those of them that need not be asked for while a transaction is open
@@ -156,10 +157,14 @@ class Store(Generations):
         return self.standing()[0]
 
     def standing(self) -> tuple[int, str, str | None]:
-        """The cursor; the commit that stands there, by which views of another log are told; the first unknown event."""
+        """The cursor; the commit that stands there, by which views of another log are told; the first unknown event.
+
+        What was recorded about the rules is known afterwards.
+        """
         if self._standing is not None and (self._writing or self.pinned):
             return self._standing
-        mark, newer, last = self.row("standing") or (None, None, None)
+        mark, newer, last, *rules = self.row("standing") or (None, None, None)
+        self.rules = (rules[0] or "") if rules else ""
         position, commit = max(_cursor(mark), _cursor(last))
         found = position, commit, newer
         if self._writing or self.pinned:
@@ -176,6 +181,11 @@ class Store(Generations):
     def met_newer(self, what: str) -> None:
         """Note an event that this version does not know, in the same transaction."""
         self.run("set_meta", "newer", what)
+        self._standing = None
+
+    def note_rules(self, text: str) -> None:
+        """Note which rules are in force since an event, in the same transaction."""
+        self.run("set_meta", "rules", text)
         self._standing = None
 
     def pin(self) -> None:

@@ -8,7 +8,7 @@ import sys
 from moot.api.pack import Packs
 from moot.api.session import Caller, Session
 from moot.core.errors import Usage
-from moot.core.lifecycle import CORE, with_receipts
+from moot.core.lifecycle import CORE, reviewed, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from moot.api.answer import Notice
     from moot.core.lifecycle import Lifecycle
     from moot.engine.place import Place
+    from moot.engine.rules import Rules
     from moot.engine.settings import Settings
     from moot.log import Log
 
 
 _DIGITS = 16
+RECEIPTS = '{"tasks.receipt":true}'  # as `moot.core.deciders.settings` writes it, where nothing else is set
 
 
 def open_session(
@@ -60,6 +62,7 @@ def open_session(
     settings = setting.load(place, keep=not reading)
     packs = _packs(settings, place.state, keep=not reading)
     clock = clock or Clock()
+    core = CORE.replace(attempts=settings.task_attempts)
     reactions = (dependencies, departures, later, *packs.reactions())
     real = _opened(place.state, reading=reading, at=at)
     log: Log = real
@@ -79,7 +82,8 @@ def open_session(
         engines, store = Onlooker, Aside(place.state)
     else:
         store = Store(place.state)
-    engine = engines(log, store, clock, _lifecycles(settings, packs), reactions)
+    lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
+    engine = engines(log, store, clock, {"core": core, **lifecycles}, reactions)
     if settings.handlers:
         from moot.engine.requests import Requests, handlers_of
 
@@ -89,6 +93,7 @@ def open_session(
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
     session.env, session.identity = env, lambda: real.workspace
+    _rule(session, core, lifecycles)
     session.progress, session.past = progress or session.progress, then
     session.standing = () if place.main_root else _elsewhere(place)
     if packs.mirrors and then is None and not reading:
@@ -108,12 +113,6 @@ def _found(cwd: str, env: Mapping[str, str], paths: Sequence[str], *, named: boo
     raise no_log(place)
 
 
-def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
-    core = with_receipts(CORE) if settings.task_receipt else CORE
-    found = {"core": core, **packs.lifecycles()}
-    return {name: life.replace(attempts=settings.task_attempts) for name, life in found.items()}
-
-
 def _elsewhere(place: Place) -> tuple[Notice, ...]:
     """A warning for one whose worktree has other settings than the workspace."""
     from moot.api.answer import Notice
@@ -125,6 +124,31 @@ def _elsewhere(place: Place) -> tuple[Notice, ...]:
         return ()
     held = f"those in {source} hold" if source else "the workspace has none"
     return (Notice("settings_ignored", f"The settings in {mine} are not used: {held}, for all worktrees."),)
+
+
+def _rule(session: Session, core: Lifecycle, packs: Mapping[str, Lifecycle]) -> None:
+    """Put the rules in force. What weakens one needs a person's word, and few settings do (`moot.engine.rules`)."""
+    engine, settings = session.engine, session.settings
+
+    def judge(recorded: str) -> Rules:
+        from moot.wiring.ruling import consent, rules_of
+
+        known = lambda: consent(session.place, session.env, session.identity()).known()  # noqa: E731 (asked if need be)
+        rules = rules_of(session.place, settings, (core, packs), known, recorded)
+        session.settings = settings.replace(
+            task_review=rules.settings.task_review,
+            task_receipt=rules.settings.task_receipt,
+            task_lifecycle=rules.settings.task_lifecycle,
+        )
+        session.withheld = rules.withheld
+        return rules
+
+    engine.judge = judge
+    if not settings.task_review or not all(map(reviewed, packs.values())):
+        rules = judge("")
+        engine.lifecycles, engine.in_force = rules.lifecycles, rules.text
+    elif settings.task_receipt:
+        engine.lifecycles, engine.in_force = {"core": with_receipts(core), **packs}, RECEIPTS
 
 
 def _opened(state: str, *, reading: bool, at: str | int | None) -> SqliteLog:

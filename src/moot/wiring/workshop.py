@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from moot.api.session import quietly
+from moot.api.verbs.allowing import consent_of, weak_of
 from moot.api.verbs.care import Created, Finding, Opener, Restored, checkup
 from moot.api.verbs.carry import people_only
 from moot.core.errors import MootError, Unavailable, Usage
@@ -51,9 +53,25 @@ class Workshop(Opener):
         if any(name not in settings.packs for name in packs):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
             settings = setting.load(place)
+        weak = not settings.task_review or bool(settings.packs) or not (new or settings.task_receipt)
+        allowed = self._allow_settings() if weak else ()
         if settings.packs:
             open_session(self._cwd, self._env, via=self._via, named=self._named).sync()
-        return Created(root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept)
+        return Created(root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed)
+
+    def _allow_settings(self) -> tuple[str, ...]:
+        """A person who makes a workspace wants the rules that its moot.toml has now."""
+        from moot.core.identity import decide
+
+        terminal = self._via == "cli" and sys.stdin is not None and sys.stdin.isatty()
+        caller = decide(self._env, agent=self._agent, terminal=terminal)
+        if not caller.person or caller.mark is not None:
+            return ()
+        session = open_session(self._cwd, self._env, via=self._via, named=self._named)
+        found = weak_of(session)
+        if found:
+            consent_of(session).give({one.digest: one.name for one in found})
+        return tuple(one.said for one in found)
 
     def _trust(self, place: Place) -> None:
         trust.check(place, self._env)

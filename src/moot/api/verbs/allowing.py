@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from moot.core.handler import Handler
     from moot.engine.consent import Consent
     from moot.engine.exact import Exact
+    from moot.engine.rules import Weak
 
+SETTINGS = "settings"  # the name for all settings that weaken a rule
 _NOT_COVERED = (
     "Not covered: what a program reads, imports or starts by itself. moot looks at the files above and at nothing else."
 )
@@ -39,33 +41,53 @@ class Allowed(Record):
     trouble: str | None = None
 
 
+class Weakening(Record):
+    """A setting in moot.toml that weakens a rule, and whether it is in force here."""
+
+    setting: str
+    allowed: bool
+    instead: str
+
+
 def allow(session: Session, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
     if all and names:
         raise Usage("bad_arguments", "--all means everything, so no names go with it.", "Give names, or --all.")
-    handlers = handlers_of(session)
-    consent = consent_of(session)
+    handlers, weak = handlers_of(session), weak_of(session)
     if not names and not all:
         if yes or revoke:
             raise Usage(
                 "bad_arguments", "--yes and --revoke need names, or --all.", "Without them, `moot allow` lists."
             )
-        return _listed(consent, handlers)
-    wanted = handlers if all else named(handlers, names)
+        return _listed(consent_of(session), handlers, weak)
+    wanted = handlers if all else named(handlers, tuple(name for name in names if name != SETTINGS))
+    settings = weak if all or SETTINGS in names else ()
     if revoke:
-        return forbid(session, wanted)
-    return permit(session, wanted, yes=yes)
+        return forbid(session, wanted, settings)
+    return permit(session, wanted, settings, yes=yes)
 
 
-def _listed(consent: Consent, handlers: tuple[Handler, ...]) -> Answer:
+def weak_of(session: Session) -> tuple[Weak, ...]:
+    """The settings that weaken a rule, also compared with what was recorded."""
+    engine = session.engine
+    store = engine.read()
+    store.standing()
+    return () if engine.judge is None else engine.judge(store.rules).weak
+
+
+def _listed(consent: Consent, handlers: tuple[Handler, ...], weak: tuple[Weak, ...]) -> Answer:
     known = consent.known()
     found = [_described(exact := consent.exactly(one), allowed=exact.digest in known) for one in handlers]
-    lines = [line for one in found for line in _lines(one)] or ["Nothing here asks to be allowed."]
+    settings = [_weakening(one) for one in weak]
+    every: list[Allowed | Weakening] = [*found, *settings]
+    lines = [line for one in every for line in _lines(one)] or ["Nothing here asks to be allowed."]
     if any(not one.allowed and one.trouble is None for one in found):
         lines.append("`moot allow NAME` shows one of them again and asks.")
-    return Answer(result=found, say=tuple(lines))
+    if any(not one.allowed for one in settings):
+        lines.append("`moot allow settings` asks for the settings.")
+    return Answer(result=every, say=tuple(lines))
 
 
-def permit(session: Session, handlers: tuple[Handler, ...], *, yes: bool) -> Answer:
+def permit(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
     """Show what is asked for; then, with a yes, keep that exactly this is allowed."""
     people_only(session)
     consent = consent_of(session)
@@ -78,11 +100,18 @@ def permit(session: Session, handlers: tuple[Handler, ...], *, yes: bool) -> Ans
                 "Change it in moot.toml, then allow it.",
                 handler=one.handler.name,
             )
-    asked = [_described(one, allowed=False) for one in exact]
+    asked: list[Allowed | Weakening] = [
+        *(_described(one, allowed=False) for one in exact),
+        *(_weakening(one) for one in weak),
+    ]
     lines = [line for one in asked for line in _lines(one)]
-    confirm(session, lines, " ".join(["moot allow", *(one.name for one in handlers)]), yes=yes)
-    consent.give({one.digest: one.handler.name for one in exact})
-    found = [one.replace(allowed=True) for one in asked]
+    if not lines:
+        return Answer(result=[], say=("Nothing here asks to be allowed.",))
+    words = ["moot allow", *(one.name for one in handlers), *([SETTINGS] if weak else [])]
+    confirm(session, lines, " ".join(words), yes=yes)
+    given = {one.digest: one.handler.name for one in exact}
+    consent.give(given | {one.digest: one.name for one in weak})
+    found: list[Allowed | Weakening] = [one.replace(allowed=True) for one in asked]
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
 
 
@@ -100,12 +129,17 @@ def confirm(session: Session, lines: list[str], command: str, *, yes: bool) -> N
         raise Refused("not_confirmed", "Nothing was allowed.", f"`{command}` asks again.")
 
 
-def forbid(session: Session, handlers: tuple[Handler, ...]) -> Answer:
+def forbid(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = ()) -> Answer:
     people_only(session)
     consent = consent_of(session)
-    consent.take_back(one.name for one in handlers)
-    found = [_described(consent.exactly(one), allowed=False) for one in handlers]
+    consent.take_back([*(one.name for one in handlers), *(one.name for one in weak)])
+    found: list[Allowed | Weakening] = [_described(consent.exactly(one), allowed=False) for one in handlers]
+    found += [_weakening(one.replace(allowed=False)) for one in weak]
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
+
+
+def _weakening(one: Weak) -> Weakening:
+    return Weakening(setting=one.said, allowed=one.allowed, instead=one.instead)
 
 
 def _described(exact: Exact, *, allowed: bool) -> Allowed:
@@ -124,7 +158,10 @@ def _described(exact: Exact, *, allowed: bool) -> Allowed:
     )
 
 
-def _lines(one: Allowed) -> list[str]:
+def _lines(one: Allowed | Weakening) -> list[str]:
+    if isinstance(one, Weakening):
+        state = "is allowed here" if one.allowed else f"is not allowed here; in force instead: {one.instead}"
+        return [visible(f"{one.setting} weakens a rule, and {state}.")]
     said = [f"{one.handler} is {'allowed' if one.allowed else 'not allowed'} here. It would {one.does}.", one.content]
     if one.trouble is not None:
         said.append(f"It cannot be allowed: {one.trouble}.")
@@ -187,19 +224,27 @@ VERBS = (
         allow,
         kind="look",
         params=(
-            Param("names", "Handlers; without any, everything is listed.", positional=True, many=True, person=True),
+            Param(
+                "names",
+                "Handlers, or `settings`; without any, everything is listed.",
+                positional=True,
+                many=True,
+                person=True,
+            ),
             Param("all", "Everything that asks.", type="flag", person=True),
             Param("yes", "Do not ask; needed where nobody can be asked.", type="flag", person=True),
             Param("revoke", "Take it back.", type="flag", person=True),
         ),
         writes=False,
         past=False,
-        examples=("moot allow", "moot allow deploy", "moot allow deploy --revoke"),
+        examples=("moot allow", "moot allow deploy", "moot allow settings", "moot allow deploy --revoke"),
         detail=(
             "What a repository asks for is shown in full, and only a person can allow it: the words of a command, its "
             "directory, the names of the variables it gets, and the content of each file of the workspace that it "
             "names. Whoever changes one of these asks anew. A command runs from private copies of the files that were "
-            "allowed (MOOT_SCRIPT says where the first of them stands), a Python function from its one file."
+            "allowed (MOOT_SCRIPT says where the first of them stands), a Python function from its one file. "
+            "`settings` stands for those that weaken a rule: tasks.review = false, tasks.receipt = false where "
+            "receipts were demanded, a lifecycle or a pack without review. Until then the stricter rule is in force."
         ),
     ),
 )

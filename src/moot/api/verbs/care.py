@@ -44,6 +44,7 @@ class Created(Record):
     new: bool
     packs: tuple[str, ...]
     carried_over: str | None = None  # where the log of before is kept, if this one goes on with it
+    allowed: tuple[str, ...] = ()  # settings that weaken a rule: whoever makes a workspace wants what moot.toml says
     paragraph: str = PARAGRAPH
 
 
@@ -87,6 +88,11 @@ def init(opener: Opener, pack: tuple[str, ...], carry_over: bool) -> Answer:
         f"{'Made' if created.new else 'Found'} the workspace of {created.root} (state in {created.state}).",
         *([f"The log goes on; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
+        *(
+            [f"In force, since you made this workspace with it: {', '.join(created.allowed)}."]
+            if created.allowed
+            else []
+        ),
         "",
         "For AGENTS.md or CLAUDE.md, if you like:",
         "",
@@ -274,7 +280,10 @@ VERBS = (
             Param("carry_over", "Go on with the log of this folder from before `git init`.", type="flag"),
         ),
         examples=("moot init", "moot init --pack orchestrator"),
-        detail="Makes the state directory inside the git directory and touches nothing else.",
+        detail=(
+            "Makes the state directory inside the git directory and touches nothing else. Run by a person, it also "
+            "allows what moot.toml holds now that weakens a rule, and says so (`moot help allow`)."
+        ),
         opens=False,
     ),
     Verb(

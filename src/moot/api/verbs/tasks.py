@@ -40,13 +40,13 @@ def add(
     ttl: float | None,
     lifecycle: str | None,
 ) -> Answer:
-    kind = lifecycle or session.settings.task_lifecycle
     made = ""
     if ttl is not None and not 0 < ttl <= _LONGEST_TTL:
         raise Usage("bad_ttl", f"{ttl} s cannot be a task's ttl.", "Give more than 0, at most 365d.")
 
     def act(work: Work) -> None:
         nonlocal made
+        kind = lifecycle or session.settings.task_lifecycle
         made = chosen(id, "task") if id is not None else next_id(work)
         actor = session.actor(work)
         waits = tuple(need for need in dict.fromkeys(needs) if work.known_task(need).phase != "done")
@@ -65,6 +65,12 @@ def add(
             work.do_graph(Link(task=made, needs=needs))
 
     outcome = session.commit(act)
+    if session.withheld:
+        said = ", ".join(one.said for one in session.withheld)
+        session.warn(
+            "setting_not_allowed",
+            f"moot.toml says {said}; that is not in force until a person runs `moot allow settings`.",
+        )
     return told(session, outcome, task_of(outcome) or made, "added")
 
 

@@ -32,6 +32,7 @@ _MAKERS = {
     "mailbox": "`moot mailbox`",
     "message": "`moot send`, `moot reply`, `moot ack`",
     "receipt": "`moot check`",
+    "settings": "moot.toml, and `moot allow settings`,",
     "task": "`moot task`",
     "topic": "`moot emit`",
 }

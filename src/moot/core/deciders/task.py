@@ -52,6 +52,8 @@ _RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # what one i
 
 
 def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
+    if life.withheld and isinstance(command, (AddTask, MoveTask)):
+        raise _withheld(life)
     if isinstance(command, AddTask):
         return _add(life, task, command)
     if not task.exists:
@@ -99,7 +101,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
     if edge is None:
         raise _no_edge(life, task, command)
     role = _permitted(life, task, edge, command)
-    _needs(task, edge, command)
+    _needs(life, task, edge, command)
     if edge.takes and task.waits:
         raise Refused(
             "task_blocked",
@@ -171,7 +173,7 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
     )
 
 
-def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
+def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
     if "reason" in edge.needs and not (command.reason or "").strip():
         raise Refused(
             "reason_missing",
@@ -191,7 +193,8 @@ def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
             "receipt_missing",
             f"To {edge.verb} {task.id} takes the receipt of a check.",
             f"Run it: `{command_line('check', options=option('--task', task.id))} -- COMMAND`, then "
-            f"`{command_line(f'task {edge.verb}', task.id, options='--receipt last')}`.",
+            f"`{command_line(f'task {edge.verb}', task.id, options='--receipt last')}`."
+            f"{_asks(life)}",
             task=task.id,
         )
     if command.judged is not None and command.judged != task.report:
@@ -207,9 +210,28 @@ def _needs(task: Task, edge: Edge, command: MoveTask) -> None:
             "needs_review",
             f"{task.id} is reviewed before it is done.",
             f"Hand it in: `{command_line('task submit', task.id)}`. "
-            "A task added with --no-review can be completed at once.",
+            "A task added with --no-review can be completed at once."
+            f"{_asks(life)}",
             task=task.id,
         )
+
+
+def _asks(life: Lifecycle) -> str:
+    """What to add to a refusal where a setting would have it otherwise."""
+    if not life.asks:
+        return ""
+    return (
+        f" moot.toml says {life.asks}, which is not in force for new tasks until a person runs `moot allow settings`."
+    )
+
+
+def _withheld(life: Lifecycle) -> Refused:
+    return Refused(
+        "setting_not_allowed",
+        f"The lifecycle {life.name} has no review, and nobody has allowed it here ({life.asks} in moot.toml).",
+        "Use another one (`--lifecycle core`), or ask a person to run `moot allow settings`.",
+        setting=life.asks,
+    )
 
 
 def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from moot.api.verbs.allowing import Allowed
+    from moot.api.verbs.allowing import Allowed, Weakening
     from moot.api.verbs.effects import Standing
     from moot.api.verbs.topics import Emission
     from moot.engine.attempts import Performed
@@ -48,7 +48,9 @@ class Handling(ABC):
         """Perform effects, and give each when it ended: without end, or with `drain` until nothing is due."""
         return self._ask_on("handle", locals())
 
-    def allow(self, names: Some = (), *, all: bool = False, yes: bool = False, revoke: bool = False) -> list[Allowed]:
+    def allow(
+        self, names: Some = (), *, all: bool = False, yes: bool = False, revoke: bool = False
+    ) -> list[Allowed | Weakening]:
         """What moot.toml asks for on this machine; with names and `yes`, it is allowed from now on."""
         return self._ask("allow", locals())
 

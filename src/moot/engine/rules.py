@@ -1,0 +1,114 @@
+"""The rules in force: what `moot.toml` says, less what weakens a rule and was not allowed by a person here.
+
+A repository comes from somewhere else, and so does its `moot.toml`. What weakens a rule is a closed list:
+
+    tasks.review = false            tasks are done without anybody's review; stricter: true
+    tasks.receipt = false           where receipts were demanded before (the log has recorded it); stricter: true
+    tasks.lifecycle = "quick"       of a lifecycle without review; stricter: the core's
+    packs = ["quick"]               a pack whose lifecycle has no review; stricter: nobody adds or moves such tasks
+
+Until a person allows it (`moot allow settings`, or `moot init`), the stricter one is in force. Consent is for this
+workspace, this key and this value. Loaded only where one of these is set, or was recorded.
+"""
+
+from __future__ import annotations
+
+from moot.core.compact import dumps
+from moot.core.deciders.settings import DEFAULTS, text
+from moot.core.lifecycle import reviewed, with_receipts
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from moot.core.lifecycle import Lifecycle
+    from moot.engine.settings import Settings
+
+COMMAND = "moot allow settings"
+
+
+class Weak(Record):
+    """Something in moot.toml that weakens a rule, and whether a person allowed it here."""
+
+    key: str
+    value: Any
+    instead: str  # what is in force until then
+    allowed: bool = False
+
+    @property
+    def said(self) -> str:
+        """As it is written in moot.toml."""
+        return f"{self.key} = {dumps([self.value] if self.key == 'packs' else self.value)}"
+
+    @property
+    def name(self) -> str:
+        """Under which it is kept that it was allowed."""
+        return f"setting:{self.key}"
+
+    @property
+    def digest(self) -> str:
+        from hashlib import sha256
+
+        return sha256(f"setting {self.key}={dumps(self.value)}".encode()).hexdigest()
+
+
+class Rules(Record):
+    """What is in force: settings, lifecycles, and the values of the keys that are recorded, in one form."""
+
+    settings: Settings
+    lifecycles: Mapping[str, Lifecycle]
+    values: Mapping[str, Any]
+    weak: tuple[Weak, ...] = ()
+
+    @property
+    def text(self) -> str:
+        return text(self.values)
+
+    @property
+    def withheld(self) -> tuple[Weak, ...]:
+        return tuple(one for one in self.weak if not one.allowed)
+
+
+def weakened(settings: Settings, packs: Mapping[str, Lifecycle], recorded: str) -> list[Weak]:
+    """What of these settings weakens a rule. `packs`: the lifecycles of the active packs; `recorded`: see `text`."""
+    found = []
+    if not settings.task_review:
+        found.append(Weak("tasks.review", value=False, instead="tasks are reviewed"))
+    if not settings.task_receipt and '"tasks.receipt":true' in recorded:
+        found.append(Weak("tasks.receipt", value=False, instead="what is handed in or finished needs a receipt"))
+    if settings.task_lifecycle in packs and not reviewed(packs[settings.task_lifecycle]):
+        found.append(Weak("tasks.lifecycle", value=settings.task_lifecycle, instead='the lifecycle "core"'))
+    bare = [name for name, life in packs.items() if not reviewed(life)]
+    return [*found, *(Weak("packs", value=name, instead="its tasks are neither added nor moved") for name in bare)]
+
+
+def judged(
+    settings: Settings, core: Lifecycle, packs: Mapping[str, Lifecycle], known: Iterable[str], recorded: str = ""
+) -> Rules:
+    """What is in force, where `known` are the digests of what was allowed."""
+    allowed = set(known)
+    weak = tuple(one.replace(allowed=one.digest in allowed) for one in weakened(settings, packs, recorded))
+    withheld = {(one.key, one.value): one.said for one in weak if not one.allowed}
+    review = settings.task_review or ("tasks.review", False) in withheld
+    receipt = settings.task_receipt or ("tasks.receipt", False) in withheld
+    named = settings.task_lifecycle
+    lifecycle = "core" if ("tasks.lifecycle", named) in withheld else named
+    asks = ", ".join(said for (key, _), said in withheld.items() if key in ("tasks.review", "tasks.receipt"))
+    lifecycles = {"core": (with_receipts(core) if receipt else core).replace(asks=asks)}
+    for name, life in packs.items():
+        said = withheld.get(("packs", name))
+        lifecycles[name] = life if said is None else life.replace(asks=said, withheld=True)
+    values: dict[str, Any] = {
+        "tasks.review": review,
+        "tasks.receipt": receipt,
+        "tasks.lifecycle": lifecycle if lifecycle in packs and not reviewed(packs[lifecycle]) else None,
+        "packs": [one.value for one in weak if one.key == "packs" and one.allowed],
+    }
+    return Rules(
+        settings=settings.replace(task_review=review, task_receipt=receipt, task_lifecycle=lifecycle),
+        lifecycles=lifecycles,
+        values={key: value for key, value in values.items() if value != DEFAULTS[key]},
+        weak=weak,
+    )

@@ -1,0 +1,42 @@
+"""Which rules are in force in a workspace, as its settings and its person say now. Loaded where one is weakened."""
+
+from __future__ import annotations
+
+from moot.core.errors import MootError, Unavailable
+from moot.engine import settings as setting
+from moot.engine.consent import Consent
+from moot.engine.rules import judged, weakened
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from moot.core.lifecycle import Lifecycle
+    from moot.engine.place import Place
+    from moot.engine.rules import Rules
+    from moot.engine.settings import Settings
+
+
+def rules_of(
+    place: Place,
+    settings: Settings,
+    lifecycles: tuple[Lifecycle, Mapping[str, Lifecycle]],
+    known: Callable[[], Mapping[str, str]],
+    recorded: str = "",
+) -> Rules:
+    """`lifecycles`: the core's, without receipts, and those of the packs. `settings`: those from before, if any."""
+    try:
+        settings = setting.load(place, keep=False)
+    except MootError:
+        pass  # the next command says what is wrong with them
+    allowed: Mapping[str, str] = {}
+    if weakened(settings, lifecycles[1], recorded):
+        try:
+            allowed = known()
+        except Unavailable:
+            pass  # what cannot be read allows nothing; `moot allow` says what is wrong with it
+    return judged(settings, *lifecycles, allowed, recorded)
+
+
+def consent(place: Place, env: Mapping[str, str], workspace: str) -> Consent:
+    return Consent(env, workspace, place.state, place.main_root or place.root, place.root)
