@@ -130,6 +130,7 @@ def test_receipts_that_were_demanded_are_not_given_up_by_an_edit(run: Command) -
 def test_an_agent_cannot_allow_settings(run: Command) -> None:
     settings(run, NO_REVIEW)
     assert run("allow", "settings", "--yes", "--json", agent="Ada").code != 0
+    assert run("allow", "settings", "--yes", "--json", CLAUDECODE="1").code != 0, "whatever is said there"
     assert finished(run, "Still reviewed") is not None
 
 

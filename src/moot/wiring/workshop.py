@@ -57,7 +57,9 @@ class Workshop(Opener):
         allowed = self._allow_settings() if weak else ()
         if settings.packs:
             open_session(self._cwd, self._env, via=self._via, named=self._named).sync()
-        return Created(root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed)
+        return Created(
+            root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed
+        )
 
     def _allow_settings(self) -> tuple[str, ...]:
         """A person who makes a workspace wants the rules that its moot.toml has now."""

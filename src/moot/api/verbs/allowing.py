@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Refused, Unknown, Usage
+from moot.core.identity import AGENTS_SHELLS
 from moot.core.record import Record
 from moot.core.text import visible
 
@@ -179,7 +180,7 @@ def _and(env: tuple[str, ...]) -> str:
 
 
 def people_only(session: Session) -> None:
-    if session.caller.agent is not None:
+    if session.caller.agent is not None or any(session.env.get(name) for name in AGENTS_SHELLS):
         raise Refused(
             "person_needed",
             "What may run on this machine is for its person to say, and not for an agent.",
