@@ -163,13 +163,13 @@ def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
             if len(kept) >= 2 * _LONGEST:
                 left_out += _forget_the_oldest(kept)
     left_out += _forget_the_oldest(kept)
-    if not kept and thing not in ("claims", "graph", *(f"@{role}" for role in roles)):
+    if not kept and thing not in ("claims", "graph", "settings", *(f"@{role}" for role in roles)):
         raise Unknown(
             "unknown_thing",
             f"Nothing here is called {thing[:80]!r}.",
             "Name a task, a message (m-…), an agent, a claim (c-…), a path that was claimed, a held entry (h-…), an "
             "artifact or what it provides, a decision (d-…), a checkpoint (k-…), a receipt (r-…), an effect (e-…), a "
-            "free stream (topic/…), a mailbox (@role), `claims` or `graph`.",
+            "free stream (topic/…), a mailbox (@role), `claims`, `graph` or `settings`.",
             thing=thing,
         )
     return Tale(events=tuple(kept[position] for position in sorted(kept)), left_out=left_out)
@@ -201,7 +201,7 @@ def _streams(engine: Engine, thing: str) -> Streams:
         return {agent_stream(thing): None, mailbox_stream(thing): None}
     if load.entry(store, thing)[0].status:
         return {f"entry/{thing}": None}
-    if thing in ("claims", "graph") or thing.startswith("topic/"):
+    if thing in ("claims", "graph", "settings") or thing.startswith("topic/"):
         return {thing: None}
     if thing.startswith("e-"):
         return {f"effect/{thing}": None}
