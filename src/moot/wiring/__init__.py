@@ -62,7 +62,6 @@ def open_session(
     settings = setting.load(place, keep=not reading)
     packs = _packs(settings, place.state, keep=not reading)
     clock = clock or Clock()
-    core = CORE.replace(attempts=settings.task_attempts)
     reactions = (dependencies, departures, later, *packs.reactions())
     real = _opened(place.state, reading=reading, at=at)
     log: Log = real
@@ -82,8 +81,7 @@ def open_session(
         engines, store = Onlooker, Aside(place.state)
     else:
         store = Store(place.state)
-    lifecycles = {name: life.replace(attempts=settings.task_attempts) for name, life in packs.lifecycles().items()}
-    engine = engines(log, store, clock, {"core": core, **lifecycles}, reactions)
+    engine = engines(log, store, clock, _lifecycles(settings, packs), reactions)
     if settings.handlers:
         from moot.engine.requests import Requests, handlers_of
 
@@ -93,7 +91,7 @@ def open_session(
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
     session.env, session.identity = env, lambda: real.workspace
-    _rule(session, core, lifecycles)
+    _rule(session)
     session.progress, session.past = progress or session.progress, then
     session.standing = () if place.main_root else _elsewhere(place)
     if packs.mirrors and then is None and not reading:
@@ -126,9 +124,15 @@ def _elsewhere(place: Place) -> tuple[Notice, ...]:
     return (Notice("settings_ignored", f"The settings in {mine} are not used: {held}, for all worktrees."),)
 
 
-def _rule(session: Session, core: Lifecycle, packs: Mapping[str, Lifecycle]) -> None:
+def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
+    found = {"core": CORE, **packs.lifecycles()}
+    return {name: life.replace(attempts=settings.task_attempts) for name, life in found.items()}
+
+
+def _rule(session: Session) -> None:
     """Put the rules in force. What weakens one needs a person's word, and few settings do (`moot.engine.rules`)."""
     engine, settings = session.engine, session.settings
+    core, packs = engine.lifecycles["core"], {name: one for name, one in engine.lifecycles.items() if name != "core"}
 
     def judge(recorded: str) -> Rules:
         from moot.wiring.ruling import consent, rules_of
