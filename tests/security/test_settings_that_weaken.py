@@ -191,6 +191,7 @@ def test_a_session_that_stays_open_follows_what_is_allowed_meanwhile(
     run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", run.environment["HOME"])
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     with Workspace(run.repo, agent="Ada") as ada:
         ada.send("Bob", "one")
         settings(run, NO_REVIEW)

@@ -475,6 +475,7 @@ def test_the_python_api_performs_effects_one_by_one(
     run: Command, ada: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", run.environment["HOME"])
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     handlers(run, TELL)
     with Workspace(run.repo) as person:
         person.task_add("One")
