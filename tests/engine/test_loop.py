@@ -76,7 +76,7 @@ def test_a_refused_command_writes_nothing(machine):
         add("a").act(work)
         add("a").act(work)
 
-    with pytest.raises(Refused):
+    with pytest.raises(Held):
         machine.run(Command("half", ANNA, half))
     assert machine.log.head() == head
     assert machine.rows() == rows
