@@ -49,6 +49,7 @@ def test_every_field_arrives_read_or_remembered(tmp_path: Path) -> None:
     import os
 
     here = place.create(str(tmp_path), {})
+    (tmp_path / ".moot" / "log.db").touch()  # without a log nothing is remembered
     path = tmp_path / "moot.toml"
     path.write_text(WHOLE)
     os.utime(path, (1_000_000_000, 1_000_000_000))

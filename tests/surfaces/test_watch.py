@@ -307,7 +307,7 @@ def test_views_of_another_log_are_not_believed(town: Town) -> None:
 
 READER = """
 import encodings.ascii, json, os, pwd, sys, unicodedata
-import moot.wiring, moot.api.verbs.watch, moot.engine.onlooker
+import moot.wiring, moot.api.verbs.watch, moot.engine.onlooker, moot.engine.user_state
 import moot.views.aside, moot.views.project, moot.logs.sqlite.codec
 from moot.core.deciders import late
 from moot.surfaces.cli.main import main
@@ -321,8 +321,10 @@ sys.exit(main(["watch", "--json"]))
 
 @pytest.mark.parametrize("views", [True, False])
 def test_who_may_only_read_sees_it_and_is_told_what_is_missing(bare: Command, views: bool) -> None:
-    """Another user, or a directory that is read-only for everybody."""
+    """Another user, who trusts the owner, or a directory that is read-only for everybody."""
     enliven(bare)
+    trusting = bare.repo.parent / "gitconfig"
+    trusting.write_text(f"[safe]\n\tdirectory = {bare.repo}\n")
     state = bare.repo / ".git" / "moot"
     for path in state.glob("views*"):
         if not views:
@@ -338,7 +340,7 @@ def test_who_may_only_read_sees_it_and_is_told_what_is_missing(bare: Command, vi
         ran = subprocess.run(
             [sys.executable, "-c", READER],
             cwd=bare.repo,
-            env=bare.environment,
+            env={**bare.environment, "GIT_CONFIG_GLOBAL": str(trusting)},
             capture_output=True,
             text=True,
             timeout=PATIENCE,
