@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 
 from moot.api import addresses
@@ -223,7 +224,7 @@ def test_a_log_that_was_put_back_meanwhile_gets_nothing_that_rests_on_what_it_lo
     with turn_of_another(machine) as other:
         attempt = crowd(letter("Blake"))
         machine.store.renew()
-        restore.replace(machine.directory, backup, lambda _done, _of: None)
+        restore.replace(machine.directory, apsw.Connection(backup), lambda _done, _of: None)
         joined = Draft(stream="agent/keats2", type="agent:joined", data={"name": "Keats2", "incarnation": 1})
         other.append(Commit(id="joined", at=NOON, by="Keats2#1"), {"agent/keats2": 0}, [joined])
     attempt.ended()

@@ -6,6 +6,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import pytest
 
 from moot.core.deciders.effect import RequestEffect
@@ -55,7 +56,7 @@ def runner(machine: Machine, handler: Handler) -> Runner:
 
 def put_back(machine: Machine, backup: Path) -> None:
     Store(machine.views).renew(alone=True).close()
-    restore.replace(machine.directory, str(backup), lambda *_: None)
+    restore.replace(machine.directory, apsw.Connection(str(backup)), lambda *_: None)
 
 
 @pytest.fixture

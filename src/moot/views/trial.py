@@ -28,12 +28,15 @@ _STUMBLES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeE
 
 
 class Trial:
-    """A private copy of the views of this directory, which must be up to date."""
+    """A private copy of the views of this directory, which must be up to date; or `anew`, for a log from its start."""
 
-    def __init__(self, directory: str) -> None:
+    def __init__(self, directory: str, *, anew: bool = False) -> None:
         self._views = Aside(directory)
-        self._views.cursor()  # opens it
-        self._views.part()
+        if anew:
+            self._views.renew()
+        else:
+            self._views.cursor()  # opens it
+            self._views.part()
         self._views.begin()
         self._batch = Batch(self._views)
         self._strict = self._views.standing()[2] is None  # else the log can only be read as it is

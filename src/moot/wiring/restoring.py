@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing, contextmanager
+
+from apsw import SQLITE_OPEN_READONLY, Connection
 
 from moot.api.verbs.care import Restored
 from moot.core import principal
@@ -11,16 +14,18 @@ from moot.core.event import Commit
 from moot.engine import known
 from moot.engine.reburying import bury_again
 from moot.log import Shown
-from moot.logs.sqlite import SqliteLog, archive, restore
+from moot.logs.sqlite import SqliteLog, foreign, restore
+from moot.logs.sqlite.rebuild import Rebuilt
 from moot.views import look
 from moot.views.project_effects import open_effects
 from moot.views.store import Store
+from moot.views.trial import Trial
 from moot.wiring import open_session
 from moot.wiring.noting import note_restore, noted, remember_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from moot.api.session import Session
     from moot.engine.place import Place
@@ -40,16 +45,36 @@ def put_back(
     progress: Callable[[str, int, int], None],
     via: str,
 ) -> Restored:
-    path = os.path.abspath(os.path.join(cwd, os.path.expanduser(name)))
-    if not os.path.isfile(path):
-        raise Usage("no_backup", f"There is no file {path}.", "Name a file that `moot backup` made.", file=path)
+    path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
+    with closing(_rebuilt(place.state, path, lambda done, of: progress("checking", done, of))) as new:
+        return _put_back(place, cwd, env, new, path, progress, force=force, via=via)
+
+
+def _rebuilt(state: str, path: str, progress: Progress) -> Rebuilt:
+    """The file as a log that this program has made: row by row, checked as an import checks them."""
+    trial = Trial(state, anew=True)
     try:
-        events = archive.examine(path)
+        return Rebuilt(path, trial.fold, progress)
     except MootError as error:
         if error.code not in _UNREADABLE:
             raise
-        raise Usage("no_backup", error.message, "Name a file that `moot backup` made.", file=path) from error
+        details = {"file": path, **({"position": error.details["position"]} if "position" in error.details else {})}
+        raise Usage("no_backup", error.message, "Name a file that `moot backup` made.", **details) from error
+    finally:
+        trial.close()
 
+
+def _put_back(
+    place: Place,
+    cwd: str,
+    env: Mapping[str, str],
+    new: Rebuilt,
+    path: str,
+    progress: Callable[[str, int, int], None],
+    *,
+    force: bool,
+    via: str,
+) -> Restored:
     def restoring(done: int, of: int) -> None:
         progress("restoring", done, of)
 
@@ -57,31 +82,31 @@ def put_back(
     known.forget(env, place.state)
 
     try:
-        restored = _in_place(open_session(cwd, env, via=via), path, events, restoring, force=force)
+        restored = _in_place(open_session(cwd, env, via=via), new, path, restoring, force=force)
     except MootError as error:  # it cannot be opened, or not be read to its end
         if error.code not in _UNREADABLE:
             remember_again(env, place.state)
             raise
-        restored = _anew(place.state, path, events, restoring)
+        restored = _anew(place.state, new, path, restoring)
     note_restore(env, place.state, path, before)
     return restored.replace(effects=_open_effects(cwd, env))
 
 
-def _in_place(session: Session, path: str, events: int, progress: Progress, *, force: bool) -> Restored:
+def _in_place(session: Session, new: Rebuilt, path: str, progress: Progress, *, force: bool) -> Restored:
     try:
-        return _replaced(session, path, events, progress, force=force)
+        return _replaced(session, new, path, progress, force=force)
     finally:
         session.engine.log.close()
         session.engine.store.close()
 
 
-def _anew(state: str, path: str, events: int, progress: Progress) -> Restored:
+def _anew(state: str, new: Rebuilt, path: str, progress: Progress) -> Restored:
     """What was there is no log any more."""
-    kept = restore.anew(state, path, progress, lambda: Store(state).renew(alone=True).close())
-    return Restored(file=path, events=events, kept=kept)
+    kept = restore.anew(state, new.connection, progress, lambda: Store(state).renew(alone=True).close())
+    return Restored(file=path, events=new.head, kept=kept)
 
 
-def _replaced(session: Session, path: str, events: int, progress: Progress, *, force: bool) -> Restored:
+def _replaced(session: Session, new: Rebuilt, path: str, progress: Progress, *, force: bool) -> Restored:
     engine, state = session.engine, session.place.state
     engine.read()
     with engine.log.exclusive():
@@ -97,7 +122,7 @@ def _replaced(session: Session, path: str, events: int, progress: Progress, *, f
                 "Let them leave (`moot leave NAME`), or restore with --force.",
                 agents=here,
             )
-        lacking = restore.lacks(state, path)
+        lacking = restore.lacks(state, new.connection)
         if lacking and not force:
             raise Refused(
                 "backup_lacks_events",
@@ -106,34 +131,38 @@ def _replaced(session: Session, path: str, events: int, progress: Progress, *, f
                 file=path,
             )
         with restore.room(state) as room:
-            copied = restore.keep(state, room, progress) if lacking else None
-            source, redacted = _without_what_was_redacted(session, path, room, progress)
-            # First the views: whoever has the workspace open notices them, and they can be folded from either log.
-            engine.store.close()
-            engine.store.renew(alone=True)
-            restore.replace(state, source, progress)
-            kept = restore.name(state, copied) if copied else None
-    return Restored(file=path, events=events, kept=kept, redacted=redacted)
+            copied = restore.keep(state, room, progress)
+            with _without_what_was_redacted(session, new, room, progress) as (source, redacted):
+                # First the views: whoever has the workspace open notices them, and they can be folded from either log.
+                engine.store.close()
+                engine.store.renew(alone=True)
+                restore.replace(state, source, progress)
+            kept = restore.name(state, copied) if lacking or not restore.opens(state, new.head) else None
+    return Restored(file=path, events=new.head, kept=kept, redacted=redacted)
 
 
+@contextmanager
 def _without_what_was_redacted(
-    session: Session, path: str, room: str, progress: Progress
-) -> tuple[str, tuple[int, ...]]:
-    """The file to put in place: the backup, or a copy in which the redactions since then are made again.
+    session: Session, new: Rebuilt, room: str, progress: Progress
+) -> Iterator[tuple[Connection, tuple[int, ...]]]:
+    """The log to put in place: the one that was made anew, or a copy in which the redactions since are made again.
 
     So the text is at no moment in the log again, whenever this is killed.
     """
     log = session.engine.log
     if not log.tombstones():
-        return path, ()
-    copied = restore.copy_to(room, path, progress)
-    new = Shown(SqliteLog(room, exclusive=False))
+        yield new.connection, ()
+        return
+    copied = restore.copy_to(room, new.connection, progress)
+    shown = Shown(SqliteLog(room, exclusive=False))
     try:
         clock, person = session.clock, principal.person(session.caller.login)
         via = session.engine.via
-        return copied, bury_again(log, new, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
+        redacted = bury_again(log, shown, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
     finally:
-        new.close()
+        shown.close()
+    with closing(Connection(copied, flags=SQLITE_OPEN_READONLY)) as source:
+        yield source, redacted
 
 
 def _open_effects(cwd: str, env: Mapping[str, str]) -> int:

@@ -72,6 +72,12 @@ def damaged(path: str, what: str) -> Unavailable:
     return Unavailable("damaged_log", f"The log {path} is damaged: {what}.", remedy, path=path)
 
 
+def undecodable(path: str, position: int, what: str) -> Unavailable:
+    remedy = "What comes before it can still be read and exported. Restore the log from a backup: `moot restore FILE`."
+    sentence = f"The log {path} is damaged at position {position}: {what}."
+    return Unavailable("damaged_log", sentence, remedy, path=path, position=position)
+
+
 def half_restored(path: str) -> Unavailable:
     remedy = "Wait if `moot restore` is at work; else run it again. The log of before is kept beside it."
     return Unavailable("damaged_log", f"A restore of {path} has not come to its end.", remedy, path=path)

@@ -17,6 +17,11 @@ def _named(text: str) -> dict[str, str]:
     return {name.strip(): statement.strip() for name, statement in pairs}
 
 
+def named(file: str) -> dict[str, str]:
+    """The statements of another file beside this one, for the few who need them."""
+    return _named(_text(file))
+
+
 _statements = _named(_text("queries.sql"))
 
 HEAD = _statements["head"]

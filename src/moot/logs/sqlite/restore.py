@@ -1,4 +1,4 @@
-"""Putting a copy of a log into its place, under the feet of everybody who has it open.
+"""Putting a log that was made anew into its place, under the feet of everybody who has the old one open.
 
 The pages are written into the file that is there, in one transaction of SQLite: whoever has it open sees the old log or
 the new one, and nobody goes on writing into a file that has lost its name. Only a file that is none any more is moved
@@ -72,18 +72,16 @@ def tidy(directory: str) -> None:
         os.close(turn)
 
 
-def lacks(directory: str, path: str) -> bool:
-    """Whether the log in `directory` has an event that the one at `path` does not have."""
+def lacks(directory: str, other: apsw.Connection) -> bool:
+    """Whether the log in `directory` has an event that the other one does not have."""
     place = os.path.join(directory, file.NAME)
     log = file.connect(place, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
-    other = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     try:
         return _exceeds(log, other)
     except apsw.Error as error:
         raise faults.of_sqlite(error, place, log.system_errno) or error from error
     finally:
         log.close()
-        other.close()
 
 
 def _exceeds(log: apsw.Connection, other: apsw.Connection) -> bool:
@@ -128,25 +126,21 @@ def name(directory: str, kept: str) -> str:
     return path
 
 
-def copy_to(directory: str, path: str, progress: Progress) -> str:
-    """A log of its own in a directory, with everything that the one at `path` has."""
+def copy_to(directory: str, source: apsw.Connection, progress: Progress) -> str:
+    """A log of its own in a directory, with everything that `source` has."""
     made = os.path.join(directory, file.NAME)
-    source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        copy_into(made, source, progress)
-    finally:
-        source.close()
+    copy_into(made, source, progress)
     return made
 
 
-def anew(directory: str, path: str, progress: Progress, meanwhile: Callable[[], object]) -> str | None:
-    """Put a copy where no log is, or one that cannot be read; that one is moved away. Nobody writes in between."""
+def anew(directory: str, source: apsw.Connection, progress: Progress, meanwhile: Callable[[], object]) -> str | None:
+    """Put a log where none is, or one that cannot be read; that one is moved away. Nobody writes in between."""
     log = os.path.join(directory, file.NAME)
     turn = WriterLock(os.path.join(directory, file.LOCK), _PATIENCE)
     turn.acquire()
     try:
         with room(directory) as place:
-            new = copy_to(place, path, progress)
+            new = copy_to(place, source, progress)
             _finish(new)
             meanwhile()
             kept = _set_aside(log, place)
@@ -165,7 +159,6 @@ def _finish(path: str) -> None:
     connection = apsw.Connection(path)
     try:
         connection.pragma("synchronous", "full")
-        file.migrate(connection)  # a copy may be older than this program
         connection.pragma("journal_mode", "wal")
     except apsw.Error as error:
         raise faults.of_sqlite(error, path, connection.system_errno) or error from error
@@ -226,20 +219,29 @@ def _second_name(log: str, away: str) -> None:
         os.rename(log, away)
 
 
-def replace(directory: str, path: str, progress: Progress) -> None:
-    """Make the log in `directory` the one at `path`, all of it or nothing."""
+def replace(directory: str, source: apsw.Connection, progress: Progress) -> None:
+    """Make the log in `directory` what `source` is, all of it or nothing."""
     place = os.path.join(directory, file.NAME)
     target = file.connect(place, apsw.SQLITE_OPEN_READWRITE, _PATIENCE)
-    source = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     try:
         target.pragma("synchronous", "full")  # it is on the disk when this returns
         copy(target, source, progress)
-        file.migrate(target)  # a copy may be older than this program
     except apsw.Error as error:
         raise faults.of_sqlite(error, place, target.system_errno) or error from error
     finally:
-        source.close()
         target.close()
+
+
+def opens(directory: str, head: int) -> bool:
+    """Whether the log that was put in place can be opened and has all its events: until then the old one is kept."""
+    try:
+        log = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
+        try:
+            return int(log.execute(queries.HEAD).get) >= head
+        finally:
+            log.close()
+    except (apsw.Error, Unavailable):
+        return False
 
 
 def _dated(directory: str) -> str:

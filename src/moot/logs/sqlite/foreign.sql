@@ -1,0 +1,42 @@
+-- What is read from a file that lies somewhere, and what it is compared with. Each `-- name:` starts one statement.
+
+-- name: schema
+SELECT name, type, rootpage FROM sqlite_schema;
+
+-- name: columns
+SELECT name, hidden FROM pragma_table_xinfo(?);
+
+-- name: extent
+SELECT count(*), coalesce(max(last), 0) FROM commits;
+
+-- No index is used: what it says may differ from what the table says.
+
+-- name: events
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, digest
+FROM event NOT INDEXED ORDER BY position;
+
+-- name: span
+SELECT first, last, via, hash FROM commits WHERE id = ?;
+
+-- name: requests
+SELECT scope, key, digest, first, last FROM request;
+
+-- name: meta
+SELECT key, value FROM meta;
+
+-- Of a file before version 4, which has no chain.
+
+-- name: events_3
+SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, NULL
+FROM event NOT INDEXED ORDER BY position;
+
+-- name: span_3
+SELECT first, last, NULL, NULL FROM commits WHERE id = ?;
+
+-- Of the log that is made anew.
+
+-- name: prevs
+SELECT prev FROM event WHERE position > ? ORDER BY position;
+
+-- name: hash
+SELECT hash FROM commits WHERE id = ?;

@@ -1,0 +1,253 @@
+"""Making a log anew from the rows of a file that lies somewhere, in a fresh schema and with a chain of its own.
+
+Every commit is checked as an import checks it: it goes on where the one before ends, it is in one piece, its data is
+JSON, and it can be folded. The new log has no name until `restore.py` gives it one; SQLite keeps it in a temporary file
+that is gone when it is closed.
+
+A file of version 4 or later has a chain. Where what it says is not what was written first, somebody changed it, and it
+is not taken: whatever came of that would be called sound from then on.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from moot.core import timestamps
+from moot.core.chain import digest_of
+from moot.core.compact import loads
+from moot.core.event import Commit, Draft, Event
+from moot.core.redaction import MARK, may_go
+from moot.log import REDACTIONS
+from moot.logs.sqlite import faults, file, queries, transaction
+from moot.logs.sqlite.foreign import Foreign
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from moot.core.errors import Unavailable
+    from moot.log import Progress
+
+    Fold = Callable[[Sequence[Event]], str | None]
+
+_BATCH = 2000  # events that are written at once,
+_HEAVY = 8 << 20  # or bytes of their data
+_LARGEST_COMMIT = 256 << 20  # bytes of its data
+_DEEPEST = 110  # levels of data; a command takes a hundred
+_HEX = frozenset("0123456789abcdef")
+_IDENTITY = 32  # hexadecimal digits
+_LONGEST = {"type": 200, "stream": 100_000, "by": 300, "commit": 100, "at": 40}
+_FIELDS = ("position", "type", "v", "stream", "prev", "at", "by", "data", "cause", "thread", "pack", "commit", "n")
+_LARGEST = 1 << 53
+_LONGEST_VIA = 2000
+_TOMBSTONE = "event:redacted"
+_DATA = 7  # the column with the data
+
+
+class Rebuilt:
+    """A log without a name. `fold` says what is wrong with the events of a commit, None if nothing is."""
+
+    def __init__(self, path: str, fold: Fold, progress: Progress) -> None:
+        self.head = 0
+        self._sql = queries.named("foreign.sql")
+        self._fold, self._progress = fold, progress
+        self._ready: list[tuple[Commit, list[Draft]]] = []
+        self._texts: list[list[str]] = []
+        self._marks: list[tuple[str, bytes | None]] = []  # of these commits, as the file has them
+        self._events: list[Event] = []  # of these commits
+        self._weight = self._commits = 0
+        self._changed: set[int] = set()  # positions whose data is not what it was; a tombstone must say so
+        self.connection = _empty()
+        try:
+            self._source = Foreign(path)
+            try:
+                self._take()
+            finally:
+                self._source.close()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def _take(self) -> None:
+        count, last = self._source.extent()
+        for rows in self._groups():
+            self._commit(rows)
+            if len(self._events) >= _BATCH or self._weight >= _HEAVY:
+                self._store()
+                self._progress(self.head, max(self.head, last))
+        self._store()
+        if (self._commits, self.head) != (count, last):
+            raise faults.damaged(
+                self._source.path,
+                f"it has {self._commits} commits up to position {self.head}, and should have {count} up to {last}",
+            )
+        if self._changed:
+            raise self._source.damaged(min(self._changed), "its data is not what was written first")
+        self._carry()
+
+    def _groups(self) -> Iterator[list[tuple[Any, ...]]]:
+        """The rows of each commit."""
+        rows: list[tuple[Any, ...]] = []
+        weight = 0
+        for row in self._source.events():
+            if rows and row[11] != rows[0][11]:
+                yield rows
+                rows, weight = [], 0
+            rows.append(row)
+            weight += len(row[_DATA])
+            if weight > _LARGEST_COMMIT:
+                raise self._source.damaged(row[0], "its commit is larger than any command may be")
+        if rows:
+            yield rows
+
+    def _commit(self, rows: list[tuple[Any, ...]]) -> None:
+        events = [self._event(row) for row in rows]
+        first = events[0]
+        position = first.position
+        if [event.n for event in events] != [*range(len(events))]:
+            raise self._source.damaged(position, "its commit does not begin with it, or is not in order")
+        if any((event.at, event.by) != (first.at, first.by) for event in events):
+            raise self._source.damaged(position, "its commit has more than one time or author")
+        span = self._source.span(first.commit)
+        if span is None or (span.first, span.last) != (position, events[-1].position):
+            raise self._source.damaged(position, "its commit is not known as one")
+        if span.via is not None and not (0 < len(span.via) <= _LONGEST_VIA and span.via.isprintable()):
+            raise self._source.damaged(position, "how it came in is not one line")
+        self._check_tombstones(events)
+        problem = self._fold(events)
+        if problem is not None:
+            raise self._source.damaged(position, f"it is not one of moot's ({problem})")
+        commit = Commit(id=first.commit, at=first.at, by=first.by, via=span.via)
+        self._ready.append((commit, [_draft(event) for event in events]))
+        self._texts.append([row[_DATA] for row in rows])
+        self._marks.append((first.commit, span.hash))
+        self._events += events
+        self._weight += sum(len(row[_DATA]) for row in rows)
+
+    def _event(self, row: tuple[Any, ...]) -> Event:
+        """The event that a row holds, once it is known to be one."""
+        position, text, digest = row[0], row[_DATA], row[13]
+        try:
+            data = loads(text)
+            encoded = text.encode()
+        except (ValueError, RecursionError) as error:
+            raise self._source.damaged(position, f"its data is no JSON ({error})") from None
+        if not isinstance(data, dict) or not _plain(data, _DEEPEST):
+            raise self._source.damaged(position, "its data is no JSON object, too deep, or has a number that is none")
+        event = Event.made({**dict(zip(_FIELDS, row, strict=False)), "data": data, "via": None, "digest": None})
+        fields = event.__dict__
+        if any(not 0 < len(fields[name]) <= longest for name, longest in _LONGEST.items()):
+            raise self._source.damaged(position, "one of its texts is empty or too long")
+        if timestamps.parse(event.at) is None or not 1 <= event.v < _LARGEST or not 0 <= event.prev < position:
+            raise self._source.damaged(position, "its time or one of its numbers is none")
+        if digest is not None and digest != digest_of(encoded):
+            if MARK not in data:
+                raise self._source.damaged(position, "its data is not what was written first")
+            self._changed.add(position)
+        return event if digest is None else event.replace(digest=digest.hex())
+
+    def _check_tombstones(self, events: list[Event]) -> None:
+        """A redaction names the event that stands there, and takes only words of it."""
+        for event in events:
+            if event.stream != REDACTIONS or event.type != _TOMBSTONE:
+                continue
+            said, position = event.data, event.data.get("position")
+            found = self._standing(position, events) if type(position) is int else None
+            fields = said.get("fields")
+            if found is None or (found.commit, found.n) != (said.get("commit"), said.get("n")):
+                raise self._source.damaged(event.position, "it takes out of sight what is not there")
+            if not isinstance(fields, list) or not set(map(str, fields)).issubset(may_go(found, map(str, fields))):
+                raise self._source.damaged(event.position, "it takes out of sight what is no text")
+            self._changed.discard(found.position)
+
+    def _standing(self, position: int, events: list[Event]) -> Event | None:
+        if position > self.head:
+            at = position - self.head - 1
+            pending = [*self._events, *events]
+            return pending[at] if at < len(pending) else None
+        from moot.logs.sqlite.codec import event_of
+
+        row = self.connection.execute(queries.READ_ALL, (position - 1, 1)).fetchone()
+        return event_of(row) if row else None
+
+    def _store(self) -> None:
+        """Write what is ready, and compare what came of it with what the file says."""
+        if not self._ready:
+            return
+        connection = self.connection
+        try:
+            with connection:
+                transaction.write_all(connection, self.head, self._ready, self._texts)
+        except apsw.ConstraintError as error:
+            raise self._source.damaged(self.head + 1, f"two of its events or commits are the same ({error})") from error
+        except UnicodeEncodeError as error:
+            raise self._source.damaged(self.head + 1, "one of its texts is none") from error
+        rows = connection.execute(self._sql["prevs"], (self.head,))
+        for event, (prev,) in zip(self._events, rows, strict=True):
+            if event.prev != prev:
+                raise self._source.damaged(event.position, f"it should follow position {prev} in its stream")
+        if self._source.chained:
+            for (name, mark), (commit, _) in zip(self._marks, self._ready, strict=True):
+                if connection.execute(self._sql["hash"], (name,)).get != mark:
+                    raise self._broken(commit.id)
+        self.head += len(self._events)
+        self._commits += len(self._ready)
+        self._ready, self._texts, self._marks, self._events, self._weight = [], [], [], [], 0
+
+    def _broken(self, commit: str) -> Unavailable:
+        position = next(event.position for event in self._events if event.commit == commit)
+        return self._source.damaged(position, "its chain is broken there: something was changed, moved or removed")
+
+    def _carry(self) -> None:
+        """Everything else: what was asked for once, and what the log says about itself."""
+        connection, path = self.connection, self._source.path
+        try:
+            with connection:
+                for row in self._source.requests():
+                    if not 0 < row[3] <= row[4] <= self.head:
+                        raise faults.damaged(path, "a request names events that are not there")
+                    connection.execute(queries.ADD_REQUEST, row)
+                for key, value in self._source.meta():
+                    connection.execute(queries.PUT_META, (key, value))
+        except apsw.ConstraintError as error:
+            raise faults.damaged(path, "a request is there twice") from error
+        identity = str(connection.execute(queries.GET_META, ("workspace",)).get)
+        if len(identity) != _IDENTITY or not _HEX.issuperset(identity):
+            raise faults.damaged(path, "it does not say which workspace it belongs to")
+
+
+def _empty() -> apsw.Connection:
+    connection = apsw.Connection("")
+    connection.pragma("auto_vacuum", "none")
+    connection.pragma("application_id", file.APPLICATION_ID)
+    connection.pragma("journal_mode", "off")  # nobody will ever go on with half of it
+    connection.pragma("synchronous", "off")
+    file.migrate(connection)
+    return connection
+
+
+def _draft(event: Event) -> Draft:
+    return Draft(
+        stream=event.stream,
+        type=event.type,
+        data=event.data,
+        v=event.v,
+        cause=event.cause,
+        thread=event.thread,
+        pack=event.pack,
+        digest=event.digest,
+    )
+
+
+def _plain(value: Any, left: int) -> bool:
+    """Whether it can be written again as JSON, and is not nested too deep."""
+    if isinstance(value, float):
+        return value - value == 0.0  # else it is infinite
+    if isinstance(value, (dict, list)):
+        inner = value.values() if isinstance(value, dict) else value
+        return left > 0 and all(_plain(part, left - 1) for part in inner if isinstance(part, (dict, list, float)))
+    return True
