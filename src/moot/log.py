@@ -86,11 +86,13 @@ class Log(ABC):
 
     kept: whoever uses it only looks, so it stays in its format, and an append to an `outdated` one is refused.
     upgraded: from which version to which this handle has brought it, if it had to.
+    damage: what is wrong with an event that cannot be read. It was met, and for this handle the log ends before it.
     progress: told about a long upgrade: what is done, how much of it, of how much.
     """
 
     kept = False
     upgraded: tuple[int, int] | None = None
+    damage: Unavailable | None = None
     progress: Callable[[str, int, int], None] | None = None
 
     patience: float | None = None  # seconds to wait for another who writes; None: as long as the engine likes

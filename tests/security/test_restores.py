@@ -88,7 +88,8 @@ HARMLESS = {
     "more columns": "ALTER TABLE event ADD COLUMN extra TEXT DEFAULT 'x'; ALTER TABLE meta ADD COLUMN extra TEXT;",
     "a computed column": "ALTER TABLE event ADD COLUMN computed TEXT AS (hex(zeroblob(4000000))) VIRTUAL;",
     "an index that lies": "CREATE INDEX lying ON event (position, n);"
-    "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'meta') WHERE name = 'lying';",
+    "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'meta') "
+    "WHERE name = 'lying';",
     "more tables": "CREATE TABLE stuff AS SELECT randomblob(10000);",
 }
 

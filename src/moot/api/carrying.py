@@ -12,7 +12,7 @@ from moot.core.compact import storable
 from moot.core.errors import Held, Refused
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
-from moot.log import REDACTIONS
+from moot.log import REDACTIONS, Duplicate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from moot.api.envelopes import Item
     from moot.core.event import Event
-    from moot.log import Log
+    from moot.log import Log, Shown
     from moot.views.trial import Trial
 
     Commits = list[tuple[Commit, list[Draft]]]
@@ -36,7 +36,7 @@ _TOMBSTONE = "event:redacted"
 _LARGEST_COMMIT = 10_000  # events; more than any command may cause
 
 
-def exported(log: Log, after: int, fits: Callable[[Event], bool]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def exported(log: Shown, after: int, fits: Callable[[Event], bool]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Envelopes in order, in lists, each with the position up to which the log was read."""
     source, upto = envelopes.source_of(log.archive.identity()), log.head()
     redacted = _redacted(log, upto)
@@ -48,7 +48,15 @@ def exported(log: Log, after: int, fits: Callable[[Event], bool]) -> Iterator[tu
             rest.append(events.pop())  # it may go on in the next page
         rest.reverse()
         yield after, _in_envelopes(events, source, fits, redacted)
-    yield upto, _in_envelopes(rest, source, fits, redacted)
+    if log.raw.damage is not None and rest and not _ended(log, rest[-1]):
+        rest = []  # the rest of its commit cannot be read
+    yield after, _in_envelopes(rest, source, fits, redacted)
+
+
+def _ended(log: Log, event: Event) -> bool:
+    """Whether it is the last one of its commit."""
+    known = log.append(Commit(id=event.commit, at="", by=""), {}, ())
+    return isinstance(known, Duplicate) and known.last == event.position
 
 
 def _redacted(log: Log, upto: int) -> set[int]:
@@ -255,6 +263,8 @@ class Import:
         for event in events:
             if not self._there or self._there[-1].position < event.position:
                 self._there = self._log.read(event.position - 1, _PAGE)
+            if not self._there:  # it cannot be read
+                raise self._another_history(event.position, number)
             ours = self._there[event.position - self._there[0].position]
             if not _same(ours, event):
                 raise self._another_history(event.position, number)

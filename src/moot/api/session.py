@@ -133,6 +133,8 @@ class Session:
             answer = self._stored_all_the_same(error)
         if self.engine.log.raw.upgraded is not None:
             self._tell_of_upgrade()
+        if self.engine.log.raw.damage is not None:
+            self._tell_of_damage(self.engine.log.raw.damage)
         if self.past is not None and self.past.said:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
         if self._usual is not None and answer.more is None:
@@ -153,6 +155,10 @@ class Session:
 
         self._remembered = now
         remember_now_and_then(self.env, self.place.state, self.engine.log)
+
+    def _tell_of_damage(self, damage: Unavailable) -> None:
+        end = damage.details["position"] - 1
+        self.warn("damaged_log", f"{damage.message} This goes as far as position {end}. {damage.remedy}")
 
     def _tell_of_upgrade(self) -> None:
         log = self.engine.log.raw
@@ -283,8 +289,13 @@ class Session:
     def sync(self) -> None:
         """Bring the mirrors into step, except where that would upgrade a log that is only looked at."""
         log = self.engine.log.raw
-        if self.mirrors is not None and not (log.kept and log.outdated):
+        if self.mirrors is None or (log.kept and log.outdated):
+            return
+        try:
             self._warnings += self.mirrors.sync()
+        except Unavailable as error:
+            if error is not log.damage:  # else whoever only looks can go on
+                raise
 
     def warn(self, code: str, message: str) -> None:
         self._warnings.append(Notice(code, message))

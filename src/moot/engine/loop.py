@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _PAGE = 1000
 _MANY = 50  # events: from so many on, folding them in one go is worth its beginning
 _TRIES = 50
+# What a fold stumbles over in data that no decider wrote.
+STUMBLES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Outcome(Record):
@@ -281,6 +283,16 @@ class Engine:
 
     def catch_up(self) -> int:
         """Fold in what others appended. The position of the last event, where the views are now."""
+        try:
+            return self._caught_up()
+        except STUMBLES as error:
+            raise Unavailable(
+                "damaged_log",
+                f"An event that comes after position {self.store.cursor()} is not what moot wrote: {error!r:.200}.",
+                "`moot verify` looks for it. Restore the log from a backup: `moot restore FILE`.",
+            ) from error
+
+    def _caught_up(self) -> int:
         position = self.store.cursor()
         if position >= self.log.head():
             return position

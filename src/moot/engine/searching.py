@@ -114,8 +114,7 @@ def _thing(hit: Hit) -> str:
 
 def _catch_up(log: Log, index: Index, progress: Progress) -> None:
     _bind(log, index)
-    head = log.head()
-    while (position := index.cursor()) < head:
+    while (position := index.cursor()) < (head := log.head()):  # which ends earlier once something cannot be read
         progress("indexing", position, head)
         gone: list[int] = []
         index.begin()

@@ -12,6 +12,7 @@ from itertools import zip_longest
 from moot.core.errors import Held, Unavailable
 from moot.core.event import Commit
 from moot.core.record import Record
+from moot.engine.loop import STUMBLES
 from moot.log import Duplicate
 from moot.private_files import check_folders
 from moot.views.bulk import Batch
@@ -98,6 +99,8 @@ def _verified(engine: Engine, directory: str) -> Report:
 
 def _judged(engine: Engine, fresh: Store, chain: _Chain, compare: Compare) -> tuple[int, int, list[str]]:
     redacted, erased = _tombstones(engine, chain)
+    if engine.log.raw.damage is not None:
+        chain.complain(f"position {engine.log.raw.damage.details['position']} cannot be read: {engine.log.raw.damage}")
     # A log with a hole cannot be folded into anything worth comparing.
     return redacted, erased, chain.problems or compare(engine, fresh, chain)
 
@@ -196,7 +199,10 @@ def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
         _tell(engine, "verifying events", chain.position, upto)
         chain.look_up(engine.log, ended=False)
         if not chain.problems:
-            batch.fold(events)
+            try:
+                batch.fold(events)
+            except STUMBLES as error:
+                chain.complain(f"what comes after position {batch.cursor()} cannot be folded: {error!r:.200}")
     batch.flush()
     if chain.position >= upto:
         chain.look_up(engine.log, ended=True)

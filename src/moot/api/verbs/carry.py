@@ -57,7 +57,7 @@ def export(
         return matches(event, type, stream)
 
     if file == "-":
-        pages = _pages(session, after, fits)
+        pages = _to_the_end(session, _pages(session, after, fits))
         lines = _spoken(pages)
         return Answer(result=(envelope for page in pages for envelope in page), more=lines)
     path = targets.checked(session, file, force=force, leaves=False)
@@ -74,6 +74,13 @@ def _pages(session: Session, after: int, fits: Any) -> Iterator[list[dict[str, A
     for position, page in exported(session.engine.log, after, fits):
         session.progress("exporting", position - after, head - after)
         yield page
+
+
+def _to_the_end(session: Session, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
+    """The same for one who could take a part for the whole: if there is more that cannot be read, that is an error."""
+    yield from pages
+    if session.engine.log.raw.damage is not None:
+        raise session.engine.log.raw.damage
 
 
 def _spoken(pages: Iterator[list[dict[str, Any]]]) -> Iterator[Answer]:

@@ -49,6 +49,8 @@ class SqliteArchive(Archive):
 
         texts = [[data_of(draft) for draft in drafts] for _, drafts in commits]
         self._database.check_writable()
+        if self._log.damage is not None:
+            raise self._log.damage
         if self._turn.taken:
             return self._extend(head, commits, texts, identity)
         with Stay(self._turn):

@@ -13,6 +13,26 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 
+_EVENT = (
+    "int",
+    "str",
+    "int",
+    "str",
+    "int",
+    "str",
+    "str",
+    "str",
+    "str?",
+    "str?",
+    "str?",
+    "str",
+    "int",
+    "str?",
+    "bytes?",
+)
+_known: set[tuple[type, ...]] = set()  # the types that columns had, all as they should be
+
+
 def data_of(draft: Draft) -> str:
     """The event's data as JSON text."""
     try:
@@ -24,7 +44,20 @@ def data_of(draft: Draft) -> str:
 def event_of(row: tuple[Any, ...]) -> Event:
     """The event that a row holds; the columns come in the order of its fields."""
     fields = [*row]
-    fields[7] = loads(fields[7])
+    types = tuple(map(type, row))
+    if types not in _known:
+        _check(types)
+    data = fields[7] = loads(fields[7])
+    if type(data) is not dict:
+        raise ValueError("its data is no object")
     if fields[14] is not None:
         fields[14] = fields[14].hex()
     return Event.in_order(fields)
+
+
+def _check(types: tuple[type, ...]) -> None:
+    """A damaged file may have anything in a column, whatever the schema says."""
+    for found, wanted in zip(types, _EVENT, strict=True):
+        if found.__name__ != wanted.removesuffix("?") and not (found is type(None) and wanted.endswith("?")):
+            raise ValueError(f"a column has the type {found.__name__} in place of {wanted.removesuffix('?')}")
+    _known.add(types)

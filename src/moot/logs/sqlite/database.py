@@ -65,7 +65,7 @@ class Database:
         except BaseException as error:
             self._busy.release()
             if isinstance(error, apsw.Error):
-                raise faults.of_sqlite(error, self.path) or error from error
+                raise faults.of_sqlite(error, self.path) or faults.damaged(self.path, str(error)) from error
             raise
 
     def __exit__(
@@ -81,7 +81,7 @@ class Database:
                 if isinstance(error, apsw.Error):
                     said = faults.of_sqlite(error, self.path, connection.system_errno)
                     if isinstance(error, apsw.SQLError):  # no such column, or the like
-                        said = self._superseded(connection)
+                        said = self._superseded(connection) or faults.damaged(self.path, str(error))
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
         except apsw.Error:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared memory; SQLite keeps no number of why
+_DAMAGE = (apsw.NotADBError, apsw.CorruptError, apsw.FormatError, apsw.MismatchError, apsw.SchemaChangeError)
 _NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
@@ -35,7 +36,7 @@ def of_sqlite(error: apsw.Error, path: str, system_errno: int = 0) -> MootError 
         return read_only(path)
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return locked(path, None)
-    if isinstance(error, (apsw.NotADBError, apsw.CorruptError)):
+    if isinstance(error, _DAMAGE):
         return damaged(path, str(error))
     if isinstance(error, apsw.CantOpenError) and not os.access(os.path.dirname(path), os.W_OK):
         return read_only(path)

@@ -40,3 +40,8 @@ SELECT prev FROM event WHERE position > ? ORDER BY position;
 
 -- name: hash
 SELECT hash FROM commits WHERE id = ?;
+
+-- Of a log with a row that cannot be read.
+
+-- name: next
+SELECT min(position) FROM event WHERE stream = ? AND position > ?;

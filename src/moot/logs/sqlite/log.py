@@ -11,6 +11,7 @@ import time
 
 import apsw
 
+from moot.core.errors import Unavailable
 from moot.log import Appended, Conflict, Duplicate, Log
 from moot.logs.sqlite import bell, faults, file, queries, transaction
 from moot.logs.sqlite.database import Database
@@ -104,6 +105,8 @@ class SqliteLog(Log):
             self._encode = data_of
         data = [self._encode(draft) for draft in events]  # before the lock: nobody need wait for this
         self._database.check_writable()
+        if self.damage is not None:
+            raise self.damage
         try:
             if self._turn.taken:
                 return self._append(commit, conditions, events, data, key, as_of, ahead)
@@ -203,6 +206,18 @@ class SqliteLog(Log):
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         """See `Log.read`."""
+        try:
+            events = self._read(after, limit, stream)
+        except (ValueError, RecursionError, Unavailable):
+            from moot.logs.sqlite.damage import before
+
+            events, damage = before(self._read, self._database, after, limit, stream)
+            self.damage = damage or self.damage
+        if self.damage is None:
+            return events
+        return [event for event in events if event.position < self.damage.details["position"]]
+
+    def _read(self, after: int, limit: int, stream: str | None) -> list[Event]:
         with self._database as connection:
             chained = self._database.version >= CHAINED
             if stream is None:
@@ -226,7 +241,8 @@ class SqliteLog(Log):
                 known, changes, head, _ = self._known
                 if known is connection and changes == connection.data_version():
                     return head
-            return int(connection.execute(queries.HEAD).get)
+            head = int(connection.execute(queries.HEAD).get)
+        return head if self.damage is None else min(head, self.damage.details["position"] - 1)
 
     def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
         """See `Log.follow`. What is in the log when the time is over still comes."""
@@ -267,6 +283,7 @@ class SqliteLog(Log):
         """See `Log.refresh`."""
         self._database.notice_another_file()
         self._database.notice_upgrade()
+        self.damage = None
 
     def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
         """See `Log.exclusive`."""

@@ -1,0 +1,56 @@
+"""A row that cannot be read: the log ends before it, for whoever reads. Loaded when one was met."""
+
+from __future__ import annotations
+
+import apsw
+
+from moot.core.errors import Unavailable
+from moot.logs.sqlite import faults, queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from moot.core.event import Event
+    from moot.logs.sqlite.database import Database
+
+    Read = Callable[[int, int, str | None], list[Event]]
+
+UNREADABLE = (
+    ValueError,
+    RecursionError,
+    Unavailable,
+)  # no UTF-8, no JSON, not the type of its column; or SQLite says so
+
+
+def before(
+    read: Read, database: Database, after: int, limit: int, stream: str | None
+) -> tuple[list[Event], Unavailable | None]:
+    """The events that can be read, one by one, and what is wrong with the one after them."""
+    found: list[Event] = []
+    while len(found) < limit:
+        try:
+            page = read(after, 1, stream)
+        except UNREADABLE as error:
+            if isinstance(error, Unavailable) and error.code != "damaged_log":
+                raise
+            what = error.message if isinstance(error, Unavailable) else str(error)
+            return found, faults.undecodable(
+                database.path, _next(database, after, stream), f"it cannot be read ({what})"
+            )
+        if not page:
+            break
+        found += page
+        after = page[-1].position
+    return found, None
+
+
+def _next(database: Database, after: int, stream: str | None) -> int:
+    """Where the row stands that comes next."""
+    if stream is not None:
+        try:
+            with database as connection:
+                return int(connection.execute(queries.named("foreign.sql")["next"], (stream, after)).get)
+        except (apsw.Error, Unavailable, TypeError):
+            pass  # not even that
+    return after + 1
