@@ -53,7 +53,7 @@ class Victim:
             self.head = len(ws.log())
         self.good = place / "good.db"
         with Workspace(self.place) as ws:
-            ws.backup(str(self.good))
+            ws.backup(str(self.good), force=True)
         self.state = self.place / ".moot"
         self.bad = place / "bad.db"
         self._aside = place / "aside"

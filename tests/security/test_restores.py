@@ -35,7 +35,7 @@ def lively(place: Path) -> Path:
 def source(tmp_path: Path) -> Path:
     """A backup with a few events, still honest."""
     place = lively(tmp_path / "source")
-    assert moot(place, "backup", str(tmp_path / "copy.db"))[0] == 0
+    assert moot(place, "backup", str(tmp_path / "copy.db"), "--force")[0] == 0
     return tmp_path / "copy.db"
 
 
@@ -230,7 +230,7 @@ def test_what_was_redacted_and_erased_is_restored_as_it_is(tmp_path: Path, targe
     place = lively(tmp_path / "source")
     assert moot(place, "redact", "3", "--erase")[0] == 0
     assert moot(place, "redact", "4")[0] == 0
-    assert moot(place, "backup", str(tmp_path / "copy.db"))[0] == 0
+    assert moot(place, "backup", str(tmp_path / "copy.db"), "--force")[0] == 0
     code, said = moot(target, "restore", str(tmp_path / "copy.db"))
     assert code == 0, said
     assert "2 events redacted, 1 of them erased" in moot(target, "verify")[1]
@@ -256,6 +256,6 @@ def test_a_log_of_an_earlier_version_is_restored_with_all_that_it_has(name: str,
     code, said = moot(target, "restore", str(tmp_path / "old.db"))
     assert code == 0, said
     assert moot(target, "verify")[0] == 0
-    moot(target, "export", str(tmp_path / "x.jsonl"))
+    moot(target, "export", str(tmp_path / "x.jsonl"), "--force")
     expected = read(CORPUS / name.replace(".sql", ".jsonl"))
     assert [line["data"] for line in read(tmp_path / "x.jsonl")] == [line["data"] for line in expected]

@@ -78,6 +78,8 @@ class Database:
         try:
             connection = self._connection
             if connection is not None:
+                if isinstance(error, UnicodeDecodeError):
+                    said = faults.damaged(self.path, "something in it should be text and is none")
                 if isinstance(error, apsw.Error):
                     said = faults.of_sqlite(error, self.path, connection.system_errno)
                     if isinstance(error, apsw.SQLError):  # no such column, or the like
