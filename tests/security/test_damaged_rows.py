@@ -60,7 +60,7 @@ def test_looks_go_as_far_as_the_log_can_be_read_and_say_so(spoilt: Path) -> None
 
 def test_what_comes_before_is_exported_and_can_be_imported(spoilt: Path, tmp_path: Path) -> None:
     code, said = moot(spoilt, "export", str(tmp_path / "x.jsonl"), "--force")
-    assert (code, "position 3" in said) == (0, True), said
+    assert (code, "damaged at position 4" in said) == (0, True), said
     lines = (tmp_path / "x.jsonl").read_text().splitlines()
     assert [json.loads(line)["mootposition"] for line in lines] == [1, 2, 3]
     other = workspace(tmp_path / "other")

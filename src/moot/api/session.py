@@ -133,8 +133,8 @@ class Session:
             answer = self._stored_all_the_same(error)
         if self.engine.log.raw.upgraded is not None:
             self._tell_of_upgrade()
-        if self.engine.log.raw.damage is not None:
-            self._tell_of_damage(self.engine.log.raw.damage)
+        if (damage := self.engine.log.raw.damage) is not None:
+            self.warn("damaged_log", f"{damage.message} All before it can be read: this goes as far. {damage.remedy}")
         if self.past is not None and self.past.said:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
         if self._usual is not None and answer.more is None:
@@ -155,10 +155,6 @@ class Session:
 
         self._remembered = now
         remember_now_and_then(self.env, self.place.state, self.engine.log)
-
-    def _tell_of_damage(self, damage: Unavailable) -> None:
-        end = damage.details["position"] - 1
-        self.warn("damaged_log", f"{damage.message} This goes as far as position {end}. {damage.remedy}")
 
     def _tell_of_upgrade(self) -> None:
         log = self.engine.log.raw

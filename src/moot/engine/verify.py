@@ -77,8 +77,7 @@ def _verified(engine: Engine, directory: str) -> Report:
     try:
         fresh.begin()
         upto = engine.log.head()
-        for problem in engine.log.archive.audit(upto, lambda done, of: _tell(engine, "checking the chain", done, of)):
-            chain.complain(problem)
+        _audit(engine, chain, upto)
         _fold(engine, fresh, chain, upto)
         if writable:
             with engine.log.exclusive():
@@ -95,6 +94,17 @@ def _verified(engine: Engine, directory: str) -> Report:
         redacted=redacted,
         erased=erased,
     )
+
+
+def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
+    """What the chain says. Where it cannot be read, the events are: they say how far they go."""
+    try:
+        for problem in engine.log.archive.audit(upto, lambda done, of: _tell(engine, "checking the chain", done, of)):
+            chain.complain(problem)
+    except Unavailable as error:
+        if error.code != "damaged_log":
+            raise
+        chain.complain(error.message)
 
 
 def _judged(engine: Engine, fresh: Store, chain: _Chain, compare: Compare) -> tuple[int, int, list[str]]:
