@@ -30,6 +30,7 @@ import watching
 from workspaces import Stage
 
 import moot
+from moot.core.identity import AGENTS_SHELLS
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = {
@@ -49,8 +50,9 @@ SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
 def main() -> None:
     asked = _arguments()
     for name in [*os.environ]:
-        if name.startswith("MOOT_") or name == "PYTHONDONTWRITEBYTECODE":
+        if name.startswith("MOOT_") or name in (*AGENTS_SHELLS, "PYTHONDONTWRITEBYTECODE"):
             del os.environ[name]  # neither who calls nor how it is set up may change what is measured
+    os.environ["MOOT_PERSON"] = "1"
     os.makedirs(asked.directory, exist_ok=True)
     start, rows = time.monotonic(), []
     print(_head(asked.size))

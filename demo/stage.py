@@ -6,13 +6,15 @@ Processes are ended by the ids of those that were started here, and nothing else
 from __future__ import annotations
 
 import os
-import pwd
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+from moot.core.identity import AGENTS_SHELLS
+from moot.engine.account import login
 
 HERE = Path(__file__).resolve().parent
 
@@ -27,7 +29,7 @@ ttl = "4s"                   # the same for files
 """
 
 # What would lead the processes of the demo out of it.
-FOREIGN = ("GIT_", "MOOT_", "PYTHONDONTWRITEBYTECODE")
+FOREIGN = ("GIT_", "MOOT_", "PYTHONDONTWRITEBYTECODE", *AGENTS_SHELLS)
 
 
 class Stage:
@@ -36,7 +38,7 @@ class Stage:
     def __init__(self, speed: float) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="moot-demo-"))
         self.desk, self.bench = self.root / "desk", self.root / "bench"
-        self.person = _account()
+        self.person = login()
         self.env = self._environment(speed)
         self.started: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -129,7 +131,7 @@ class Stage:
             "PATH": f"{self.root / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}",
             # Only the hands: beside them lies the finished program, which nobody must import by accident.
             "PYTHONPATH": os.pathsep.join([str(self.root / "lib"), *filter(None, [kept.get("PYTHONPATH")])]),
-            "USER": self.person,
+            "MOOT_PERSON": "1",
             "XDG_RUNTIME_DIR": str(self.root / "run"),
             "DEMO_SPEED": str(speed),
             "GIT_CONFIG_GLOBAL": os.devnull,
@@ -139,11 +141,3 @@ class Stage:
             "GIT_AUTHOR_EMAIL": "demo@localhost",
             "GIT_COMMITTER_EMAIL": "demo@localhost",
         }
-
-
-def _account() -> str:
-    """Under which login the person of the demo is written to. An account without a name borrows one."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return pwd.getpwall()[0].pw_name

@@ -26,6 +26,12 @@ from moot.surfaces.python import Workspace  # noqa: E402
 from moot.views.project import all_events  # noqa: E402
 
 NOTE = "<!-- Made by tools/generate.py. Change what it is made from, then run `make generate`. -->\n"
+CLASSES = """\
+## Classes of verbs
+
+Each verb has one; `moot help VERB` names it. What follows for permission rules is in
+[let agents call moot, and not everything with it](../how-to/permit-agents.md).
+"""
 ERRORS = """\
 # Error codes
 
@@ -79,6 +85,7 @@ def verbs() -> str:
         parts.append(f"## {title}\n\n| | |\n|---|---|")
         parts += [f"| `{name}` | {said} |" for name, said in pairs]
         parts.append("")
+    parts.append(classes())
     for module, names in catalogue.MODULES.items():
         parts.append(f"## {HEADINGS[module]}\n")
         for name in names:
@@ -88,6 +95,23 @@ def verbs() -> str:
     for own in reference.OWN:
         parts.append(f"### moot {own.name}\n\n```text\n" + "\n".join(own_lines(own)) + "\n```\n")
     return "\n".join(parts)
+
+
+def classes() -> str:
+    """The classes of verbs, each with what it can do and the verbs that have it."""
+    rows = []
+    for kind, said in catalogue.KINDS.items():
+        names = [f"`{name}`" for name in catalogue.names() if catalogue.find(name).kind == kind]
+        names += [f"`{own.name}`" for own in reference.OWN if own.kind == kind]
+        names += _for_people() if kind == "person" else []
+        rows.append(f"| {kind} | {said} | {', '.join(names)} |")
+    return "\n".join([CLASSES, "| class | what a call can do | verbs |", "|---|---|---|", *rows, ""])
+
+
+def _for_people() -> list[str]:
+    """Arguments that make a call a person's."""
+    verbs = [catalogue.find(name) for name in catalogue.names()]
+    return [f"`{verb.name} --{param.name}`" for verb in verbs for param in verb.params if param.person]
 
 
 def errors() -> str:

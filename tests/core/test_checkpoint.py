@@ -60,7 +60,7 @@ def test_a_checkpoint_says_what_it_waits_for():
 
 
 def test_only_a_person_answers():
-    assert refused(after(REACH), resolve("blue", YEATS)).code == "person_needed"
+    assert refused(after(REACH), resolve("blue", YEATS)).code == "people_only"
     assert after(REACH, resolve("blue")).resolved_by == "person:anna"
 
 

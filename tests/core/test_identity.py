@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,6 +65,13 @@ def test_who_calls_is_decided_by_this_order(said: dict[str, Any], env: dict[str,
 def test_every_variable_of_an_agents_shell_means_nobody(variable: str) -> None:
     caller = decide({variable: "x", **PERSON}, terminal=True)
     assert (caller.kind, caller.mark) == ("nobody", variable)
+
+
+def test_continuous_integration_clears_all_of_them() -> None:
+    script = Path(__file__).parents[2].joinpath(".ci", "run").read_text(encoding="utf-8").replace("\\\n", " ")
+    (cleared,) = [line.split()[1:] for line in script.splitlines() if line.startswith("unset ")]
+    assert {*AGENTS_SHELLS, "MOOT_AGENT", "MOOT_INCARNATION"} == set(cleared)
+    assert "export MOOT_PERSON=1" in script
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,14 @@ COMMAND = [sys.executable, str(DEMO), "--speed", "8"]
 
 def environment(folder: Path) -> dict[str, str]:
     """All that the demo makes lies in the folder. A caller's own agent takes no part in it."""
-    return {**os.environ, "TMPDIR": str(folder), "MOOT_AGENT": "Nobody", "TERM": "xterm", "PYTHONIOENCODING": "utf-8"}
+    return {
+        **os.environ,
+        "TMPDIR": str(folder),
+        "MOOT_AGENT": "Nobody",
+        "CLAUDECODE": "1",
+        "TERM": "xterm",
+        "PYTHONIOENCODING": "utf-8",
+    }
 
 
 def start(folder: Path) -> subprocess.Popen[str]:

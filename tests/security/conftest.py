@@ -7,15 +7,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from moot.core.identity import AGENTS_SHELLS
+
 
 @pytest.fixture
 def person() -> Iterator[None]:
     """This process acts for a person, whoever started the tests; a mistake of moot itself is seen as it is."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [*os.environ]:
-            if name.startswith("MOOT_") or name in ("CLAUDECODE", "XDG_RUNTIME_DIR"):
+            if name.startswith("MOOT_") or name in (*AGENTS_SHELLS, "XDG_RUNTIME_DIR"):
                 patch.delenv(name)
-        patch.setenv("USER", "anna")
         patch.setenv("MOOT_PERSON", "1")
         patch.setenv("MOOT_DEBUG", "1")
         yield

@@ -388,7 +388,7 @@ def test_at_a_terminal_the_person_is_asked(run: Command, said: str, allowed: boo
 def test_an_agent_allows_nothing(run: Command, words: tuple[str, ...]) -> None:
     handler(run, 'run = ["true"]', allow=False)
     assert run("join", "Ada").code == 0
-    assert run(*words, "--json", agent="Ada").error["error"] == "person_needed"
+    assert run(*words, "--json", agent="Ada").error["error"] == "people_only"
 
 
 def test_what_was_allowed_can_be_revoked(run: Command) -> None:

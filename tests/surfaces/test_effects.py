@@ -207,7 +207,7 @@ def test_a_runner_that_had_something_to_do_and_failed_says_so_by_its_exit_code(r
 
 
 def test_a_handler_that_causes_its_own_event_is_stopped_and_the_chain_is_told(run: Command) -> None:
-    again = f'[{json.dumps(sys.executable)}, "-m", "moot", "emit", "build:again"]'
+    again = f'[{json.dumps(sys.executable)}, "-m", "moot", "--agent", "Ada", "emit", "build:again"]'
     handlers(run, f'name = "loop"\non = ["build:*"]\nrun = {again}')
     run("emit", "build:finished")
     ran = run("handle", "--drain", "--limit", "40")
@@ -311,7 +311,7 @@ def test_what_was_allowed_can_be_forbidden_again(run: Command) -> None:
 
 def test_an_agent_cannot_allow_anything(run: Command) -> None:
     handlers(run, COUNT, allow=False)
-    assert run("handle", "--allow", "count", "--json", agent="Ada").error["error"] == "person_needed"
+    assert run("handle", "--allow", "count", "--json", agent="Ada").error["error"] == "people_only"
     assert run("handle", "--allow", "cuont", "--json").error["error"] == "unknown_handler"
 
 
@@ -464,7 +464,7 @@ def test_what_only_a_person_can_let_go_on_is_in_the_queue_of_the_person(run: Com
     assert (handler["id"], handler["command"]) == ("count", "moot allow count")
     assert "wants to run [" in handler["text"]
     assert run("needs-me", "--answer", "count", "perhaps", "--json").error["error"] == "not_answered_here"
-    assert run("needs-me", "--answer", "count", "yes", "--json", agent="Ada").error["error"] == "person_needed"
+    assert run("needs-me", "--answer", "count", "yes", "--json", agent="Ada").error["error"] == "people_only"
     assert run("needs-me", "--answer", effect["id"], "Repaired.").out == f"due now: {effect['id']}\n"
     assert [item["kind"] for item in run("needs-me", "--json").result] == ["handler"]
     assert '"run":["sh","-c","cat >> got; echo >> got"]' in run("needs-me", "--answer", "count", "yes").out

@@ -98,7 +98,7 @@ def test_an_answer_comes_once(town: Town) -> None:
 def test_an_agent_may_look_and_does_not_answer(town: Town) -> None:
     asked = town.ask("Bob", "checkpoint reach", question="Which?").result.id
     assert [item.id for item in town.ask("Ada", "needs-me").result] == [asked]
-    refused(Refused, "person_needed", town, "Ada", "needs-me", answer=asked, text="blue")
+    refused(Refused, "people_only", town, "Ada", "needs-me", answer=asked, text="blue")
 
 
 def test_what_is_not_in_the_queue_is_not_answered(town: Town) -> None:

@@ -85,7 +85,9 @@ def test_two(moot_workspace):
 def test_another_is_empty(moot_workspace):
     assert moot_workspace.person.log() == []
 """
-    ran = project(code, MOOT_AGENT="Somebody", MOOT_INCARNATION="7", GIT_DIR=str(tmp_path / "elsewhere"))
+    ran = project(
+        code, MOOT_AGENT="Somebody", MOOT_INCARNATION="7", GIT_DIR=str(tmp_path / "elsewhere"), CLAUDECODE="1"
+    )
     assert (ran.passed, ran.failed, ran.errors) == (2, 0, 0), ran.said
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moot.api.answer import Answer
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "agents": ("join", "leave", "agents"),
+    "agents": ("join", "leave", "whoami", "agents"),
     "mail": ("send", "reply", "thread"),
     "inbox": ("inbox", "ack", "overdue"),
     "boxes": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
@@ -115,6 +115,18 @@ def kind_of(verb: Verb, given: Mapping[str, Any]) -> str:
     """The class of one call: that of its verb, unless an argument makes it a person's."""
     mine = verb.kind != "person" and any(p.person and given.get(p.name) not in _SILENCE for p in verb.params)
     return "person" if mine else verb.kind
+
+
+def only_looks(verb: Verb, kind: str) -> bool:
+    """Whether a call of this class appends nothing, although others of the verb do: those with a person's arguments."""
+    return kind == "look" and any(param.person for param in verb.params)
+
+
+def said(verb: Verb, given: Mapping[str, Any]) -> str:
+    """A call in short: its verb, and the arguments that make it a person's."""
+    told = [p for p in verb.params if p.person and not p.positional and given.get(p.name) not in _SILENCE]
+    for_people = [f"--{p.name.replace('_', '-')}" for p in told]
+    return f"`{' '.join(['moot', verb.name, *for_people])}`"
 
 
 _SILENCE = (None, False, ())

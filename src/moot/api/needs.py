@@ -45,12 +45,6 @@ def waiting(session: Session) -> list[Waiting]:
 
 def answer(session: Session, name: str, text: str) -> Answer:
     """Settle one of it, with the words of a person."""
-    if session.caller.agent is not None:
-        raise Refused(
-            "person_needed",
-            f"What is in this queue waits for a person, and {session.caller.agent} is none.",
-            "Leave it to a person.",
-        )
     found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(session))), None)
     if found is None and load.late(session.engine.read(), "checkpoint", name)[0].exists:
         found = "checkpoint"  # it does not wait any more: its decider says who was faster
@@ -91,7 +85,7 @@ def _resolve(session: Session, name: str, text: str) -> Answer:
 
 def _requests(session: Session) -> Iterator[Waiting]:
     now = session.clock.wall_seconds()
-    for delivery in look.inbox(session.engine.read(), (person(session.caller.login),), _SHOWN):
+    for delivery in look.inbox(session.engine.read(), (person(session.login),), _SHOWN):
         message = delivery.message
         if message.wants == "nothing" or expired(delivery, now):
             continue

@@ -58,7 +58,7 @@ def content(session: Session, receipt: Receipt | None = None) -> Tree:
 
 
 def _last(session: Session, task: str) -> str:
-    me = session.caller.agent or person(session.caller.login)
+    me = session.caller.agent or person(session.login)
     for receipt in look.things(session.engine.read(), "receipt", _LOOKED_AT, ended=True):
         if same_agent(receipt.by, me) and receipt.task in (None, task):
             return str(receipt.id)

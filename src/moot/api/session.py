@@ -12,7 +12,7 @@ from moot.api.answer import Notice
 from moot.core import principal as principals
 from moot.core.errors import Unavailable
 from moot.core.event import Key
-from moot.core.record import Record
+from moot.core.identity import Caller, people_only, who_are_you
 from moot.private_files import is_exhausted, too_many_open_files
 from moot.views import load, look
 
@@ -39,14 +39,6 @@ LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks wh
 _MINUTE, _DAY = 60.0, 86_400.0
 _WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
 _SELDOM = 60.0  # seconds
-
-
-class Caller(Record):
-    """Who calls: an agent by name (and, if it knows it, incarnation), or a person by login."""
-
-    login: str
-    agent: str | None = None
-    incarnation: int | None = None
 
 
 class Mirrors(ABC):
@@ -113,8 +105,10 @@ class Session:
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored = list(self.standing), 0
         self.come_back()
-        looks = not verb.writes or bool(given.get("peek"))
-        self.engine.log.raw.kept = looks  # to look at an old log is no reason to upgrade it
+        kind = catalogue.kind_of(verb, given)
+        looks = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
+        # To look at an old log is no reason to upgrade it, and whoever is nobody does no more than look.
+        self.engine.log.raw.kept = looks or (kind == "look" and self.caller.nobody)
         self._looks = looks and self.past is None
         self.engine.log.patience = LOOKING if self._looks and name not in _WHOLE_LOG else None
         if self.past is not None:
@@ -122,6 +116,7 @@ class Session:
 
             given = asked_of(verb, given)
             self.engine.read()  # whatever the verb asks then, nothing that is out of sight by now
+        self._admit(verb, kind, given)
         self._request = (name, given.pop("key", None), given)
         try:
             answer = self._carried_out(verb, given)
@@ -208,6 +203,13 @@ class Session:
         """Look at the workspace through another engine, until the next call."""
         self._usual, self.engine = self.engine, engine
 
+    def _admit(self, verb: Verb, kind: str, given: Mapping[str, Any]) -> None:
+        """Before anything is touched: what only people may is for them, and nobody only looks."""
+        if kind == "person":
+            people_only(self.caller, catalogue.said(verb, given))
+        elif kind != "look" and not verb.anybody and self.caller.nobody:
+            raise who_are_you(self.caller, catalogue.said(verb, given))
+
     def _stored_all_the_same(self, error: Unavailable | OSError) -> Answer:
         """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
         from moot.api.answer import Answer
@@ -269,14 +271,14 @@ class Session:
             nonlocal wanted
             wanted = name or free(work)
             if (before.agent or "").lower() != wanted.lower():  # the incarnation is the one of the name before
-                self.caller = before.replace(agent=wanted, incarnation=None)
+                self.caller = Caller(agent=wanted, why="joined", mark=before.mark)
             state = work.agent(wanted)
             same = state.here and state.incarnation == self.caller.incarnation
             return principals.agent(state.name, state.incarnation if same else state.incarnation + 1)
 
         try:
             # A key cannot be scoped by a name that is another one each time.
-            key = self._key(None if name else principals.person(before.login))
+            key = self._key(None if name else principals.person(self.login))
             return self._kept(self.engine.commit(principal, lambda work: act(work, wanted), key))
         except BaseException:
             self.caller = before
@@ -326,15 +328,31 @@ class Session:
         """The caller as the rules see it; refused when it is a stale incarnation or not here."""
         if self._acting is not None and self._acting[0] is work:
             return self._acting[1]  # asked for twice in every commit
-        if self.caller.agent is None:
-            found = principals.Actor(principal=principals.person(self.caller.login))
-        else:
+        if self.caller.agent is not None:
             found = work.actor(self.caller.agent, self.caller.incarnation)
+        elif self.caller.person:
+            found = principals.Actor(principal=principals.person(self.login))
+        else:
+            found = principals.Actor(principal=self._process())
         self._acting = work, found
         return found
 
+    def _process(self) -> str:
+        """Nobody, in a verb that is for anybody. Whatever else would commit is refused, whatever its class says."""
+        verb = catalogue.find(self._request[0])
+        if not verb.anybody:
+            raise who_are_you(self.caller, catalogue.said(verb, {}))
+        return principals.process(self.login)
+
+    @property
+    def login(self) -> str:
+        """The account that calls."""
+        from moot.engine.account import login
+
+        return login()
+
     def me(self) -> Agent | None:
-        """The calling agent as the views know it, None for a person."""
+        """The calling agent as the views know it, None for anybody else."""
         if self.caller.agent is None:
             return None
         stream = principals.agent_stream(self.caller.agent)
@@ -342,9 +360,11 @@ class Session:
 
     def mailboxes(self) -> tuple[str, ...]:
         """The caller's own mailbox, and those of the roles it fills."""
+        if self.caller.nobody:
+            raise who_are_you(self.caller, catalogue.said(catalogue.find(self._request[0]), {}))
         me = self.me()
         if me is None:
-            return (principals.person(self.caller.login),)
+            return (principals.person(self.login),)
         shared = (f"@{role}" for role in me.roles if role in self.packs.shared_roles)
         return (me.name, *shared)
 

@@ -63,7 +63,7 @@ def decide(
 ) -> Caller:
     """Who calls, by what was said, by the environment, and by whether a terminal is where the input comes from."""
     if agent is not None and person:
-        raise Usage("bad_arguments", "An agent and a person at once.", "Say which of them you are.")
+        raise Usage("bad_arguments", "You cannot be an agent and a person at once.", "Leave one of them out.")
     if incarnation is not None and agent is None and not env.get("MOOT_AGENT"):
         raise Usage("bad_arguments", "An incarnation of which agent?", "Name the agent: Workspace(agent='Yeats', …).")
     mark = next((name for name in AGENTS_SHELLS if env.get(name)), None)
@@ -81,6 +81,26 @@ def decide(
     if env.get(PERSON, "").lower() not in _NO:
         return Caller(person=True, why=PERSON)
     return Caller(person=terminal, why="terminal" if terminal else "nothing")
+
+
+def without_person(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment for a process that moot starts: that a person started it makes nobody else a person."""
+    return {name: value for name, value in env.items() if name != PERSON}
+
+
+def reason(caller: Caller) -> str:
+    """Why the caller is who it is, in words."""
+    match caller.why:
+        case "shell":
+            return f"{caller.mark} says that this is a coding agent's shell, and nothing says which agent you are"
+        case "terminal":
+            return "you are at a terminal"
+        case "joined":
+            return "you joined"
+        case "nothing":
+            return "nothing says who you are"
+        case said:
+            return f"{said} says so"
 
 
 def _incarnation(env: Mapping[str, str]) -> int | None:

@@ -67,9 +67,7 @@ class Redact(Record):
 def decide(person: bool, command: Redact) -> list[Payload]:  # noqa: FBT001
     event = command.event
     if not person:
-        raise Refused(
-            "people_only", "Only a person may redact.", "Ask one: `moot redact` without --agent and MOOT_AGENT."
-        )
+        raise Refused("people_only", "Only a person may redact.", "Ask a person to do it, in a terminal of their own.")
     if event.type == Redacted.type:
         raise Refused("is_a_tombstone", "A redaction cannot be redacted.", "Name the event that holds the text.")
     fields = command.fields or words_of(event.data, free=command.free)

@@ -13,6 +13,7 @@ import subprocess  # noqa: TID253 (loaded on demand)
 import time
 
 from moot.core.errors import Usage
+from moot.core.identity import without_person
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -50,7 +51,7 @@ def run(
         child = subprocess.Popen(
             list(argv),
             cwd=cwd,
-            env={name: value for name, value in os.environ.items() if name != "MOOT_PERSON"},
+            env=without_person(os.environ),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

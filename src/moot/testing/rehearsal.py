@@ -15,6 +15,7 @@ import threading  # noqa: TID253
 import time
 
 from moot.core.errors import MootError, TimedOut
+from moot.core.identity import AGENTS_SHELLS
 from moot.surfaces.python import Workspace
 
 TYPE_CHECKING = False
@@ -113,11 +114,11 @@ class Rehearsal:
         self.path = path
         self.patience = patience
         self.agents: list[ScriptedAgent] = []
-        self.person = Workspace.init(path, packs)
+        self.person = Workspace.init(path, packs, person=True)
 
     def open(self, agent: str | None = None) -> Workspace:
-        """Another handle on the workspace, for the one who calls to close."""
-        return Workspace(self.path, agent=agent)
+        """Another handle on the workspace, an agent's or the person's. Close it yourself."""
+        return Workspace(self.path, agent=agent, person=agent is None)
 
     def agent(self, name: str, script: Script, *, role: str | Sequence[str] = ()) -> ScriptedAgent:
         """Let an agent join, follow its script and leave, beside the test.
@@ -199,7 +200,7 @@ def rehearse(
     patience: float = 30.0,
 ) -> Iterator[Rehearsal]:
     """A rehearsal in `path`. Whoever runs the tests may be an agent elsewhere: its environment stays outside."""
-    for name in (*_FOREIGN, *(name for name in os.environ if name.startswith("MOOT_"))):
+    for name in (*_FOREIGN, *AGENTS_SHELLS, *(name for name in os.environ if name.startswith("MOOT_"))):
         without(name, raising=False)
     if git:
         _make_repository(os.fspath(path))

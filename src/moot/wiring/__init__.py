@@ -6,15 +6,15 @@ import os
 import sys
 
 from moot.api.pack import Packs
-from moot.api.session import Caller, Session
+from moot.api.session import Session
 from moot.core.errors import Usage
+from moot.core.identity import decide
 from moot.core.lifecycle import CORE, reviewed, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
 from moot.engine import place as places
 from moot.engine import settings as setting
-from moot.engine.account import login
 from moot.engine.clock import Clock
 from moot.engine.loop import Engine
 from moot.engine.presence import Presence
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.answer import Notice
+    from moot.core.identity import Caller
     from moot.core.lifecycle import Lifecycle
     from moot.engine.place import Place
     from moot.engine.rules import Rules
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from moot.log import Log
 
 
-_DIGITS = 16
 RECEIPTS = '{"tasks.receipt":true}'  # as `moot.core.deciders.settings` writes it, where nothing else is set
 
 
@@ -43,6 +43,7 @@ def open_session(
     cwd: str,
     env: Mapping[str, str],
     *,
+    caller: Caller | None = None,
     agent: str | None = None,
     incarnation: int | None = None,
     paths: Sequence[str] = (),
@@ -56,8 +57,10 @@ def open_session(
     """A session in the workspace of `paths`, or of `cwd`; with `at`, in its past.
 
     With `reading` it only looks, and leaves no trace in any file. `via` is what its commits say about how they came in.
-    `named` says that the caller named `cwd`.
+    `named` says that the caller named `cwd`. Who calls is `caller`, or what the environment says beside `agent` and
+    `incarnation`.
     """
+    caller = caller or decide(env, agent=agent, incarnation=incarnation)
     place = _found(cwd, env, paths, named=named)
     settings = setting.load(place, keep=not reading)
     packs = _packs(settings, place.state, keep=not reading)
@@ -71,7 +74,7 @@ def open_session(
         from moot.wiring.past import go_back, visitor
 
         # The incarnation is the caller's of today; then, it may have been another one.
-        incarnation = None
+        caller = caller.replace(incarnation=None)
         log, store, clock, presence, then = go_back(log, place.state, at, clock, progress)
         engines = visitor(place.state)
     elif reading:
@@ -87,7 +90,6 @@ def open_session(
 
         engine.requests = Requests(handlers_of(settings.handlers), clock.token, env.get("MOOT_EFFECT_KEY"))
     engine.via, engine.progress, real.progress = via, progress, progress
-    caller = Caller(login=login(), agent=agent, incarnation=incarnation)
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
     session.env, session.identity = env, lambda: real.workspace
@@ -190,17 +192,3 @@ def _packs(settings: Settings, state: str, *, keep: bool) -> Packs:
     from moot.wiring.packs import pack, protocol
 
     return Packs([pack(name, state, keep=keep) for name in settings.packs], protocol)
-
-
-def caller_of(env: Mapping[str, str]) -> tuple[str | None, int | None]:
-    """Who the environment says is calling."""
-    agent, incarnation = env.get("MOOT_AGENT") or None, env.get("MOOT_INCARNATION") or None
-    if incarnation is None or agent is None:
-        return agent, None
-    if not (incarnation.isascii() and incarnation.isdigit() and len(incarnation) < _DIGITS):
-        raise Usage(
-            "bad_environment",
-            f"MOOT_INCARNATION is {incarnation!r}, which is no number.",
-            "Set it as `moot join` prints it, or unset it.",
-        )
-    return agent, int(incarnation)

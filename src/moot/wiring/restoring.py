@@ -156,7 +156,7 @@ def _without_what_was_redacted(
     copied = restore.copy_to(room, new.connection, progress)
     shown = Shown(SqliteLog(room, exclusive=False))
     try:
-        clock, person = session.clock, principal.person(session.caller.login)
+        clock, person = session.clock, principal.person(session.login)
         via = session.engine.via
         redacted = bury_again(log, shown, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
     finally:

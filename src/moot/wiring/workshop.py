@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import sys
 
 from moot.api.session import quietly
 from moot.api.verbs.allowing import consent_of, weak_of
 from moot.api.verbs.care import Created, Finding, Opener, Restored, checkup
-from moot.api.verbs.carry import people_only
 from moot.core.errors import MootError, Unavailable, Usage
+from moot.core.identity import decide, people_only
 from moot.engine import place as places
 from moot.engine import settings as setting
 from moot.engine import settings_bare, trust
@@ -22,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from moot.core.identity import Caller
     from moot.engine.place import Place
 
 
@@ -29,13 +29,19 @@ class Workshop(Opener):
     """Making and examining a workspace."""
 
     def __init__(
-        self, cwd: str, env: Mapping[str, str], agent: str | None = None, via: str = "python", *, named: bool = False
+        self,
+        cwd: str,
+        env: Mapping[str, str],
+        caller: Caller | None = None,
+        via: str = "python",
+        *,
+        named: bool = False,
     ) -> None:
         self._cwd = cwd
         self._via = via
         self._named = named
         self._env = env
-        self._agent = agent or env.get("MOOT_AGENT") or None
+        self._caller = caller or decide(env)
         self.progress: Callable[[str, int, int], None] = quietly
 
     def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created:
@@ -56,20 +62,16 @@ class Workshop(Opener):
         weak = not settings.task_review or bool(settings.packs) or not (new or settings.task_receipt)
         allowed = self._allow_settings() if weak else ()
         if settings.packs:
-            open_session(self._cwd, self._env, via=self._via, named=self._named).sync()
+            open_session(self._cwd, self._env, caller=self._caller, via=self._via, named=self._named).sync()
         return Created(
             root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed
         )
 
     def _allow_settings(self) -> tuple[str, ...]:
         """A person who makes a workspace wants the rules that its moot.toml has now."""
-        from moot.core.identity import decide
-
-        terminal = self._via == "cli" and sys.stdin is not None and sys.stdin.isatty()
-        caller = decide(self._env, agent=self._agent, terminal=terminal)
-        if not caller.person or caller.mark is not None:
+        if not self._caller.person or self._caller.mark is not None:
             return ()
-        session = open_session(self._cwd, self._env, via=self._via, named=self._named)
+        session = open_session(self._cwd, self._env, caller=self._caller, via=self._via, named=self._named)
         found = weak_of(session)
         if found:
             consent_of(session).give({one.digest: one.name for one in found})
@@ -82,7 +84,7 @@ class Workshop(Opener):
         """Put a backup in place of the log, also if that cannot be opened."""
         from moot.wiring.restoring import put_back
 
-        people_only(self._agent, "restore")
+        people_only(self._caller, "`moot restore`")
         place = places.find(self._cwd, self._env, named=self._named)
         left_out = ("MOOT_AGENT", "MOOT_INCARNATION", places.VARIABLE)
         env = {name: value for name, value in self._env.items() if name not in left_out}
@@ -98,7 +100,7 @@ class Workshop(Opener):
             settings = setting.load(place)
             source = setting.source(place) or "none, so the defaults hold"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
-            session = open_session(self._cwd, self._env, via=self._via, named=self._named)
+            session = open_session(self._cwd, self._env, caller=self._caller, via=self._via, named=self._named)
             sweep(place.state)
             return findings + checkup(session)
         except MootError as error:

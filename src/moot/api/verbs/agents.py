@@ -1,4 +1,4 @@
-"""join, leave, agents."""
+"""join, leave, whoami, agents."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.agent import Agent, Join, Joined, Leave, Left, evolve
 from moot.core.errors import Usage
-from moot.core.principal import agent_stream, checked_name
+from moot.core.identity import how_to_say, reason
+from moot.core.principal import agent as agent_principal
+from moot.core.principal import agent_stream, checked_name, person
 from moot.core.record import Record
-from moot.core.text import counted
+from moot.core.text import command_line, counted
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -113,7 +115,7 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
     joined = _found(outcome, Joined.type)
     now = _agent(session, str(joined.data["name"] if joined else session.caller.agent))
     me = now if joined is None else evolve(now, Joined.of(joined.data), at=joined.at)  # as it was then
-    session.caller = session.caller.replace(agent=me.name, incarnation=me.incarnation)
+    session.caller = session.caller.replace(agent=me.name, incarnation=me.incarnation, person=False)
     if not (now.here and now.incarnation == me.incarnation):  # a repeat by key, or another was fast
         why = "already, by the same key; " if outcome.repeated else ""
         gone = f"You were {me.principal} ({why}{me.principal} is not here any more)."
@@ -123,7 +125,7 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
     again = " (already, by the same key)" if outcome.repeated else ""
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
     lines = [f"You are {me.principal}{again}.{filled}"]
-    if waiting := _waiting(session, me):
+    if waiting := _unsettled(session, me.principal):
         lines.append(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: moot inbox")
     lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={me.incarnation}")
     return Answer(result=_change(session, me, outcome), say=tuple(lines))
@@ -139,9 +141,9 @@ def _found(outcome: Outcome, kind: str) -> Event | None:
     return next((event for event in outcome.events if event.type == kind), None)
 
 
-def _waiting(session: Session, me: Agent) -> int:
-    store, boxes = session.engine.store, session.mailboxes()
-    return sum(look.count_unsettled(store, box, me.principal, seen=seen)[0] for box in boxes for seen in (False, True))
+def _unsettled(session: Session, reader: str) -> int:
+    store, boxes = session.engine.read(), session.mailboxes()
+    return sum(look.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
 
 
 def _free_name(session: Session, work: Work) -> str:
@@ -153,7 +155,7 @@ def _free_name(session: Session, work: Work) -> str:
 def leave(session: Session, name: str | None, retire: bool, reason: str | None) -> Answer:
     who = session.caller.agent if name is None else checked_name(name)
     if who is None:
-        raise Usage("bad_arguments", "Who leaves?", "Set MOOT_AGENT, or name the agent: `moot leave Yeats`.")
+        raise Usage("bad_arguments", "Who leaves?", "Name the agent: `moot leave Yeats`.")
 
     def act(work: Work) -> None:
         state = work.agent(who)
@@ -180,6 +182,66 @@ def leave(session: Session, name: str | None, retire: bool, reason: str | None) 
     back = f"; {now.principal} is here now" if now.here else ""
     lines = (f"{then.principal} {said} (already, by the same key{back}).",)
     return Answer(result=_change(session, then, outcome), say=lines)
+
+
+class Me(Record):
+    """Who calls, as moot sees it, and which rule says so."""
+
+    kind: str  # agent, person, nobody
+    name: str | None
+    principal: str | None
+    why: str
+    here: bool = False
+    roles: tuple[str, ...] = ()
+    mail: int = 0  # unsettled, in all your mailboxes
+    workspace: str = ""
+
+
+def whoami(session: Session) -> Answer:
+    caller, why = session.caller, reason(session.caller)
+    root = session.place.root
+    if caller.nobody:
+        me = Me(kind="nobody", name=None, principal=None, why=why, workspace=root)
+        said = f"You are nobody here: {why}. You may look, and change nothing."
+        return Answer(result=me, say=(said, how_to_say(caller), f"workspace: {root}"))
+    if caller.agent is not None:
+        return _agent_i_am(session, caller.agent, why)
+    principal = person(session.login)
+    me = Me(kind="person", name=session.login, principal=principal, why=why, here=True, workspace=root)
+    me = me.replace(mail=_unsettled(session, principal))
+    return Answer(result=me, say=(f"You are {principal}, a person: {why}.", *_place(me)))
+
+
+def _agent_i_am(session: Session, name: str, why: str) -> Answer:
+    state = _agent(session, name)
+    if not state.exists:
+        me = Me(kind="agent", name=name, principal=None, why=why, workspace=session.place.root)
+        return Answer(
+            result=me, say=(f"You are {name}, who has not joined: {why}.", command_line("join", name), *_place(me))
+        )
+    number = session.caller.incarnation or state.incarnation
+    mine = state.here and number == state.incarnation
+    me = Me(
+        kind="agent",
+        name=state.name,
+        principal=agent_principal(state.name, number),
+        why=why,
+        here=mine,
+        roles=state.roles if mine else (),
+        mail=_unsettled(session, state.principal) if mine else 0,
+        workspace=session.place.root,
+    )
+    lines = [f"You are {me.principal}, an agent: {why}."]
+    if not mine:
+        now = f"{state.principal} is here now" if state.here else f"{state.name} is not here any more"
+        lines += [f"{now}.", command_line("join", state.name)]
+    lines += [f"roles: {', '.join(me.roles)}"] if me.roles else []
+    return Answer(result=me, say=(*lines, *_place(me)))
+
+
+def _place(me: Me) -> list[str]:
+    mail = [f"{counted(me.mail, 'message')} {'waits' if me.mail == 1 else 'wait'}: moot inbox"] if me.mail else []
+    return [*mail, f"workspace: {me.workspace}"]
 
 
 def agents(session: Session, all: bool) -> Answer:  # noqa: A002 (named after the option)
@@ -271,6 +333,20 @@ VERBS = (
             "An agent sends away another one only after that was silent for tasks.ttl, and retires nobody but itself; "
             "a person may do both at any time."
         ),
+    ),
+    Verb(
+        "whoami",
+        "Who you are for moot, and why.",
+        whoami,
+        kind="look",
+        examples=("moot whoami",),
+        detail=(
+            "In this order: --agent, --person, MOOT_AGENT; then a coding agent's shell is nobody's; then MOOT_PERSON, "
+            "and a terminal on the standard input, mean a person; otherwise you are nobody. Nobody may look at "
+            "everything, and changes nothing."
+        ),
+        writes=False,
+        past=False,
     ),
     Verb(
         "agents",

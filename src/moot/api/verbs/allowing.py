@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Refused, Unknown, Usage
-from moot.core.identity import AGENTS_SHELLS
+from moot.core.identity import people_only
 from moot.core.record import Record
 from moot.core.text import visible
 
@@ -90,7 +90,7 @@ def _listed(consent: Consent, handlers: tuple[Handler, ...], weak: tuple[Weak, .
 
 def permit(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
     """Show what is asked for; then, with a yes, keep that exactly this is allowed."""
-    people_only(session)
+    people_only(session.caller, "Allowing what may run on this machine")
     consent = consent_of(session)
     exact = [consent.exactly(one) for one in handlers]
     for one in exact:
@@ -131,7 +131,7 @@ def confirm(session: Session, lines: list[str], command: str, *, yes: bool) -> N
 
 
 def forbid(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = ()) -> Answer:
-    people_only(session)
+    people_only(session.caller, "Allowing what may run on this machine")
     consent = consent_of(session)
     consent.take_back([*(one.name for one in handlers), *(one.name for one in weak)])
     found: list[Allowed | Weakening] = [_described(consent.exactly(one), allowed=False) for one in handlers]
@@ -177,15 +177,6 @@ def _lines(one: Allowed | Weakening) -> list[str]:
 
 def _and(env: tuple[str, ...]) -> str:
     return f" and {', '.join(env)}" if env else ""
-
-
-def people_only(session: Session) -> None:
-    if session.caller.agent is not None or any(session.env.get(name) for name in AGENTS_SHELLS):
-        raise Refused(
-            "person_needed",
-            "What may run on this machine is for its person to say, and not for an agent.",
-            "Ask the person to run it. Until then the effects wait, and nothing is lost.",
-        )
 
 
 def handlers_of(session: Session) -> tuple[Handler, ...]:

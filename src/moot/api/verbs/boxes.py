@@ -81,15 +81,20 @@ def _read(item: Letter) -> str:
 
 
 def _known(session: Session, name: str | None) -> str:
-    boxes = session.mailboxes()
     if name is None:
-        return boxes[-1]
+        return session.mailboxes()[-1]
+    boxes = _mine(session)
     known = {f"@{role}" for role in session.packs.shared_roles}
     known |= {agent.name for agent in look.agents(session.engine.read())} | set(boxes)
     match = next((box for box in known if box.lower() == name.lower()), None)
     if match is None:
         raise Unknown("unknown_mailbox", f"There is no mailbox {name[:80]!r}.", f"Known: {', '.join(sorted(known))}.")
     return match
+
+
+def _mine(session: Session) -> tuple[str, ...]:
+    """The caller's mailboxes, if it has any."""
+    return () if session.caller.nobody else session.mailboxes()
 
 
 def clear(session: Session, name: str, task: str | None, force: bool) -> Answer:
@@ -131,7 +136,7 @@ def restore(session: Session, name: str, task: str | None) -> Answer:
 
 
 def instructions(session: Session, task: str | None) -> Answer:
-    box = next((b for b in session.mailboxes() if b.startswith("@")), "@developer")
+    box = next((b for b in _mine(session) if b.startswith("@")), "@developer")
     name = task or _current(session, box)
     state, _ = load.task(session.engine.read(), name)
     if not state.exists:
@@ -166,6 +171,7 @@ def _sent_back(step: Step) -> list[str]:
 
 def _current(session: Session, box: str) -> str:
     """The task that is the caller's to go on with: this mailbox was told last, and the caller took what it was told."""
+    session.mailboxes()  # nobody has none in hand, and is told so
     me = session.me()
     store = session.engine.read()
     waiting = {t.id: found for t in look.tasks(store, ended=False) if (found := _last_told(store, box, t))}

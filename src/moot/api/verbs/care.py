@@ -25,8 +25,9 @@ PARAGRAPH = """\
 ## Working with others
 
 Other agents work on this repository. Coordinate through `moot` (run `moot --help`):
-- Start: `moot join NAME`. From then on say who you are in every call: `moot --agent NAME inbox`. (Variables that you
-  export are lost where each call runs in a new shell. `moot as NAME -- COMMAND` is for whole commands.)
+- Start: `moot join NAME`. From then on say who you are in every call: `moot --agent NAME inbox`; without it you can
+  only look. (Variables that you export are lost where each call runs in a new shell. `moot as NAME -- COMMAND` is for
+  whole commands.)
 - Read your mail with `moot inbox` before you start and whenever a step is done; answer requests with `moot reply`.
 - Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it.
 - Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. `moot release`

@@ -7,7 +7,6 @@ import os
 from moot.api import targets
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.core.text import counted
 
@@ -116,7 +115,6 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     from moot.api.carrying import Import
     from moot.views.trial import Trial
 
-    people_only(session.caller.agent, "import")
     read = sha256()
     path = file if file == "-" else targets.path_of(session, file)
     trial = Trial(session.engine.read().directory)
@@ -211,16 +209,6 @@ def redact(session: Session, thing: str, field: tuple[str, ...], reason: str | N
     for position in gone.also:
         session.warn("also_there", f"#{position} says the same: `moot redact {position}{' --erase' if erase else ''}`.")
     return Answer(result=gone, say=(f"{said}.",))
-
-
-def people_only(agent: str | None, verb: str) -> None:
-    """What writes history as if it had happened is not for agents."""
-    if agent is not None:
-        raise Refused(
-            "people_only",
-            f"Only a person may {verb}: it can write what any agent is said to have done.",
-            f"Ask one: `moot {verb}` without --agent and MOOT_AGENT.",
-        )
 
 
 VERBS = (

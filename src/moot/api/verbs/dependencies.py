@@ -44,7 +44,7 @@ def need(
     if drop and wait:
         raise Usage("bad_arguments", "What is dropped is not waited for.", "Leave --drop or --wait out.")
     me = session.me()
-    needer = f"task/{task}" if task is not None else me.name if me is not None else person(session.caller.login)
+    needer = f"task/{task}" if task is not None else me.name if me is not None else person(session.login)
 
     def act(work: Work) -> None:
         actor = session.actor(work)

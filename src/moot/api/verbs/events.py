@@ -167,7 +167,9 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
 
 
 def _lapse_silent(session: Session, name: str) -> None:
-    """Whoever needs a thing ends the holding of one who fell silent; here the waiter does."""
+    """Whoever needs a thing ends the holding of one who fell silent; here the waiter does, if it is somebody."""
+    if session.caller.nobody:
+        return
     state, _ = load.task(session.engine.store, name)
     if state.holder is None or state.ttl <= 0 or session.silence(state.holder) <= state.ttl:
         return
@@ -313,8 +315,6 @@ VERBS = (
         "Wait for mail, tasks or events; wakes at once and polls nothing.",
         wait,
         kind="look",
-        writes=False,
-        past=False,
         params=(
             Param("mail", "Until there is mail that you have not seen.", type="flag"),
             Param("task", "Until this task is done; fails as soon as it is stopped (repeat for more).", many=True),

@@ -148,7 +148,7 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
         raise Refused(
             "person_required",
             f"Only a person retires another agent; you are {by}.",
-            f"Ask a person, who runs it without MOOT_AGENT: `{command_line('leave', state.name, options='--retire')}`.",
+            f"Ask a person to run `{command_line('leave', state.name, options='--retire')}`.",
             agent=state.name,
         )
     silent = command.ttl > 0 and command.silent_for > command.ttl
@@ -157,7 +157,7 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
             "agent_here",
             f"{state.principal} is here, heard of {command.silent_for:.0f} s ago.",
             f"Ask it to leave: `{command_line('send', state.name)} …`. Silent for {command.ttl:.0f} s, anybody may end "
-            f"it; a person may at once, without MOOT_AGENT: `{command_line('leave', state.name)}`.",
+            f"it; a person may at once: `{command_line('leave', state.name)}`.",
             agent=state.name,
             incarnation=state.incarnation,
             silent_for=round(command.silent_for, 3),

@@ -115,8 +115,8 @@ def decide(state: Checkpoint, command: ReachCheckpoint | ResolveCheckpoint | Wit
                 raise _unknown(state)
             if not command.actor.person:
                 raise Refused(
-                    "person_needed",
-                    f"{state.id} waits for a person, and {command.actor.name} is none.",
+                    "people_only",
+                    f"{state.id} waits for a person, and {command.actor.name} is an agent.",
                     "Leave it to a person: `moot needs-me` is their list.",
                     checkpoint=state.id,
                 )

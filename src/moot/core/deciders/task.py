@@ -304,7 +304,7 @@ def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
     return Refused(
         "attempts_exhausted",
         f"{task.id} had {task.attempt} of {counted(life.attempts, 'attempt')}.",
-        "A person (no MOOT_AGENT) can give it another: "
+        "A person can give it another: "
         f"`{command_line(f'task {command.verb}', task.id, options=f'--override {REASON}')}`.",
         task=task.id,
         attempt=task.attempt,

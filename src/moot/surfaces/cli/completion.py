@@ -39,7 +39,12 @@ KINDS = (
     "tasks",
     "things",
 )
-FLAGS = {"--json": "the answer as one JSON object", "--help": "how it is called", "--version": "which version this is"}
+FLAGS = {
+    "--json": "the answer as one JSON object",
+    "--person": "act as a person",
+    "--help": "how it is called",
+    "--version": "which version this is",
+}
 VALUES = {
     "-C": ("as if called from this directory", "files"),
     "--agent": ("act as this agent", "agents"),
@@ -180,7 +185,9 @@ def complete(call: Call) -> int:
 
     kind = call.words[0] if call.words else ""
     try:
-        names = _names(open_session(parse.directory(call), os.environ, named=call.directory is not None), kind)
+        named = call.directory is not None
+        session = open_session(parse.directory(call), os.environ, caller=parse.caller(call), named=named)
+        names = _names(session, kind)
         seen = [name for name in dict.fromkeys(names) if name and _SAFE.issuperset(name)]
     except MootError:
         return 0
@@ -202,7 +209,8 @@ def _names(session: Session, kind: str) -> Iterable[str]:
         case "tasks":
             return [task.id for task in look.tasks(store, ended=False)][::-1]
         case "messages":
-            mine = [delivery.entry.id for delivery in look.inbox(store, session.mailboxes(), _MOST)]
+            boxes = () if session.caller.nobody else session.mailboxes()
+            mine = [delivery.entry.id for delivery in look.inbox(store, boxes, _MOST)]
             return [*mine, *(delivery.entry.id for delivery in look.waiting(store))]
         case "artifacts" | "checkpoints" | "decisions" | "receipts":
             return [thing.id for thing in look.things(store, kind[:-1], _MOST, ended=kind == "receipts")]

@@ -78,7 +78,8 @@ def overview() -> int:
         "  -C DIR               as if called from DIR",
         "  --at WHEN            answer as it was then: at a position (1200), a time (2031-05-08T09:30Z), or some time",
         "                       ago (2h); for verbs that only look",
-        "  --agent NAME         act as this agent (otherwise MOOT_AGENT; without it, as a person)",
+        "  --agent NAME         act as this agent (otherwise MOOT_AGENT)",
+        "  --person             act as a person; at a terminal, that is what you are without it (see `moot whoami`)",
         "",
         "Shells",
         "  completion         Print a completion script for bash, zsh or fish.",
@@ -126,7 +127,8 @@ def manual_lines(verb: Verb) -> list[str]:
 def own_lines(own: Own) -> list[str]:
     """About a verb of the command line alone."""
     examples = [f"  {example}" for example in own.examples]
-    return [own.synopsis, "", *_wrapped(own.text), "", "Example" + ("s" if len(examples) > 1 else ""), *examples]
+    said = reference.kind(own)
+    return [own.synopsis, "", *_wrapped(own.text), said, "", "Example" + ("s" if len(examples) > 1 else ""), *examples]
 
 
 def pair_lines(pairs: tuple[tuple[str, str], ...]) -> list[str]:

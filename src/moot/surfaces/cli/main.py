@@ -10,7 +10,6 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import MootError, Unavailable
-from moot.core.principal import checked_name
 from moot.private_files import is_exhausted, too_many_open_files
 from moot.surfaces.cli import parse, voices
 
@@ -25,19 +24,6 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
-
-# What coding agents set in the shells that they open: Claude Code, Codex, Cursor, Gemini CLI, opencode, Qwen Code.
-_AGENTS_SHELLS = (
-    "CLAUDECODE",
-    "CODEX_THREAD_ID",
-    "CODEX_SANDBOX",
-    "CURSOR_AGENT",
-    "GEMINI_CLI",
-    "OPENCODE",
-    "QWEN_CODE",
-)
-_FOR_ANYBODY = ("init", "join", "mirror")
-_MOSTLY_LOOK = ("inbox", "needs-me", "wait")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -153,8 +139,6 @@ def _run(call: Call) -> int:
         if can_draw(os.environ):
             return watch_live(parse.directory(call), os.environ, named=call.directory is not None)
     answer = _answer(call, verb, arguments)
-    if call.agent is None and "MOOT_AGENT" not in os.environ and _changes(verb, arguments):
-        answer = _mistakable(answer)
     try:
         voices.tell(answer, as_json=call.json)
     except voices.UnsaidError as unsaid:
@@ -172,9 +156,9 @@ def _stored(verb: Verb, arguments: dict[str, object]) -> bool:
 
 
 def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
-    from moot.wiring import caller_of, open_session
+    from moot.wiring import open_session
 
-    cwd = parse.directory(call)
+    cwd, caller = parse.directory(call), parse.caller(call)
     if call.at is not None:
         from moot.api.past import asked_of
 
@@ -182,21 +166,16 @@ def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 
-        workshop = Workshop(cwd, os.environ, call.agent, via="cli", named=call.directory is not None)
+        workshop = Workshop(cwd, os.environ, caller, via="cli", named=call.directory is not None)
         workshop.progress = _draw
         answer: Answer = verb.does(workshop, **catalogue.checked(verb, arguments))
         return answer
-    agent, incarnation = caller_of(os.environ)
-    if call.agent is not None and call.agent != agent:
-        agent, incarnation = call.agent, None
-    agent = None if agent is None else checked_name(agent)
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
     session = open_session(
         cwd,
         os.environ,
-        agent=agent,
-        incarnation=incarnation,
+        caller=caller,
         paths=named,
         at=call.at,
         progress=_draw,
@@ -214,26 +193,6 @@ def _ask(lines: tuple[str, ...], question: str) -> bool:
     sys.stderr.write("".join(f"{line}\n" for line in (*lines, "")) + f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def _changes(verb: Verb, arguments: dict[str, object]) -> bool:
-    if verb.name in _MOSTLY_LOOK:
-        return "answer" in arguments
-    return verb.writes and verb.name not in _FOR_ANYBODY
-
-
-def _mistakable(answer: Answer) -> Answer:
-    """An agent that forgot to say who it is acts as the person, with all that a person may: it should know."""
-    shell = next((name for name in _AGENTS_SHELLS if os.environ.get(name)), None)
-    if shell is None:
-        return answer
-    from moot.api.answer import Notice
-
-    said = (
-        f"This counts as done by a person, but {shell} says that this is a coding agent's shell. If you are an agent: "
-        "`--agent NAME`, or `export MOOT_AGENT=NAME`. If you are a person: `export MOOT_AGENT=`."
-    )
-    return answer.replace(warnings=(*answer.warnings, Notice("acted_as_person", said)))
 
 
 def _pass_on(stream: TextIO, chunk: bytes) -> None:

@@ -17,7 +17,7 @@ def page() -> str:
         "moot \\- where coding agents meet: messages, tasks and file claims on one durable log",
         ".SH SYNOPSIS",
         ".B moot",
-        escaped("[--json] [-C DIR] [--agent NAME] [--at WHEN] VERB [ARGUMENT …]"),
+        escaped("[--json] [-C DIR] [--agent NAME | --person] [--at WHEN] VERB [ARGUMENT …]"),
         ".SH DESCRIPTION",
         *text(
             "Several coding agents and the people they work for share one repository. moot carries their messages, "

@@ -7,6 +7,7 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import Usage
+from moot.core.identity import decide
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.catalogue import Param, Verb
+    from moot.core.identity import Caller
 
 TAUGHT = ("as", "help", "completion")  # what is no verb of the catalogue
 OWN = (*TAUGHT, "complete")  # which is for shells
 _READ_LIMIT = 64 * 1024 * 1024
-_GLOBAL_FLAGS = {"--json": "json", "--help": "help", "-h": "help", "--version": "version"}
+_GLOBAL_FLAGS = {"--json": "json", "--person": "person", "--help": "help", "-h": "help", "--version": "version"}
 _GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
 
 
@@ -33,6 +35,7 @@ class Call(Record):
     version: bool = False
     directory: str | None = None
     agent: str | None = None
+    person: bool = False
     at: str | None = None
 
 
@@ -77,6 +80,11 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     if words[0] in (*OWN, *names) or (begins and len(words) == 1):
         return words[0], 1
     raise catalogue.unknown_verb(two if begins else words[0], two, TAUGHT)
+
+
+def caller(call: Call) -> Caller:
+    """Who calls, by the words, the environment and the terminal."""
+    return decide(os.environ, agent=call.agent, person=call.person, terminal=os.isatty(0))
 
 
 def directory(call: Call) -> str:

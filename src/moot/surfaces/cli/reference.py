@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from moot.api.catalogue import KINDS
+from moot.core.identity import AGENTS_SHELLS
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 OPTIONS = (
     ("--json", "The answer, or the error, as one JSON object; of what goes on without end, one on each line."),
     ("-C DIR", "As if called from DIR."),
-    ("--agent NAME", "Act as this agent (otherwise MOOT_AGENT; without it, as a person)."),
+    ("--agent NAME", "Act as this agent (otherwise MOOT_AGENT)."),
+    ("--person", "Act as a person. At a terminal, and outside an agent's shell, you are one without it."),
     ("--at WHEN", "Answer as it was then: a position, a time or how long ago (2h); for verbs that only look."),
     ("--help, -h", "How it is called, with an example. `moot help VERB` says the same."),
     ("--version", "Which version this is."),
@@ -31,10 +33,12 @@ EXIT_CODES = (
     ("7", "Unavailable: the workspace cannot be used now (locked, full, read-only, newer than this program)."),
     ("130, 141", "Interrupted; whoever read the output was gone."),
 )
+AGENTS = f"Mark a coding agent's shell: {', '.join(AGENTS_SHELLS)}. There, a call without an agent's name is nobody's."
 ENVIRONMENT = (
-    ("MOOT_AGENT", "The agent that calls. Without it, the call is a person's; empty, it says so."),
+    ("MOOT_AGENT", "The agent that calls."),
     ("MOOT_INCARNATION", "Which incarnation of it; `moot join` prints both. A stale one is refused."),
-    ("MOOT_PERSON", "Set to 1, and where no agent is named, a person calls; not in a coding agent's shell."),
+    ("MOOT_PERSON", "Set to 1, a person calls, unless an agent is named or this is a coding agent's shell."),
+    ("CLAUDECODE and others", AGENTS),
     (
         "MOOT_WORKSPACE",
         "A directory inside the workspace to use, wherever the command is called from, unless -C names one.",
@@ -63,6 +67,7 @@ class Own(Record):
     synopsis: str
     text: str
     examples: tuple[str, ...]
+    kind: str = "look"
 
 
 OWN = (
@@ -72,6 +77,7 @@ OWN = (
         "Join as NAME, run COMMAND with MOOT_AGENT and MOOT_INCARNATION set, leave when it ends. The exit code is the "
         "command's. While it runs it counts as present, however long it is silent.",
         ("moot as Yeats --role reviewer -- claude -p 'Review what is waiting.'",),
+        "local-exec",
     ),
     Own(
         "help",
@@ -133,7 +139,7 @@ def told(param: Param) -> str:
     return param.help + note + (" For people only." if param.person else "")
 
 
-def kind(verb: Verb) -> str:
+def kind(verb: Verb | Own) -> str:
     """The class of a verb, for those who decide by it what may be called."""
     return f"Class: {verb.kind} ({KINDS[verb.kind]})."
 

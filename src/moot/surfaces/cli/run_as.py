@@ -12,11 +12,12 @@ import sys
 from shutil import which  # noqa: TID253
 
 from moot.core.errors import MootError, Unavailable, Usage
+from moot.core.identity import decide, without_person
 from moot.core.text import visible
 from moot.engine.place import VARIABLE
 from moot.engine.tracing import Tracing
 from moot.surfaces.cli.parse import directory
-from moot.wiring import caller_of, open_session
+from moot.wiring import open_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,18 +35,12 @@ def run_as(call: Call) -> int:
     program = os.path.join(cwd, command[0]) if "/" in command[0] else command[0]  # as the child will look for it
     if which(program, path=os.environ.get("PATH")) is None:
         raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.")
-    _, incarnation = caller_of({**os.environ, "MOOT_AGENT": name})
     same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
-    session = open_session(
-        cwd,
-        os.environ,
-        agent=name,
-        incarnation=incarnation if same else None,
-        via="cli",
-        named=call.directory is not None,
-    )
+    known = {**os.environ, "MOOT_AGENT": name} if same else os.environ
+    caller = decide(known, agent=name)
+    session = open_session(cwd, os.environ, caller=caller, via="cli", named=call.directory is not None)
     joined = session.run("join", {"name": name, "role": roles, "take_over": take_over}).result
-    env = {**os.environ, "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
+    env = {**without_person(os.environ), "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
     if call.directory is not None and (VARIABLE in env or session.place.root == session.place.common):
         env[VARIABLE] = session.place.root  # the command is in the workspace that was named, not in another one
     try:

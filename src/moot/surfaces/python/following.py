@@ -115,7 +115,7 @@ class Follower:
     def _follow(self) -> None:
         here, caller = self._session.cwd, self._session.caller
         env = {**os.environ, VARIABLE: self._session.place.root}  # the same workspace, however it was named
-        session = open_session(here, env, agent=caller.agent, incarnation=caller.incarnation)
+        session = open_session(here, env, caller=caller)
         after, end, types, streams = self._wanted
         try:
             for heard in follow(session, after, types, streams, end=end, stop=self._stop):

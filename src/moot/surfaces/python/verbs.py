@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from moot.api.letters import Letter
-    from moot.api.verbs.agents import Member
+    from moot.api.verbs.agents import Me, Member
     from moot.api.verbs.boxes import Box, Instructions
     from moot.api.verbs.events import Awaited
     from moot.api.verbs.files import Grant, Holding
@@ -71,6 +71,10 @@ class Verbs(Tasks, Handling, Searching, Carrying):
     ) -> Member:
         """Leave (or, by name, let another agent leave); what it holds is given back."""
         return self._ask("leave", locals())
+
+    def whoami(self) -> Me:
+        """Who this workspace acts as, and why."""
+        return self._ask("whoami", locals())
 
     def agents(self, *, all: bool = False) -> list[Member]:
         return self._ask("agents", locals())

@@ -18,10 +18,10 @@ from itertools import chain
 
 from moot.api import catalogue
 from moot.core.errors import Usage
-from moot.core.principal import checked_name
+from moot.core.identity import decide
 from moot.surfaces.python.edge import EDGE, edged
 from moot.surfaces.python.verbs import Verbs
-from moot.wiring import caller_of, open_session
+from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
 
 TYPE_CHECKING = False
@@ -43,8 +43,10 @@ if TYPE_CHECKING:
 class Workspace(Verbs):
     """One caller in one workspace. Use each from one thread only, and open another one in another thread.
 
-    Without `agent` the caller is the agent that MOOT_AGENT names, or else a person. `warnings` are those of the last
-    call: what one should know although it went through.
+    The caller is `agent`, or with `person=True` the person whose account it is. With neither it is the agent that
+    MOOT_AGENT names, or a person if MOOT_PERSON is set (though never in a coding agent's shell), or else nobody, who
+    may look and join, and change nothing. `warnings` are those of the last call: what one should know although it went
+    through.
 
     MOOT_WORKSPACE overrides where the program is, but no other `path` than that.
 
@@ -58,47 +60,42 @@ class Workspace(Verbs):
         agent: str | None = None,
         incarnation: int | None = None,
         *,
+        person: bool = False,
         at: str | int | None = None,
     ) -> None:
         self.warnings: tuple[Notice, ...] = ()
         self._followers: set[Follower] = set()
-        named, number = caller_of(os.environ)
-        if agent is not None and agent != named:
-            named, number = agent, None
-        if named is None and incarnation is not None:
-            raise Usage("bad_arguments", "An incarnation of whom?", "Name the agent: Workspace(agent='Yeats', …).")
-        name = None if named is None else checked_name(named)
-        number = number if incarnation is None else incarnation
+        caller = decide(os.environ, agent=agent, incarnation=incarnation, person=person)
         self._session: Session | None = None
         with EDGE:
-            self._session = open_session(
-                _absolute(path), os.environ, agent=name, incarnation=number, at=at, named=_is_named(path)
-            )
+            self._session = open_session(_absolute(path), os.environ, caller=caller, at=at, named=_is_named(path))
 
     @classmethod
-    def init(cls, path: Path = ".", packs: str | Sequence[str] = ()) -> Self:
+    def init(
+        cls, path: Path = ".", packs: str | Sequence[str] = (), *, agent: str | None = None, person: bool = False
+    ) -> Self:
         """Make a repository (or a folder) a workspace, and open it. Doing it again changes nothing."""
         wanted = (packs,) if isinstance(packs, str) else tuple(packs)
+        caller = decide(os.environ, agent=agent, person=person)
         with EDGE:
-            Workshop(_absolute(path), os.environ, named=_is_named(path)).create(wanted)
-        return cls(path)
+            Workshop(_absolute(path), os.environ, caller, named=_is_named(path)).create(wanted)
+        return cls(path, agent=agent, person=person)
 
     @staticmethod
     def doctor(path: Path = ".") -> list[Finding]:
         """Look for what could go wrong here. Raises `Refused` when something is wrong already."""
         with EDGE:
-            findings: list[Finding] = (
-                catalogue.find("doctor").does(Workshop(_absolute(path), os.environ, named=_is_named(path))).result
-            )
+            workshop = Workshop(_absolute(path), os.environ, decide(os.environ), named=_is_named(path))
+            findings: list[Finding] = catalogue.find("doctor").does(workshop).result
         return findings
 
     @staticmethod
-    def restore(file: Path, path: Path, *, force: bool = False) -> Restored:
+    def restore(file: Path, path: Path, *, force: bool = False, person: bool = False) -> Restored:
         """Put a backup in place of the log of a workspace. Those who have it open go on with the restored one."""
+        caller = decide(os.environ, person=person)
         with EDGE:
-            restored: Restored = Workshop(_absolute(path), os.environ, named=_is_named(path)).restore(
-                _absolute(file), force=force
-            )
+            workshop = Workshop(_absolute(path), os.environ, caller, named=_is_named(path))
+            restored: Restored = workshop.restore(_absolute(file), force=force)
         return restored
 
     def __enter__(self) -> Self:
@@ -126,7 +123,7 @@ class Workspace(Verbs):
 
     @property
     def agent(self) -> str | None:
-        """Who calls; None for a person."""
+        """Which agent calls; None if none does."""
         return self._opened().caller.agent
 
     @property
