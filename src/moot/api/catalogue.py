@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 
 from moot.core.errors import Usage
+from moot.core.identity import people_only, who_are_you
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.answer import Answer
+    from moot.core.identity import Caller
 
 MODULES: dict[str, tuple[str, ...]] = {
     "agents": ("join", "leave", "whoami", "agents"),
@@ -111,10 +113,21 @@ class Verb(Record):
     quiet: bool = False  # leaves no trace: no sign of life of the caller, no turn of the files that others write
 
 
+_NOTHING: dict[str, Any] = {}
+
+
 def kind_of(verb: Verb, given: Mapping[str, Any]) -> str:
     """The class of one call: that of its verb, unless an argument makes it a person's."""
     mine = verb.kind != "person" and any(p.person and given.get(p.name) not in _SILENCE for p in verb.params)
     return "person" if mine else verb.kind
+
+
+def admit(caller: Caller, verb: Verb, kind: str, given: Mapping[str, Any] = _NOTHING) -> None:
+    """Let a caller make a call of this class: what only people may is for them, and nobody only looks."""
+    if kind == "person":
+        people_only(caller, said(verb, given))
+    elif kind != "look" and caller.nobody and not verb.anybody:
+        raise who_are_you(caller, said(verb, given))
 
 
 def only_looks(verb: Verb, kind: str) -> bool:

@@ -12,7 +12,7 @@ from moot.api.answer import Notice
 from moot.core import principal as principals
 from moot.core.errors import Unavailable
 from moot.core.event import Key
-from moot.core.identity import Caller, people_only, who_are_you
+from moot.core.identity import Caller
 from moot.private_files import is_exhausted, too_many_open_files
 from moot.views import load, look
 
@@ -116,7 +116,7 @@ class Session:
 
             given = asked_of(verb, given)
             self.engine.read()  # whatever the verb asks then, nothing that is out of sight by now
-        self._admit(verb, kind, given)
+        catalogue.admit(self.caller, verb, kind, given)  # before anything is touched
         self._request = (name, given.pop("key", None), given)
         try:
             answer = self._carried_out(verb, given)
@@ -202,13 +202,6 @@ class Session:
     def step_aside(self, engine: Engine) -> None:
         """Look at the workspace through another engine, until the next call."""
         self._usual, self.engine = self.engine, engine
-
-    def _admit(self, verb: Verb, kind: str, given: Mapping[str, Any]) -> None:
-        """Before anything is touched: what only people may is for them, and nobody only looks."""
-        if kind == "person":
-            people_only(self.caller, catalogue.said(verb, given))
-        elif kind != "look" and not verb.anybody and self.caller.nobody:
-            raise who_are_you(self.caller, catalogue.said(verb, given))
 
     def _stored_all_the_same(self, error: Unavailable | OSError) -> Answer:
         """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
@@ -333,16 +326,10 @@ class Session:
         elif self.caller.person:
             found = principals.Actor(principal=principals.person(self.login))
         else:
-            found = principals.Actor(principal=self._process())
+            catalogue.admit(self.caller, catalogue.find(self._request[0]), "own")  # whatever its class says
+            found = principals.Actor(principal=principals.process(self.login))
         self._acting = work, found
         return found
-
-    def _process(self) -> str:
-        """Nobody, in a verb that is for anybody. Whatever else would commit is refused, whatever its class says."""
-        verb = catalogue.find(self._request[0])
-        if not verb.anybody:
-            raise who_are_you(self.caller, catalogue.said(verb, {}))
-        return principals.process(self.login)
 
     @property
     def login(self) -> str:
@@ -360,8 +347,7 @@ class Session:
 
     def mailboxes(self) -> tuple[str, ...]:
         """The caller's own mailbox, and those of the roles it fills."""
-        if self.caller.nobody:
-            raise who_are_you(self.caller, catalogue.said(catalogue.find(self._request[0]), {}))
+        catalogue.admit(self.caller, catalogue.find(self._request[0]), "own")
         me = self.me()
         if me is None:
             return (principals.person(self.login),)
