@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from moot.core.identity import Caller
     from moot.core.lifecycle import Lifecycle
     from moot.engine.place import Place
+    from moot.engine.requests import Requests
     from moot.engine.rules import Rules
     from moot.engine.settings import Settings
     from moot.log import Log
@@ -86,9 +87,7 @@ def open_session(
         store = Store(place.state)
     engine = engines(log, store, clock, _lifecycles(settings, packs), reactions)
     if settings.handlers:
-        from moot.engine.requests import Requests, handlers_of
-
-        engine.requests = Requests(handlers_of(settings.handlers), clock.token, env.get("MOOT_EFFECT_KEY"))
+        engine.requests = _requests(settings, clock, env)
     engine.via, engine.progress, real.progress = via, progress, progress
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
@@ -101,6 +100,12 @@ def open_session(
 
         session.mirrors = FileMirrors(session)
     return session
+
+
+def _requests(settings: Settings, clock: Clock, env: Mapping[str, str]) -> Requests:
+    from moot.engine.requests import Requests, handlers_of
+
+    return Requests(handlers_of(settings.handlers), clock.token, env.get("MOOT_EFFECT_KEY"))
 
 
 def _found(cwd: str, env: Mapping[str, str], paths: Sequence[str], *, named: bool) -> Place:
