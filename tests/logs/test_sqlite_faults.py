@@ -246,6 +246,21 @@ def test_a_file_that_a_newer_program_migrates_is_not_written_by_those_who_have_i
         assert log.head() == 1
 
 
+@pytest.mark.parametrize(
+    "use", [lambda log: log.read(), lambda log: [*log.follow(0, timeout=5)], lambda log: log.refresh()]
+)
+def test_one_who_has_it_open_is_told_when_a_newer_program_changes_its_tables(engine, use):
+    with closing(engine.open()) as log:
+        log.append(commit("one"), {}, [draft("a")])
+        with closing(apsw.Connection(os.path.join(engine.directory, "log.db"))) as newer:
+            newer.execute("ALTER TABLE event RENAME COLUMN digest TO hash")
+        _set_version(engine, file.VERSION + 1)
+        with pytest.raises(Unavailable) as refusal:
+            use(log)
+        assert refusal.value.code == "newer_log"
+        assert "Start it again" in refusal.value.remedy
+
+
 def _set_version(engine: SqliteEngine, version: int) -> None:
     with closing(apsw.Connection(os.path.join(engine.directory, "log.db"))) as connection:
         connection.pragma("user_version", version)
