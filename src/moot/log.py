@@ -195,8 +195,8 @@ class Archive(ABC):
         """
 
     @abstractmethod
-    def tip(self) -> tuple[int, str]:
-        """Where the last commit ends, and its hash; 0 and "" if there is none, or it has none."""
+    def tip(self, at: int | None = None) -> tuple[int, str]:
+        """Where the last commit ends, or the one at `at`, and its hash; 0 and "" if there is none, or it has none."""
 
     @abstractmethod
     def has(self, position: int, mark: str) -> bool:

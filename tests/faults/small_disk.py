@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from moot.engine.user_state import home
 from moot.surfaces.cli.main import main
 from tests.faults.crew import Repo
 
@@ -97,6 +98,7 @@ def round_of(day: str, template: str, disk: str, pages: int) -> dict[str, Any]:
     root, ballast = os.path.join(disk, "repo"), os.path.join(disk, "ballast")
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(template, root)
+    shutil.rmtree(os.path.join(home(os.environ), "known"), ignore_errors=True)  # of the round before
     os.chdir(root)
     leave(pages, ballast)
     full = [ran(*words) for words in DAYS[day]]

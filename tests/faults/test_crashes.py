@@ -23,6 +23,7 @@ def played(keeper: Worker, place: str, script: str, **how: Any) -> tuple[int, li
     root = os.path.join(place, "now")
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(os.path.join(place, "before"), root)
+    health.forget()
     life = keeper.ask("live", work="play", arguments={"root": root, "script": script, **how})
     return life["code"], [json.loads(line) for line in life["said"].splitlines()]
 

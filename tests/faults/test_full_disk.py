@@ -85,6 +85,7 @@ def at_each_write(place: str, day: str, step: int, **how: Any) -> None:
     for number in range(1 + step // 2, disk.count + 1, step):
         shutil.rmtree(root)
         shutil.copytree(before, root)
+        health.forget()
         said: list[Any] = []
         with FullDisk(number, **how) as full, program(day):
             ends = spend(root, day, said)

@@ -149,7 +149,7 @@ class Session:
         from moot.engine.known import remember_now_and_then
 
         self._remembered = now
-        remember_now_and_then(self.env, self.place.state, self.engine.log)
+        remember_now_and_then(self.env, self.place.state, self.engine.log, self._stored)
 
     def _tell_of_upgrade(self) -> None:
         log = self.engine.log.raw

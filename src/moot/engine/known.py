@@ -25,20 +25,25 @@ SELDOM = 60.0  # seconds: commands that write renew the record no more often
 _FOLDER = "known"
 
 
-def remember_now_and_then(env: Mapping[str, str], state: str, log: Log) -> None:
-    """Renew the record, unless that was done within the last minute."""
+def remember_now_and_then(env: Mapping[str, str], state: str, log: Log, at: int) -> None:
+    """Renew the record with the commit that ends `at`, which is on the disk, unless that was done within a minute.
+
+    Not with the last one of the log: that may be of another process, and a loss of power may take it yet.
+    """
     try:
         age = time.time() - os.stat(os.path.join(home(env), *_name(state))).st_mtime
     except OSError:
         age = SELDOM
     if not 0 <= age < SELDOM:
-        remember(env, state, log.archive)
+        remember(env, state, log.archive, at=at)
 
 
-def remember(env: Mapping[str, str], state: str, archive: Archive, *, anew: bool = False) -> None:
+def remember(
+    env: Mapping[str, str], state: str, archive: Archive, *, at: int | None = None, anew: bool = False
+) -> None:
     """Renew the record. One that the log contradicts stays, as evidence, unless it is to be made `anew`."""
     try:
-        position, mark = archive.tip()
+        position, mark = archive.tip(at)
         if mark and (anew or contradiction(env, state, archive) is None):
             said = {"workspace": archive.identity(), "position": position, "hash": mark}
             said |= {"state": state, "carried": archive.carried()}

@@ -86,9 +86,9 @@ class SqliteArchive(Archive):
         if self._database.version >= CHAINED:
             yield from Audit(self._database, upto, progress).problems()
 
-    def tip(self) -> tuple[int, str]:
+    def tip(self, at: int | None = None) -> tuple[int, str]:
         with self._database as connection:
-            head = int(connection.execute(queries.HEAD).get)
+            head = int(connection.execute(queries.HEAD).get) if at is None else at
             found = connection.execute(queries.HASH_AT, (head,)).get if self._database.version >= CHAINED else None
         return (head, found.hex()) if found else (0, "")
 
