@@ -31,6 +31,25 @@ def owners() -> tuple[int, ...]:
     return (me, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 11 else (me,)
 
 
+def hand_over(made: str | int, above: str | int | None = None) -> None:
+    """Under sudo, give what root has made to the owner of the directory that it is in: they must be able to use it.
+
+    `made` and `above`, its directory, are paths or descriptors. What a link leads to is left alone.
+    """
+    mine = owners()
+    if len(mine) == 1:
+        return
+    if above is None:
+        above = os.path.dirname(made) or "." if isinstance(made, str) else "."
+    try:
+        owner = os.stat(above)
+        found = os.lstat(made) if isinstance(made, str) else os.fstat(made)
+        if found.st_uid == _ROOT != owner.st_uid and owner.st_uid in mine:
+            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=isinstance(made, int))
+    except OSError:
+        return  # it stays as it is, and the owner is told so
+
+
 def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     """A descriptor of the file at `path`. Raises `OSError` as `os.open` does, and `Unavailable` for an unsafe file.
 
@@ -46,6 +65,8 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
         raise
     try:
         _check(file, path)
+        if flags & os.O_CREAT:
+            hand_over(file, os.path.dirname(path) or ".")
     except BaseException:
         os.close(file)
         raise
@@ -121,6 +142,7 @@ def check_folders(directory: str, *names: str, make: bool = False) -> str:
                 os.mkdir(path, 0o700)
             except FileExistsError:
                 pass  # another one was faster
+            hand_over(path)
             found = os.lstat(path)
         if not S_ISDIR(found.st_mode):
             raise unsafe(path, "it is a link" if S_ISLNK(found.st_mode) else "it is not a directory")

@@ -207,7 +207,8 @@ def test_a_new_file_has_the_usual_mode_and_a_replacement_the_mode_of_what_it_rep
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_a_replacement_belongs_to_the_owner_of_what_it_replaces(tree):
+def test_a_replacement_belongs_to_the_owner_of_what_it_replaces(tree, monkeypatch):
+    monkeypatch.setenv("SUDO_UID", "65534")
     first = tree.write(b"one")
     os.chown(tree.path, 65534, 65534)
     tree.write(b"two", first.signature)

@@ -16,7 +16,7 @@ from moot.core.errors import Unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _LONGEST_POINTER = 8192  # a path with a word in front
 _LONGEST_CONFIG = 4 << 20
@@ -236,15 +236,18 @@ def _line(path: str) -> str:
         raise _broken(path, problem.strerror or "it cannot be read") from problem
 
 
-def read(path: str, limit: int) -> bytes:
+def read(path: str, limit: int, check_author: Callable[[int], None] | None = None) -> bytes:
     """The first bytes of a regular file, one more than `limit` if there are more. Waits for nobody.
 
-    A link is followed, as git does.
+    A link is followed, as git does. `check_author` is told whose file it is, before it is read.
     """
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
-        if not S_ISREG(os.fstat(file).st_mode):
+        found = os.fstat(file)
+        if not S_ISREG(found.st_mode):
             raise OSError(0, "it is not a regular file", path)
+        if check_author is not None:
+            check_author(found.st_uid)
         parts, left = [], limit + 1
         while left > 0 and (part := os.read(file, min(left, 1 << 20))):
             parts.append(part)

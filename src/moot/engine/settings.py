@@ -14,6 +14,7 @@ from stat import S_ISREG
 from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.engine.gitdir import read
+from moot.engine.trust import check_author
 from moot.private_files import check_folders
 
 TYPE_CHECKING = False
@@ -59,11 +60,13 @@ def load(place: Place, *, keep: bool = True) -> Settings:
     if path is None:
         return Settings()
     try:
+        for follow in (False, True):  # a link has an author, too
+            check_author(place, path, os.stat(path, follow_symlinks=follow).st_uid)
         signature = _signature(path)
         settings = _remembered(place, signature)
         if settings is not None:
             return settings
-        raw = read(path, _LARGEST)
+        raw = read(path, _LARGEST, lambda uid: check_author(place, path, uid))
         settled = _signature(path) == signature
     except OSError as problem:
         raise _unreadable(path, problem.strerror or "it cannot be read") from problem

@@ -4,6 +4,8 @@ Whoever owns a repository decides what is in its log and its settings. So a work
 directory and its state directory belong to the caller, or if the caller trusts it in spite of that: by `safe.directory`
 in git's system or global config (never the repository's own), or by a line in `trusted` of the user's store.
 A state directory that is a link, or that everybody may write, is never used.
+The same goes for each file from which settings or messages are taken: its author must be the caller, the owner of the
+workspace that was accepted, or root; anybody else only where the workspace is trusted by name.
 
 This is asked before settings are read, before git is called, and before anything is made.
 """
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from moot.engine.place import Place
 
 TRUSTED = "trusted"
+_ROOT = 0
 _SYSTEM = ("/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig")
 _DEEPEST = 5  # files that include one another
 _LONGEST_LIST = 1 << 20
@@ -44,21 +47,52 @@ def check(place: Place, env: Mapping[str, str]) -> None:
         found = _status(path, follow=follow)
         if found is not None and found.st_uid not in mine:
             return _insist(place, path, found.st_uid, env)
+    for root in (place.main_root or place.root, place.root):
+        found = _status(f"{root}/moot.toml")
+        if found is not None:  # the first one holds
+            return None if found.st_uid in (*mine, _ROOT) else _insist(place, f"{root}/moot.toml", found.st_uid, env)
     return None
 
 
 def _decisive(place: Place) -> Iterator[tuple[str, bool]]:
     """What makes this a workspace, and whether a link there stands for what it leads to."""
     yield place.root, True
-    if place.common is None:
-        yield f"{place.root}/moot.toml", False
-        return
-    yield place.common, True
-    if place.root != place.common:
-        yield f"{place.root}/.git", False
-    settings = _status(place.main_root or place.root, follow=True)
-    if settings is not None and settings.st_mode & S_IWOTH:  # anybody may have put a file there
-        yield f"{place.main_root or place.root}/moot.toml", False
+    if place.common is not None:
+        yield place.common, True
+        if place.root != place.common:
+            yield f"{place.root}/.git", False
+
+
+def check_author(place: Place, path: str, uid: int) -> None:
+    """Raise unless what this account wrote into a file of the workspace may be taken."""
+    if not may_write(place, uid):
+        _insist(place, path, uid, os.environ)
+
+
+def may_write(place: Place, uid: int) -> bool:
+    """Whether files of this account in the worktrees are taken at their word, in a workspace that was accepted."""
+    if uid == _ROOT or uid in owners():
+        return True
+    for path in (place.root, place.common or place.root, place.state):
+        found = _status(path, follow=True)
+        if found is not None and found.st_uid == uid:
+            return True
+    return _is_trusted(place.root, os.environ)
+
+
+def remedy(place: Place, env: Mapping[str, str]) -> str:
+    """How to trust the workspace by its name."""
+    if os.path.basename(place.root) == "*" or place.root != place.root.strip():  # it would mean other folders, too
+        return "A folder with this name cannot be trusted by its name: give it another one first."
+    root = shell_word(place.root, "DIR")
+    if place.common is not None:
+        command = f"git config --global --add safe.directory {root}"
+    else:
+        from moot.engine.user_state import home
+
+        store = shell_word(home(env), "DIR")
+        command = f"mkdir -p -m 700 {store} && printf '%s\\n' {root} >> {store}/{TRUSTED}"
+    return f"If you trust that account with it: `{command}`."
 
 
 def is_own(path: str, place: Place) -> bool:
@@ -75,19 +109,11 @@ def is_own(path: str, place: Place) -> bool:
 def _insist(place: Place, path: str, uid: int, env: Mapping[str, str]) -> None:
     if _is_trusted(place.root, env):
         return
-    root = shell_word(place.root, "DIR")
-    if place.common is not None:
-        command = f"git config --global --add safe.directory {root}"
-    else:
-        from moot.engine.user_state import home
-
-        store = shell_word(home(env), "DIR")
-        command = f"mkdir -p -m 700 {store} && echo {root} >> {store}/{TRUSTED}"
     raise Unavailable(
         "unsafe_workspace",
         f"The workspace {place.root} is not used: {path} belongs to another account (uid {uid}), "
         "who would decide what is said there.",
-        f"If you trust that account with it: `{command}`.",
+        remedy(place, env),
         path=path,
         workspace=place.root,
     )
@@ -116,7 +142,7 @@ def _is_trusted(root: str, env: Mapping[str, str]) -> bool:
     from moot.engine.user_state import read
 
     said = (read(env, TRUSTED) or b"")[:_LONGEST_LIST]
-    if _covers(root, os.fsdecode(said).splitlines(), env):
+    if _covers(root, os.fsdecode(said).removesuffix("\n").split("\n"), env):
         return True
     return _covers(root, _safe_directories(env), env)
 

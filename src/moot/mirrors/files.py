@@ -3,6 +3,8 @@
 Others write the file whenever they like, in place or by renaming, and may hold it open while it is replaced. So what
 a replacement takes out is kept for some seconds, as a grave, and looked at again (`moot.mirrors.exchange` says how).
 
+Only what an accepted account wrote is looked at, in directories of accepted accounts: `moot.mirrors.folders`.
+
 `write` and `absorbed` are for whoever has the turn (`moot.mirrors.lock`); `look` and `graves` are for everybody.
 This module does not know what the bytes mean.
 """
@@ -17,7 +19,13 @@ import time
 from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.mirrors.exchange import Kept, bring, kept_in, nonce, stamp
+from moot.mirrors.folders import Folder, Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
+from moot.private_files import hand_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 LIMIT = 16 * 1024 * 1024
 LINGER = 10.0  # how long a grave is kept where nobody can say whether somebody has it open
@@ -100,7 +108,16 @@ class Unwritable(Record):
 class MirrorFile:
     """The file `relative` below the directory `root`. `keep` is where replaced files are kept for a while."""
 
-    def __init__(self, root: str, relative: str, keep: str, *, limit: int = LIMIT, linger: float = LINGER) -> None:
+    def __init__(
+        self,
+        root: str,
+        relative: str,
+        keep: str,
+        *,
+        limit: int = LIMIT,
+        linger: float = LINGER,
+        accepts: Callable[[int], bool] = is_own,
+    ) -> None:
         parts = relative.split(os.sep)
         if not relative or os.path.isabs(relative) or "\0" in relative or {"", ".", ".."} & set(parts):
             raise Usage("path_outside", f"{relative!r} is not a path below {root}", "give a plain relative path")
@@ -110,37 +127,46 @@ class MirrorFile:
         self._mirror = _digest(os.fsencode(self.path))[:16]
         self._keep = os.path.realpath(keep)
         self._limit, self._linger, self._settled = limit, linger, min(linger, SETTLED)
+        self._accepts = accepts
 
     def look(self, known: Signature | None) -> Look:
         """What is there now, compared with what is known."""
-        directory = self._directory()
-        if isinstance(directory, Unreadable):
-            return directory
-        return self._look(os.path.join(directory, os.path.basename(self.path)), known)
+        try:
+            with self._folder() as folder:
+                return self._look(folder.at(os.path.basename(self.path)), known)
+        except FileNotFoundError:
+            return Missing()
+        except Stopped as stopped:
+            return Unreadable(stopped.reason)
+        except OSError as error:
+            return Unreadable(_reason(error))
 
     def write(self, data: bytes, seen: Signature | None) -> Written | Unwritable:
         """Replace the content in one step. `seen` is the content that is safe already: absorbed or held."""
-        directory = self._directory()
-        if isinstance(directory, Unreadable):
-            return Unwritable(directory.reason)
-        path = os.path.join(directory, os.path.basename(self.path))
         try:
-            os.makedirs(directory, exist_ok=True)
-            os.makedirs(self._keep, 0o700, exist_ok=True)
-            there = self._look(path, seen)
-            if isinstance(there, Unreadable):
-                return Unwritable(there.reason)
-            if not isinstance(there, Missing) and there.signature.digest == _digest(data):
-                return Written(there.signature, ())
-            if os.stat(self._keep).st_dev == os.stat(directory).st_dev:
-                try:
-                    return self._replace(path, self._keep, data, seen)
-                except OSError as error:
-                    if error.errno != errno.EXDEV:  # one device, and yet two mounts
-                        raise
-            return self._replace(path, directory, data, seen)
+            with self._folder(make=True) as folder:
+                return self._write(folder, data, seen)
+        except Stopped as stopped:
+            return Unwritable(stopped.reason)
         except OSError as error:
             return Unwritable(_reason(error))
+
+    def _write(self, folder: Folder, data: bytes, seen: Signature | None) -> Written | Unwritable:
+        path = folder.at(os.path.basename(self.path))
+        os.makedirs(self._keep, 0o700, exist_ok=True)
+        hand_over(self._keep)
+        there = self._look(path, seen)
+        if isinstance(there, Unreadable):
+            return Unwritable(there.reason)
+        if not isinstance(there, Missing) and there.signature.digest == _digest(data):
+            return Written(there.signature, ())
+        if os.stat(self._keep).st_dev == os.stat(folder.path).st_dev:
+            try:
+                return self._replace(folder, path, self._keep, data, seen)
+            except OSError as error:
+                if error.errno != errno.EXDEV:  # one device, and yet two mounts
+                    raise
+        return self._replace(folder, path, folder.path, data, seen)
 
     def graves(self, now: float | None = None) -> list[Found]:
         """What was written into replaced files and is not absorbed yet, the oldest first. `now` is monotonic.
@@ -148,28 +174,28 @@ class MirrorFile:
         Also tidies up: what a dead process left long ago, and graves that nobody will write into any more.
         """
         moment = stamp(now)
-        found = [self._visit(kept, moment) for kept in self.kept()]
+        try:
+            with self._folder() as folder:
+                found = [self._visit(kept, moment) for kept in self._kept(folder.path)]
+                return [_outwards(one, folder) for one in found if one is not None]
+        except (Stopped, OSError):
+            found = [self._visit(kept, moment) for kept in self._kept()]
         return [one for one in found if one is not None]
 
     def absorbed(self, found: Found) -> None:
         """Say that what was found is safe elsewhere; only what is written after it will be found again."""
         kind, seen = ("held", found.grave.seen) if found.unreadable else ("old", _digest(found.data))
         try:
-            found.grave.renamed(kind=kind, seen=seen, stamp=stamp())
-        except FileNotFoundError:
-            pass  # it was said before
+            if found.grave.home == self._keep:
+                found.grave.renamed(kind=kind, seen=seen, stamp=stamp())
+                return
+            with self._folder() as folder:
+                found.grave.replace(home=folder.path).renamed(kind=kind, seen=seen, stamp=stamp())
+        except (FileNotFoundError, Stopped):
+            pass  # it was said before, or it is found again
 
-    def _directory(self) -> str | Unreadable:
-        """The real directory of the file, which need not exist yet."""
-        if not os.path.isdir(self.root):
-            return Unreadable(f"{self.root} is gone")
-        directory = os.path.realpath(os.path.dirname(self.path))
-        if os.path.commonpath((directory, self.root)) != self.root:
-            return Unreadable(f"{os.path.dirname(self.path)} leads out of {self.root}")
-        inside = os.path.relpath(directory, self.root).lower().split(os.sep)
-        if ".git" in inside or ".moot" in inside:  # through a link that somebody committed
-            return Unreadable(f"{os.path.dirname(self.path)} leads into what is git's or moot's own")
-        return directory
+    def _folder(self, *, make: bool = False) -> Folder:
+        return enter(self.root, os.path.dirname(self.relative), self._accepts, make=make)
 
     def _look(self, path: str, known: Signature | None) -> Look:
         try:
@@ -177,17 +203,19 @@ class MirrorFile:
                 return Unchanged(known)
         except OSError:
             pass  # reading says it better
-        got = _read(path, self._limit)
+        got = _read(path, self._limit, self._accepts)
         if isinstance(got, Changed) and known is not None and got.signature.digest == known.digest:
             return Unchanged(got.signature)
         return got
 
-    def _replace(self, path: str, home: str, data: bytes, seen: Signature | None) -> Written | Unwritable:
+    def _replace(
+        self, folder: Folder, path: str, home: str, data: bytes, seen: Signature | None
+    ) -> Written | Unwritable:
         render = _digest(data)
         new = Kept(home, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
         fd, ours = os.open(new.path, _CREATE, 0o644), new
         try:
-            _resemble(fd, path)
+            _resemble(fd, path, folder, self._accepts)
             with open(fd, "wb", closefd=False) as file:
                 file.write(data)
             ours = new.renamed(kind="out", inode=os.fstat(fd).st_ino)
@@ -203,15 +231,22 @@ class MirrorFile:
         if found is None:
             return Written(signature, ())
         if found.unreadable is None:
-            return Written(signature, (found,))
+            return Written(signature, (_outwards(found, folder),))
         bring(found.grave, path)  # back; if somebody wrote into our render meanwhile, `graves` finds it
         return Unwritable(found.unreadable)
 
     def kept(self) -> list[Kept]:
         """The kept files of this mirror in both places where they may be, the oldest first."""
-        directory = self._directory()
-        homes = {self._keep} if isinstance(directory, Unreadable) else {self._keep, directory}
-        kept = [one for home in homes for one in kept_in(home, self._mirror)]
+        try:
+            with self._folder() as folder:
+                return [
+                    one.replace(home=folder.name) if one.home == folder.path else one for one in self._kept(folder.path)
+                ]
+        except (Stopped, OSError):
+            return self._kept()
+
+    def _kept(self, *homes: str) -> list[Kept]:
+        kept = [one for home in {self._keep, *homes} for one in kept_in(home, self._mirror)]
         return sorted(kept, key=lambda one: (one.stamp, one.nonce))
 
     def _visit(self, kept: Kept, now: int) -> Found | None:
@@ -233,7 +268,7 @@ class MirrorFile:
         ours = status.st_ino == out.inode
         if not ours:
             out.mark(status)
-        got = _read(out.path, self._limit)
+        got = _read(out.path, self._limit, self._accepts)
         if isinstance(got, Missing):
             return None
         age = out.age(now)
@@ -260,7 +295,7 @@ class MirrorFile:
             return self._inspect(old.renamed(kind="out", inode=0, stamp=now), now)
         try:
             in_use = open_for_writing(fd)
-            got = _read(old.path, self._limit)
+            got = _read(old.path, self._limit, self._accepts)
             if not isinstance(got, Changed) or got.signature.digest != old.seen:
                 return self._inspect(old.renamed(kind="out", inode=0, stamp=now), now)
             if age > (self._linger if in_use is None else self._settled) and not in_use:
@@ -270,10 +305,17 @@ class MirrorFile:
         return None
 
 
-def _read(path: str, limit: int) -> Missing | Changed | Unreadable:
+def _outwards(found: Found, folder: Folder) -> Found:
+    """The same for use when the folder is closed."""
+    if found.grave.home != folder.path:
+        return found
+    return found.replace(grave=found.grave.replace(home=folder.name))
+
+
+def _read(path: str, limit: int, accepts: Callable[[int], bool]) -> Missing | Changed | Unreadable:
     """The whole content with a signature that is not newer than it. Never waits, never follows a link."""
     try:
-        unfit = _unfit(os.lstat(path), limit)  # before opening: a device would notice
+        unfit = _unfit(os.lstat(path), limit, accepts)  # before opening: a device would notice
         if unfit:
             return Unreadable(unfit)
         fd = os.open(path, _OPEN)
@@ -282,18 +324,18 @@ def _read(path: str, limit: int) -> Missing | Changed | Unreadable:
     except OSError as error:
         return Unreadable(error.strerror or str(error))
     try:
-        return _read_open(fd, limit)
+        return _read_open(fd, limit, accepts)
     except OSError as error:
         return Unreadable(error.strerror or str(error))
     finally:
         os.close(fd)
 
 
-def _read_open(fd: int, limit: int) -> Changed | Unreadable:
+def _read_open(fd: int, limit: int, accepts: Callable[[int], bool]) -> Changed | Unreadable:
     taken, before, data = 0, os.fstat(fd), b""
     for _ in range(_CALM_READS):  # somebody may be writing; what is still torn afterwards is seen as such
         taken, before, data = time.time_ns(), os.fstat(fd), b""
-        unfit = _unfit(before, limit)
+        unfit = _unfit(before, limit, accepts)
         if unfit:
             return Unreadable(unfit)
         while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
@@ -303,13 +345,15 @@ def _read_open(fd: int, limit: int) -> Changed | Unreadable:
     return Changed(data, Signature(*_outside(before), _digest(data), taken))
 
 
-def _unfit(status: os.stat_result, limit: int) -> str | None:
+def _unfit(status: os.stat_result, limit: int, accepts: Callable[[int], bool]) -> str | None:
     if stat.S_ISLNK(status.st_mode):
         return "it is a symbolic link"
     if stat.S_ISDIR(status.st_mode):
         return "it is a directory"
     if not stat.S_ISREG(status.st_mode):
         return "it is not a regular file"
+    if not accepts(status.st_uid):
+        return f"it belongs to another account (uid {status.st_uid})"
     return f"it is larger than {limit} bytes" if status.st_size > limit else None
 
 
@@ -317,12 +361,15 @@ def _outside(status: os.stat_result) -> tuple[int, int, int, int, int]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _resemble(fd: int, path: str) -> None:
+def _resemble(fd: int, path: str, folder: Folder, accepts: Callable[[int], bool]) -> None:
     """Give a render the mode and, where that is allowed, the owner of the file that it replaces."""
     try:
         like = os.lstat(path)
     except FileNotFoundError:
+        hand_over(fd, folder.path)
         return
+    if not accepts(like.st_uid):
+        return  # it came a moment ago, and is going to be put back
     os.fchmod(fd, stat.S_IMODE(like.st_mode) & 0o777)
     try:
         os.fchown(fd, like.st_uid, like.st_gid)

@@ -12,6 +12,7 @@ import os
 from moot.api.answer import Notice
 from moot.api.session import Mirrors
 from moot.core.deciders.entry import QuarantineFile
+from moot.engine import trust
 from moot.engine.place import worktrees
 from moot.mirrors import mailbox
 from moot.mirrors.files import Changed, MirrorFile, Missing, Unchanged, Unreadable, Unwritable
@@ -88,9 +89,13 @@ def _commit_at(session: Session, position: int) -> str:
 
 def _files(session: Session, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
     keep = check_folders(os.path.dirname(directory), "mirrors", "keep")
+
+    def accepts(uid: int) -> bool:
+        return trust.may_write(session.place, uid)
+
     for tree in worktrees(session.place):
         for spec in session.packs.mirrors:
-            yield spec, MirrorFile(tree.root, spec.path, keep, limit=_FILE_LIMIT)
+            yield spec, MirrorFile(tree.root, spec.path, keep, limit=_FILE_LIMIT, accepts=accepts)
 
 
 class _Round:
@@ -141,7 +146,10 @@ class _Round:
                     self._memory.files[file.path] = known.replace(signature=None, shown=(), torn=None)
                 case Unreadable(reason=reason):
                     blocked.add(file.path)
-                    self._warn("mirror_pending", f"{file.path} cannot be used: {reason}.")
+                    trusting = ""
+                    if "another account" in reason:
+                        trusting = f" {trust.remedy(self._session.place, os.environ)}"
+                    self._warn("mirror_pending", f"{file.path} cannot be used: {reason}.{trusting}")
         return blocked
 
     def _take(self, spec: MirrorSpec, file: MirrorFile, data: bytes, age: float, had: tuple[str, ...] = ()) -> bool:
