@@ -127,7 +127,9 @@ class Session:
                 raise
             answer = self._stored_all_the_same(error)
         if self.engine.log.raw.upgraded is not None:
-            self._tell_of_upgrade()
+            from moot.api.upgrades import notice_of
+
+            self._warnings.append(notice_of(self.engine.log.raw))
         if (damage := self.engine.log.raw.damage) is not None:
             self.warn("damaged_log", f"{damage.message} All before it can be read: this goes as far. {damage.remedy}")
         if self.past is not None and self.past.said:
@@ -150,16 +152,6 @@ class Session:
 
         self._remembered = now
         remember_now_and_then(self.env, self.place.state, self.engine.log, self._stored)
-
-    def _tell_of_upgrade(self) -> None:
-        log = self.engine.log.raw
-        before, now = log.upgraded or (0, 0)
-        log.upgraded = None
-        self.warn(
-            "log_migrated",
-            f"The log was upgraded from version {before} to {now}. Older versions of moot can no longer open it; end "
-            "watchers and runners that are still running an older version.",
-        )
 
     def _carried_out(self, verb: Verb, given: Mapping[str, Any]) -> Answer:
         """Run it. Whoever only looks is not refused because something cannot be written: see `moot.api.looking`."""
