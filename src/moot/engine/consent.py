@@ -16,7 +16,7 @@ from moot.private_files import unsafe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from moot.core.handler import Handler
     from moot.engine.exact import Exact
@@ -25,10 +25,23 @@ _FOLDER = "allowed"
 
 
 class Consent:
-    """`workspace` is the id of the log; its place counts too, so that a copy from elsewhere inherits nothing."""
+    """`workspace` is the id of the log; its place counts too, so that a copy from elsewhere inherits nothing.
 
-    def __init__(self, env: Mapping[str, str], workspace: str, state: str, root: str, *worktrees: str) -> None:
+    Commands run in `root`. What lies in it, in another of its worktrees or in the state belongs to the workspace. `more`
+    tells the worktrees that there are by now: a runner lives long.
+    """
+
+    def __init__(
+        self,
+        env: Mapping[str, str],
+        workspace: str,
+        state: str,
+        root: str,
+        *worktrees: str,
+        more: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
         self._env = env
+        self._more = more
         self._roots = tuple(os.path.realpath(path) for path in (root, state, *worktrees))
         self._name = user_state.workspace_name(workspace, state)
         self.root = self._roots[0]  # where its commands run
@@ -38,7 +51,7 @@ class Consent:
         """What it would do now, with the bytes of its files."""
         from moot.engine.exact import exactly
 
-        return exactly(handler, self.root, self._env)
+        return exactly(handler, self.root, self._env, *self._roots[1:], *self._more())
 
     def allows(self, handler: Handler) -> bool:
         return self.granted(handler) is not None

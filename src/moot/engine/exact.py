@@ -8,8 +8,10 @@ A person allows the digest of all this, and it is performed from the very bytes 
     url       the whole handler, as it is written
     message   the same
 
-A word names a file if it is its path, or has it after an `=`. What a program reads, imports or starts by itself is not
-looked at: the person is told so.
+A file of the workspace is one in any of its worktrees. A word names it wherever the word stands and whatever comes
+before it: as the whole word, after an `=`, after an `@`, or right after the letter of an option (`-fFILE`). A script
+must not begin with `#!` and a program of the workspace. What a program reads, imports or starts by itself is not looked
+at: the person is told so.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 _INTERPRETERS = frozenset(
     ("sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "python", "perl", "ruby", "node", "php", "lua")
 )
+_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "python"))
 _LARGEST = 64 << 20  # bytes of all files of a handler
+_LONGEST = 255  # bytes of a first line that systems read whole
 
 
 class File(Record):
@@ -44,6 +48,7 @@ class File(Record):
     sha256: str
     mode: int
     content: bytes
+    text: bool = False  # the word is the text of `sh -c`, so it stays as it is
 
 
 class Exact(Record):
@@ -56,27 +61,30 @@ class Exact(Record):
     files: tuple[File, ...] = ()
     module: str | None = None  # the file of an installed module
     trouble: str | None = None
+    roots: tuple[str, ...] = ()  # of the workspace: `cwd`, its other worktrees, its state
 
     @property
     def script(self) -> str | None:
-        """Where the first file stands in the workspace."""
-        return os.path.join(self.cwd, self.files[0].path) if self.files else None
+        """Where the first file that is copied stands in the workspace."""
+        path = next((file.path for file in self.files if not file.text), None)
+        return None if path is None else os.path.normpath(os.path.join(self.cwd, path))
 
 
 class _Trouble(Exception):
     """The text says what is wrong, and what to do instead."""
 
 
-def exactly(handler: Handler, root: str, env: Mapping[str, str]) -> Exact:
-    """Read once: what is in the answer is what was digested."""
-    root = os.path.realpath(root)
+def exactly(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) -> Exact:
+    """Read once: what is in the answer is what was digested. It runs in `root`; `worktrees` are the workspace's too."""
+    roots = tuple(dict.fromkeys(os.path.realpath(path) for path in (root, *worktrees)))
+    root = roots[0]
     if handler.kind not in ("run", "python"):
         return Exact(handler=handler, cwd=root, digest=sha256(handler.content.encode()).hexdigest())
     program = module = None
     files: tuple[File, ...] = ()
     try:
         if handler.python is None:
-            program, files = _command(handler, root, env)
+            program, files = _command(handler, roots, env)
         else:
             module, files = _function(handler.python.partition(":")[0], root)
     except _Trouble as trouble:
@@ -90,80 +98,118 @@ def exactly(handler: Handler, root: str, env: Mapping[str, str]) -> Exact:
         "module": module,
     }
     digest = sha256(dumps(said).encode()).hexdigest()
-    return Exact(handler=handler, cwd=root, digest=digest, program=program, files=files, module=module)
+    return Exact(handler=handler, cwd=root, digest=digest, program=program, files=files, module=module, roots=roots)
 
 
-def _command(handler: Handler, root: str, env: Mapping[str, str]) -> tuple[str | None, tuple[File, ...]]:
+def _command(handler: Handler, roots: tuple[str, ...], env: Mapping[str, str]) -> tuple[str | None, tuple[File, ...]]:
     first, *_ = words = handler.run
     program = None
     named: list[tuple[int, str, str]] = []
     if os.sep not in first:
-        program = found(first, root, env)
-        if program is not None and not outside(os.path.realpath(program), root):
+        program = found(first, roots, env)
+        if program is not None and not outside(os.path.realpath(program), *roots):
             named.append((0, "", program))  # a link from elsewhere into the workspace
-    elif is_elsewhere(os.path.join(root, first), root):
-        program = os.path.abspath(os.path.join(root, first))
+    elif is_elsewhere(os.path.join(roots[0], first), roots):
+        program = os.path.abspath(os.path.join(roots[0], first))
     else:
         named.append((0, "", first))
     for number, word in enumerate(words[1:], 1):
-        if os.sep in word or not _is_code(words, number):
-            named += [(number, before, name) for before, name in _names(word)]
-    files = tuple(_read(root, named))
+        named += [(number, before, name) for before, name in _names(word)]
+    files = tuple(
+        file.replace(text=True) if program and _is_text(words, file.word) else file for file in _read(roots, named)
+    )
+    for file in files:
+        _check_first_line(file, roots)
     return None if files and files[0].word == 0 else program, files
 
 
-def _is_code(words: tuple[str, ...], number: int) -> bool:
-    """Whether a word is a program itself, after `sh -c`: a bare name in it is looked up in PATH."""
-    return interpreter(words[0]) and words[number - 1][:1] == "-" and words[number - 1][-1:] == "c"
+def _is_text(words: tuple[str, ...], number: int) -> bool:
+    """Whether a word surely is a program itself: `sh -c cat` looks for cat in PATH. It is digested all the same."""
+    return number == 2 and words[1] == "-c" and _plain(words[0]) in _SHELLS and os.sep not in words[2]
+
+
+def _plain(program: str) -> str:
+    return os.path.basename(program).rstrip("0123456789.")
+
+
+def _check_first_line(file: File, roots: tuple[str, ...]) -> None:
+    """Refuse a script that names a program or a file of the workspace after its `#!`: nobody would look at that one."""
+    if not file.content.startswith(b"#!"):
+        return
+    line = file.content[2 : _LONGEST + 1].partition(b"\n")[0]
+    # Only these two part the words for the system: any other blank belongs to a name.
+    words = [os.fsdecode(word) for word in line.replace(b"\t", b" ").split(b" ") if word]
+    odd = len(line) >= _LONGEST - 1 or any(sign in line for sign in b"\0'\"\\$") or not words
+    if odd or not os.path.isabs(words[0]):
+        raise _Trouble(f"the first line of {file.path} must name its interpreter plainly, by an absolute path")
+    by_name = os.path.basename(words[0]) == "env" and len(words) > 1 and not {os.sep, "="} & set(words[1])
+    for word in words[2:] if by_name else words[1:]:
+        for _, name in _names(word):
+            path = os.path.join(roots[0], name)
+            if not is_elsewhere(path, roots) and (os.sep in name or os.path.lexists(path)):
+                raise _Trouble(_through(file, name))
+    if not is_elsewhere(words[0], roots):
+        raise _Trouble(_through(file, words[0]))
+
+
+def _through(file: File, name: str) -> str:
+    return (
+        f"{file.path} would be run through {name}, which is in the workspace: name that in `run`, before the script, "
+        "and begin the script with an installed interpreter"
+    )
 
 
 def interpreter(program: str) -> bool:
-    return os.path.basename(program).rstrip("0123456789.") in _INTERPRETERS
+    return _plain(program) in _INTERPRETERS
 
 
 def _names(word: str) -> Iterator[tuple[str, str]]:
-    yield "", word
-    option, equals, name = word.partition("=")
-    if equals and name:
-        yield option + equals, name
+    """All that could be a path in a word, each with what stands before it."""
+    starts = {0, *(at + 1 for at, sign in enumerate(word) if sign == "=")}
+    if word[:1] == "-" and word[1:2] not in ("-", ""):
+        starts.add(2)
+    starts |= {at + 1 for at in starts if word[at : at + 1] == "@"}
+    return ((word[:at], word[at:]) for at in sorted(starts) if word[at:])
 
 
-def found(name: str, root: str, env: Mapping[str, str]) -> str | None:
+def found(name: str, roots: tuple[str, ...], env: Mapping[str, str]) -> str | None:
     """The program of that name, as a shell would find it, in directories that the workspace cannot write to."""
-    for directory in search_path(env, root):
+    for directory in search_path(env, *roots):
         path = os.path.join(directory, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return None
 
 
-def _read(root: str, named: list[tuple[int, str, str]]) -> Iterator[File]:
-    left, done = _LARGEST, set()
+def _read(roots: tuple[str, ...], named: list[tuple[int, str, str]]) -> Iterator[File]:
+    left, done = _LARGEST, dict[int, str]()
     for word, before, name in named:
-        path = os.path.join(root, name)
-        if word in done or is_elsewhere(path, root):
+        path = os.path.join(roots[0], name)
+        if is_elsewhere(path, roots):
             continue
-        content = _content(path, root, name, left)
+        content = _content(path, roots, name, left)
         if content is None:
             continue
+        if word in done:
+            raise _Trouble(f"one word of it names two files, {done[word]} and {name}: give one of them another name")
         left -= len(content[1])
-        done.add(word)
-        real = os.path.relpath(os.path.realpath(path), root)
+        done[word] = name
+        real = os.path.relpath(os.path.realpath(path), roots[0])
         digest = sha256(content[1]).hexdigest()
         yield File(word=word, before=before, path=real, sha256=digest, mode=content[0], content=content[1])
 
 
-def is_elsewhere(path: str, root: str) -> bool:
+def is_elsewhere(path: str, roots: tuple[str, ...]) -> bool:
     """Whether a path leads neither through the workspace nor into it."""
-    return outside(os.path.abspath(path), root) and outside(os.path.realpath(path), root)
+    return outside(os.path.abspath(path), *roots) and outside(os.path.realpath(path), *roots)
 
 
-def _content(path: str, root: str, name: str, limit: int) -> tuple[int, bytes] | None:
+def _content(path: str, roots: tuple[str, ...], name: str, limit: int) -> tuple[int, bytes] | None:
     """Mode and bytes of a regular file; None if it is none."""
     if not os.path.isfile(path):
         return None
     real = os.path.realpath(path)
-    if outside(real, root):
+    if outside(real, *roots):
         raise _Trouble(f"{name} is a link to {real}, outside of the workspace: name that file instead")
     try:
         file = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY)
@@ -184,7 +230,7 @@ def _content(path: str, root: str, name: str, limit: int) -> tuple[int, bytes] |
 def _function(module: str, root: str) -> tuple[str | None, tuple[File, ...]]:
     """One file of the workspace, or else an installed module."""
     below = os.path.join(*module.split("."))
-    files = tuple(_read(root, [(0, "", f"{below}.py")]))
+    files = tuple(_read((root,), [(0, "", f"{below}.py")]))
     if files:
         return None, files
     installed = entry.located(module, root)

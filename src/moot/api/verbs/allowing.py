@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 SETTINGS = "settings"  # the name for all settings that weaken a rule
 _NOT_COVERED = (
-    "Not covered: what a program reads, imports or starts by itself. moot looks at the files above and at nothing else."
+    "Covered are the files above: those of the workspace that a word names, also after `=`, `@` or an option's letter.",
+    "Not covered: what a program reads, imports or starts by itself. moot looks at the files above and at nothing else.",
 )
 
 
@@ -171,7 +172,7 @@ def _lines(one: Allowed | Weakening) -> list[str]:
         if one.program:
             said.append(f"program {one.program}, fixed by this path")
         said += [f"file {path}, run as a private copy, sha256 {digest}" for path, digest in one.files.items()]
-        said.append(_NOT_COVERED)
+        said += _NOT_COVERED
     return [visible(said[0]), *(f"  {visible(line)}" for line in said[1:])]
 
 
@@ -205,8 +206,11 @@ def root_of(session: Session) -> str:
 
 def consent_of(session: Session) -> Consent:
     from moot.engine.consent import Consent
+    from moot.engine.place import worktrees
 
-    return Consent(session.env, session.identity(), session.place.state, root_of(session), session.place.root)
+    place = session.place
+    more = lambda: [tree.root for tree in worktrees(place)]  # noqa: E731
+    return Consent(session.env, session.identity(), place.state, root_of(session), place.root, more=more)
 
 
 VERBS = (

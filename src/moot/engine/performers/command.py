@@ -46,7 +46,7 @@ def _run(job: Job, exact: Exact, copied: dict[int, str]) -> Result:
     words = _words(exact, copied)
     if words is None:
         return Result(ok=False, detail=f"{job.handler.run[0]} cannot be run: {_no_program(exact)}")
-    env = environment.allowed(job.handler, job.env, exact.cwd)
+    env = environment.allowed(job.handler, job.env, *exact.roots)
     env |= {"MOOT_EFFECT_KEY": job.key, "MOOT_EFFECT_ATTEMPT": str(job.attempt)}
     if exact.script is not None:
         env["MOOT_SCRIPT"] = exact.script
@@ -89,7 +89,7 @@ def _lacks_script(exact: Exact) -> bool:
     if not interpreter(words[0]) or len(words) == 1 or words[1][:1] == "-":
         return False
     path = os.path.join(exact.cwd, words[1])
-    return not (any(file.word == 1 for file in exact.files) or is_elsewhere(path, exact.cwd) or os.path.isdir(path))
+    return not (any(file.word == 1 for file in exact.files) or is_elsewhere(path, exact.roots) or os.path.isdir(path))
 
 
 def _no_program(exact: Exact) -> str:

@@ -9,6 +9,7 @@ import os
 import tempfile  # noqa: TID253 (this module itself is loaded on demand)
 from contextlib import contextmanager
 
+from moot.core.errors import Unavailable
 from moot.engine import user_state
 from moot.engine.performers.environment import outside
 
@@ -24,12 +25,13 @@ _NO_EXECUTION = getattr(os, "ST_NOEXEC", 8)
 @contextmanager
 def copies(exact: Exact, env: Mapping[str, str]) -> Iterator[dict[int, str]]:
     """The words of the command that name a file, each as it names the copy."""
-    if not exact.files:
+    named = [file for file in exact.files if not file.text]
+    if not named:
         yield {}
         return
-    place = _place(exact.cwd, env)
+    place = _place(exact.roots, env)
     with tempfile.TemporaryDirectory(prefix="moot-run-", dir=place, ignore_cleanup_errors=True) as room:
-        yield {file.word: f"{file.before}{_made(room, file)}" for file in exact.files}
+        yield {file.word: f"{file.before}{_made(room, file)}" for file in named}
 
 
 def _made(room: str, file: File) -> str:
@@ -42,15 +44,15 @@ def _made(room: str, file: File) -> str:
     return path
 
 
-def _place(root: str, env: Mapping[str, str]) -> str:
+def _place(roots: tuple[str, ...], env: Mapping[str, str]) -> str:
     """The directory for temporary files, unless it is in the workspace or programs cannot be run from it."""
     place = os.path.realpath(env.get("TMPDIR") or tempfile.gettempdir())
     try:
         user_state.check_way(place)
-        if outside(place, root) and not os.statvfs(place).f_flag & _NO_EXECUTION:
+        if outside(place, *roots) and not os.statvfs(place).f_flag & _NO_EXECUTION:
             return place
-    except OSError:
-        pass  # there is none
+    except (OSError, Unavailable):
+        pass  # there is none, or others could write to it
     place = os.path.join(user_state.home(env), "run")
     os.makedirs(place, 0o700, exist_ok=True)
     user_state.check_way(place)

@@ -23,20 +23,20 @@ BASE = (
 SECRET = "MOOT_"  # noqa: S105 (how names begin that are never passed on, nor may be listed)
 
 
-def allowed(handler: Handler, env: Mapping[str, str], root: str) -> dict[str, str]:
+def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, str]:
     """What is left of `env` for this handler."""
     named = {*BASE, *handler.env}
     given = {name: value for name, value in env.items() if name in named or name.startswith("LC_")}
     given = {name: value for name, value in given.items() if not name.startswith(SECRET)}
-    return {**given, "PATH": os.pathsep.join(search_path(env, root)), "MOOT_HANDLER": handler.name}
+    return {**given, "PATH": os.pathsep.join(search_path(env, *roots)), "MOOT_HANDLER": handler.name}
 
 
-def search_path(env: Mapping[str, str], root: str) -> list[str]:
+def search_path(env: Mapping[str, str], *roots: str) -> list[str]:
     """The directories of PATH, without those that a repository could fill."""
     entries = (env.get("PATH") or os.defpath).split(os.pathsep)
-    return [entry for entry in entries if os.path.isabs(entry) and outside(os.path.realpath(entry), root)]
+    return [entry for entry in entries if os.path.isabs(entry) and outside(os.path.realpath(entry), *roots)]
 
 
-def outside(path: str, root: str) -> bool:
-    """Whether a path, absolute and without links, is not in the directory `root`."""
-    return path != root and not path.startswith(root if root.endswith(os.sep) else root + os.sep)
+def outside(path: str, *roots: str) -> bool:
+    """Whether a path, absolute and without links, is in none of the directories `roots`."""
+    return not any(path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep) for root in roots)
