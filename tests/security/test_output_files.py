@@ -83,7 +83,20 @@ def test_neither_lands_in_a_git_directory_unless_it_is_forced(run: Command, tmp_
         ran = run(verb, target, "--json")
         assert (ran.code, ran.error["error"]) == (1, "inside_git"), target
     assert run(verb, ".git/x", "--force", "--json").error["error"] == "own_file"
-    assert run(verb, "nested/x").code == 0
+    assert run(verb, "nested/x").code == (1 if verb == "export" else 0)
+
+
+def test_an_export_does_not_go_into_another_repository_inside_of_the_worktree(run: Command) -> None:
+    git(run.repo, "init", "-q", "nested")
+    (run.repo / "nested" / "deep").mkdir()
+    (run.repo / "module").mkdir()
+    (run.repo / "module" / ".git").write_text("gitdir: ../.git/modules/module\n")
+    git(run.repo, "worktree", "add", "-q", "-b", "side", "mine")
+    for target in ("nested/x", "nested/deep/x", "module/x"):
+        assert run("export", target, "--json").error["error"] == "outside_workspace", target
+        assert not (run.repo / target).exists()
+        assert run("export", target, "--force").code == 0, target
+    assert run("export", "mine/x").code == 0, "a worktree of this repository"
 
 
 def test_a_backup_may_go_anywhere_but_not_where_a_link_in_the_repository_leads(run: Command, tmp_path: Path) -> None:

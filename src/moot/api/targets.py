@@ -56,7 +56,16 @@ def _check_place(place: Place, path: str, *, leaves: bool) -> None:
     if any(map(_is_git_directory, _upwards(folder))):
         raise Refused("inside_git", f"{path} lies in a git directory.", "Name a file elsewhere, or --force.", file=path)
     roots = [tree.root for tree in worktrees(place)]
-    if any(_within(folder, os.path.realpath(root)) for root in roots):
+    real = {os.path.realpath(root) for root in roots}
+    if any(_within(folder, root) for root in real):
+        if not leaves and _in_nested_repository(folder, real):
+            raise Refused(
+                "outside_workspace",
+                f"{path} lies in another repository, inside of the worktree.",
+                "Name a file that belongs to the worktree, or --force.",
+                file=path,
+                folder=folder,
+            )
         return
     if not leaves or any(_within(path, root) for root in roots):
         raise Refused(
@@ -70,6 +79,16 @@ def _check_place(place: Place, path: str, *, leaves: bool) -> None:
 
 def _within(path: str, root: str) -> bool:
     return path == root or path.startswith(root.rstrip("/") + "/")
+
+
+def _in_nested_repository(folder: str, roots: set[str]) -> bool:
+    """Whether a `.git` stands between a folder of a worktree and its root: then it belongs to somebody else."""
+    for part in _upwards(folder):
+        if part in roots:
+            return False
+        if os.path.lexists(os.path.join(part, ".git")):
+            return True
+    return False
 
 
 def _is_git_directory(path: str) -> bool:

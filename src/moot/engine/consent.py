@@ -27,8 +27,8 @@ _FOLDER = "allowed"
 class Consent:
     """`workspace` is the id of the log; its place counts too, so that a copy from elsewhere inherits nothing.
 
-    Commands run in `root`. What lies in it, in another of its worktrees or in the state belongs to the workspace. `more`
-    tells the worktrees that there are by now: a runner lives long.
+    Commands run in `root`. What lies in it, in another of its worktrees or in the state belongs to the workspace.
+    `more` tells the worktrees that there are by now: a runner lives long.
     """
 
     def __init__(

@@ -83,7 +83,8 @@ class _Index:
             raise FileNotFoundError("there is no git here")
         self._command = (program, *_HARMLESS, *_FAST, f"--git-dir={gitdir.real(git)}", f"--work-tree={root}")
         self._without = without
-        self._env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        # What its filters start is nobody's agent, and no person.
+        self._env = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MOOT_"))}
         self._env |= {
             "GIT_INDEX_FILE": os.path.join(place, "index"),
             "GIT_OBJECT_DIRECTORY": os.path.join(place, "objects"),

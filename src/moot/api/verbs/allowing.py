@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 SETTINGS = "settings"  # the name for all settings that weaken a rule
 _NOT_COVERED = (
     "Covered are the files above: those of the workspace that a word names, also after `=`, `@` or an option's letter.",
-    "Not covered: what a program reads, imports or starts by itself. moot looks at the files above and at nothing else.",
+    "Not covered: what a program reads, imports or starts by itself. moot looks at the files above, at nothing else.",
 )
 
 
