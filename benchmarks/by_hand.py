@@ -14,6 +14,7 @@ import apsw
 
 import moot.logs.sqlite.queries
 import moot.views.store
+from moot.core.chain import START, digest_of, hash_of
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
@@ -92,9 +93,11 @@ class ByHand:
         log = self._log.execute
         log("BEGIN IMMEDIATE")
         try:
-            position = log(_SQL["head"]).get + 1
-            log(_SQL["event"], (position, f"message/{name}", at, sender, data, name, commit))
-            log(_SQL["commit"], (commit, position))
+            position, stream = log(_SQL["head"]).get + 1, f"message/{name}"
+            before, digest = log(_SQL["last_hash"]).get or START, digest_of(data.encode())
+            link = (position, "message:sent", 1, stream, 0, None, name, None, 0, digest.hex())
+            log(_SQL["event"], (position, stream, at, sender, data, name, commit, digest))
+            log(_SQL["commit"], (commit, position, hash_of(before, commit, at, sender, "python", [link])))
             log("COMMIT")
         except apsw.Error:
             log("ROLLBACK")

@@ -4,12 +4,15 @@
 -- name: head
 SELECT coalesce(max(position), 0) FROM event
 
+-- name: last_hash
+SELECT hash FROM commits ORDER BY last DESC LIMIT 1
+
 -- name: event
-INSERT INTO event (position, type, v, stream, prev, at, "by", data, thread, commit_id, n)
-VALUES (?, 'message:sent', 1, ?, 0, ?, ?, ?, ?, ?, 0)
+INSERT INTO event (position, type, v, stream, prev, at, "by", data, thread, commit_id, n, digest)
+VALUES (?, 'message:sent', 1, ?, 0, ?, ?, ?, ?, ?, 0, ?)
 
 -- name: commit
-INSERT INTO commits (id, first, last) VALUES (?1, ?2, ?2)
+INSERT INTO commits (id, first, last, via, hash) VALUES (?1, ?2, ?2, 'python', ?3)
 
 -- name: message
 INSERT INTO message (position, commit_id, id, thread, kind, sender, body) VALUES (?1, ?2, ?3, ?3, 'note', ?4, ?5)

@@ -17,6 +17,7 @@ import workspaces
 from common import Rounds, Row, interleaved, timed
 
 from moot import MootError, Workspace
+from moot.views.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,7 +99,7 @@ def _compared(name: str, other: str, ratio: Spread, figures: str) -> Row:
 def _check_rows(field: Field) -> None:
     """A comparison with other rows than moot's would be worth nothing."""
     state = f"{field.repository}/.git/moot"
-    with open(f"{state}/views", encoding="ascii") as pointer:
+    with open(f"{state}/views-{Store.version}", encoding="ascii") as pointer:
         views = f"{state}/{pointer.read().strip()}"
     if different := by_hand.differences(f"{state}/log.db", views, field.directory):
         raise RuntimeError(f"by_hand.py no longer writes the rows of a send: {', '.join(different)} differ")

@@ -23,7 +23,17 @@ from moot.surfaces.cli import parse
 from moot.surfaces.cli.main import main
 from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command
-from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, carry, conclude, enliven, inhabit, orchestrate, react
+from tests.surfaces.worlds import (
+    ASSIGNMENT,
+    TO_DEVELOPER,
+    carry,
+    conclude,
+    enliven,
+    inhabit,
+    orchestrate,
+    react,
+    react_as_allowed,
+)
 
 ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # the only kind that a drawn table may use
 
@@ -232,9 +242,15 @@ CASES = {
         "build:finished in topic/build",
         lambda r: r["caused"] == 0,
     ),
-    "handle": Case(None, "handle --drain", "1 done.", lambda r: r["counts"] == {"done": 1}, world=react),
+    "handle": Case(None, "handle --drain", "1 done.", lambda r: r["counts"] == {"done": 1}, world=react_as_allowed),
+    "allow": Case(None, "allow tell --yes", "allowed", lambda r: r[0]["allowed"] is True, world=react),
     "effects": Case(
-        None, "effects", "waiting tell", lambda r: [e["state"] for e in r] == ["waiting"], "Effects", world=react
+        None,
+        "effects",
+        "waiting tell",
+        lambda r: [e["state"] for e in r] == ["waiting"],
+        "Effects",
+        world=react_as_allowed,
     ),
     "effects drop": Case(
         None,

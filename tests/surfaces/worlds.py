@@ -100,3 +100,10 @@ def react(command: Command) -> dict[str, str]:
         ws.emit("build:finished")
         (effect,) = ws.effects()
     return {"effect": effect.id}
+
+
+def react_as_allowed(command: Command) -> dict[str, str]:
+    """The same, once a person has allowed the handler."""
+    names = react(command)
+    assert command("allow", "tell", "--yes", MOOT_PERSON="1").code == 0
+    return names

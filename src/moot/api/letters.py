@@ -68,7 +68,7 @@ def _fitting(mail: list[Delivery], room: int | None, *, least: bool) -> Iterator
         yield delivery
 
 
-def weight(message: Message) -> int:
+def weight(message: Message | Letter) -> int:
     """About how many bytes it says."""
     text = message.text
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
@@ -142,26 +142,30 @@ def of_delivery(delivery: Delivery) -> Letter:
     )
 
 
-def cut(letter: Letter, size: int, room: int) -> Letter:
+def cut(letter: Letter, room: int) -> Letter:
     """As much of it as there is room for: all of it, or the beginning of its text without its data."""
-    if size <= room:
+    if letter.cut is not None or (size := weight(letter)) <= room:
         return letter
     text = letter.text or dumps(letter.data)
     return letter.replace(text=text.encode("utf-8", "replace")[:room].decode("utf-8", "ignore"), data=None, cut=size)
 
 
-def newest_whole(letters: Iterable[Letter], messages: Iterable[Message], room: int = ROOM) -> tuple[Letter, ...]:
-    """All of them; the newest that there is room for as they are, of those before the head."""
-    pairs = [(letter, weight(message)) for letter, message in zip(letters, messages, strict=True)]
-    found = []
-    for letter, size in reversed(pairs):
-        found.append(cut(letter, size, room))
-        room = max(0, room - size)
+def newest_whole(letters: Iterable[Letter], room: int = ROOM) -> tuple[Letter, ...]:
+    """All of them: the last as it is, others before it while there is room, and of the rest the beginning."""
+    found: list[Letter] = []
+    for letter in reversed(list(letters)):
+        found.append(cut(letter, room) if found else letter)
+        room = max(0, room - weight(letter))
     return tuple(reversed(found))
 
 
-def told(item: Letter) -> list[str]:
-    """The lines for an agent. What others wrote is fenced, so that it cannot pass for moot's own words."""
+def told(item: Letter, room: int | None = None) -> list[str]:
+    """The lines for an agent. What others wrote is fenced, so that it cannot pass for moot's own words.
+
+    `room`: bytes of the message that are shown at most. A program gets it whole; a reader is told how to see the rest.
+    """
+    if room is not None:
+        item = cut(item, room)
     about = f" about {item.task}" if item.task else ""
     box = f" to {item.mailbox}" if item.mailbox and item.mailbox.startswith("@") else ""
     via = f" via {one_line(item.via, 200)}" if item.via else ""

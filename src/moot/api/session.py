@@ -287,18 +287,17 @@ class Session:
         """Whoever wrote into a file what could not be taken is told by the next call, whoever makes it."""
         held = look.held_entries(self.engine.read())
         if held and not any(warning.code == "entry_held" for warning in self._warnings):
-            named = ", ".join(entry.id for entry in held[:3]) + ("…" if len(held) > 3 else "")
-            self.warn("entries_held", f"Held back from a file: {named}. `moot held` says why.")
+            from moot.api import reminders
+
+            self._warnings.append(reminders.of_held(held))
 
     def _remind_of_effects(self, outcome: Outcome) -> None:
         """Whoever causes an effect while nobody performs any is told so."""
         caused = sum(event.type == "effect:requested" for event in outcome.events)
         if caused:
-            from moot.engine.runners import anybody_runs
+            from moot.api import reminders
 
-            if not anybody_runs(self.place.state):
-                said = f"{caused} effects wait" if caused > 1 else "An effect waits"
-                self.warn("nobody_handles", f"{said}, and nobody performs effects here: `moot handle` does.")
+            self._warnings += reminders.of_effects(caused, self.place.state)
 
     def warned(self, code: str) -> list[str]:
         """What this call was warned of so far, under this code."""
@@ -339,7 +338,8 @@ class Session:
 
     def mailboxes(self) -> tuple[str, ...]:
         """The caller's own mailbox, and those of the roles it fills."""
-        catalogue.admit(self.caller, catalogue.find(self._request[0]), "own")
+        if self.caller.nobody:
+            catalogue.admit(self.caller, catalogue.find(self._request[0]), "own")
         me = self.me()
         if me is None:
             return (principals.person(self.login),)

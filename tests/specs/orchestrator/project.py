@@ -91,7 +91,8 @@ class Refusal:
 class Project:
     def __init__(self, root: Path, clock: Clock | None = None) -> None:
         self.root = root
-        self.env = {**AS_A_PERSON, "PATH": os.environ["PATH"], "HOME": str(root), "GIT_CONFIG_NOSYSTEM": "1"}
+        home = str(root.with_name(f"{root.name}-home"))  # no project is its user's home
+        self.env = {**AS_A_PERSON, "PATH": os.environ["PATH"], "HOME": home, "GIT_CONFIG_NOSYSTEM": "1"}
         self.clock = clock
         self._sessions: dict[str | None, Session] = {}
 

@@ -666,7 +666,8 @@ def test_attempts_are_counted_and_limited(staffed: Project) -> None:
         assert said.details["limit"] == said.details["attempt"] == 3
         project.refusal("task move", caller, task="task-001", state="pending")
     # Only a person can go beyond it.
-    assert project.refusal("task reopen", "Lead", task="task-001", override=True).code == "attempts_exhausted"
+    assert project.refusal("task reopen", "Lead", task="task-001", override=True).code == "people_only"
+    assert project.task().state == "rejected"
     assert project.cli("task", "reopen", "task-001", "--override").result["attempt"] == 4
     assert project.state() == "pending"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import Letter, newest_whole, of_delivery, told
+from moot.api.letters import ROOM, Letter, newest_whole, of_delivery, told
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent
@@ -52,14 +52,14 @@ def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> 
     if task and not all:
         found = [d for d in found if d.message.attempt in (None, attempt)]
     listed = [d for d in found if all or _visible(store, d, of_task=bool(task))]
-    letters = newest_whole(map(of_delivery, listed), (d.message for d in listed))
+    letters = newest_whole(map(of_delivery, listed))
     in_force = current[-1].entry.id if current else None
     result = Box(name=box, last_read=look.last_read(store, box), messages=letters, in_force=in_force)
     lines = [f"{box}: {counted(len(letters), 'message')}, last read {one_line(result.last_read or 'never', 40)}"]
     lines += [f"in force: {in_force}"] if in_force else []
     for item in letters:
         hidden = f", cleared ({one_line(item.hidden, 80)})" if item.hidden else ""
-        lines += [f"[{_read(item)}{hidden}]", *told(item)]
+        lines += [f"[{_read(item)}{hidden}]", *told(item, ROOM)]
     return Answer(result=result, say=tuple(lines))
 
 

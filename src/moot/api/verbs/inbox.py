@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import ROOM, Letter, cut, expired, of_delivery, pile, size_in_words, told, weight
+from moot.api.letters import ROOM, Letter, expired, of_delivery, pile, size_in_words, told, weight
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.errors import Unknown
@@ -45,7 +45,7 @@ def inbox(session: Session, all: bool, peek: bool, limit: int, bytes: int) -> An
     used = sum(weight(delivery.message) for delivery in new.mail)
     seen = pile(session, reader, limit, seen=True, room=max(0, bytes - used))
     result = Inbox(
-        new=tuple(cut(of_delivery(d), weight(d.message), bytes) for d in new.mail),
+        new=tuple(map(of_delivery, new.mail)),
         waiting=tuple(map(of_delivery, seen.mail)),
         more_new=new.more,
         more_waiting=seen.more,
@@ -67,7 +67,7 @@ def inbox(session: Session, all: bool, peek: bool, limit: int, bytes: int) -> An
 
 def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool) -> tuple[str, ...]:
     """`room`: the bytes that there was room for, and that it would take to see all that is new, or all that is not."""
-    lines = [line for item in result.new for line in told(item)]
+    lines = [line for item in result.new for line in told(item, room[0])]
     if result.more_new:  # once they were shown, the next call shows those that follow
         how = f"moot inbox --peek{_wider(limit, result.more_new, room[0], room[1])}" if quiet else "moot inbox"
         size = f", {size_in_words(result.more_bytes)}" if len(result.new) < limit else ""
@@ -204,7 +204,8 @@ VERBS = (
         examples=("moot inbox",),
         past=True,
         detail="What was shown counts as offered, after it went out. Confirm with `ack`, answer with `reply`. An "
-        "answer has whole messages; one that is too large by itself is cut, and says how to see all of it.",
+        "answer has whole messages. One that is too large by itself comes alone: whole in JSON and in Python, while "
+        "the text shows its beginning and says how to see all of it.",
     ),
     Verb(
         "ack",

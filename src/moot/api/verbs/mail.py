@@ -5,7 +5,7 @@ from __future__ import annotations
 from moot.api import addresses
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import newest_whole, of_message, told
+from moot.api.letters import ROOM, newest_whole, of_message, told
 from moot.core.compact import dumps
 from moot.core.deciders.mailbox import Answer as Settle
 from moot.core.deciders.message import WANTS, SendMessage, Sent
@@ -146,8 +146,9 @@ def thread(session: Session, id: str, only: bool) -> Answer:  # noqa: A002
         stages = tuple((called.get(box, box), entry.stage) for box, entry, _, _ in chain)
         letters.append(of_message(message, stages=stages))
     if not only:
-        letters = list(newest_whole(letters, first))
-    return Answer(result=letters, say=tuple(line for item in letters for line in told(item)))
+        letters = list(newest_whole(letters))
+    room = None if only else ROOM
+    return Answer(result=letters, say=tuple(line for item in letters for line in told(item, room)))
 
 
 def _size(text: str | None, data: Any) -> int:
