@@ -174,7 +174,9 @@ def test_every_byte_of_a_backup_may_be_flipped(victim: Victim) -> None:
 
 
 @pytest.mark.soak
-def test_every_byte_of_a_log_may_be_flipped(victim: Victim) -> None:
+def test_many_bytes_of_a_log_may_be_flipped(victim: Victim) -> None:
+    """Each takes a restore. In a backup, which is the same file, every byte is flipped."""
     victim.reset()
-    for at in range((victim.state / file.NAME).stat().st_size):
+    size = (victim.state / file.NAME).stat().st_size
+    for at in (*range(0, PAGE, 4), *range(PAGE, size, 32)):
         try_log(victim, at)

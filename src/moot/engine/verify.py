@@ -105,6 +105,8 @@ def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
         if error.code != "damaged_log":
             raise
         chain.complain(error.message)
+    except STUMBLES as error:
+        chain.complain(f"a row is not what moot wrote: {error!r:.200}")
 
 
 def _judged(engine: Engine, fresh: Store, chain: _Chain, compare: Compare) -> tuple[int, int, list[str]]:

@@ -26,7 +26,7 @@ def noted(state: str) -> list[dict[str, Any]]:
     try:
         with closing(SqliteLog(state, reading=True)) as log:
             return log.archive.carried()
-    except (MootError, apsw.Error):
+    except (MootError, apsw.Error, ValueError):
         return []
 
 

@@ -118,7 +118,7 @@ class SqliteArchive(Archive):
             copy_into(path, source, progress)
             source.execute("COMMIT")
         except apsw.Error as error:
-            raise faults.of_sqlite(error, path, source.system_errno) or error from error
+            raise faults.of_sqlite(error, path, source.system_errno) or faults.damaged(path, str(error)) from error
         finally:
             source.close()
         found = examine(path)

@@ -167,7 +167,7 @@ def connect(path: str, flags: int, timeout: float) -> apsw.Connection:
             connection.pragma("journal_mode", "wal")
         return connection
     except apsw.Error as error:
-        raise faults.of_sqlite(error, path, connection.system_errno) or error from error
+        raise faults.of_sqlite(error, path, connection.system_errno) or faults.damaged(path, str(error)) from error
 
 
 def version_of(connection: apsw.Connection) -> int:

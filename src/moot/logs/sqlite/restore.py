@@ -79,7 +79,9 @@ def lacks(directory: str, other: apsw.Connection) -> bool:
     try:
         return _exceeds(log, other)
     except apsw.Error as error:
-        raise faults.of_sqlite(error, place, log.system_errno) or error from error
+        raise faults.of_sqlite(error, place, log.system_errno) or faults.damaged(place, str(error)) from error
+    except UnicodeDecodeError as error:
+        raise faults.damaged(place, "something in it should be text and is none") from error
     finally:
         log.close()
 
@@ -98,7 +100,7 @@ def _needed(directory: str, kept: str) -> bool:
             return _exceeds(copied, log)
         finally:
             log.close()
-    except (apsw.Error, Unavailable):
+    except (apsw.Error, Unavailable, ValueError):
         return True
     finally:
         copied.close()
@@ -227,7 +229,7 @@ def replace(directory: str, source: apsw.Connection, progress: Progress) -> None
         target.pragma("synchronous", "full")  # it is on the disk when this returns
         copy(target, source, progress)
     except apsw.Error as error:
-        raise faults.of_sqlite(error, place, target.system_errno) or error from error
+        raise faults.of_sqlite(error, place, target.system_errno) or faults.damaged(place, str(error)) from error
     finally:
         target.close()
 
@@ -240,7 +242,7 @@ def opens(directory: str, head: int) -> bool:
             return int(log.execute(queries.HEAD).get) >= head
         finally:
             log.close()
-    except (apsw.Error, Unavailable):
+    except (apsw.Error, Unavailable, ValueError):
         return False
 
 
