@@ -212,6 +212,8 @@ class SqliteLog(Log):
             from moot.logs.sqlite.damage import before
 
             events, damage = before(self._read, self._database, after, limit, stream)
+            if damage is not None and damage.details["position"] == 1:
+                raise damage from None  # nothing of it can be read
             self.damage = damage or self.damage
         if self.damage is None:
             return events
