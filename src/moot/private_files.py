@@ -50,6 +50,20 @@ def hand_over(made: str | int, above: str | int | None = None) -> None:
         return  # it stays as it is, and the owner is told so
 
 
+def make_folder(path: str) -> None:
+    """Make a directory for this account alone, and those above it; under sudo for the account that it is for."""
+    missing = []
+    while not os.path.isdir(path) and not os.path.lexists(path):
+        missing.append(path)
+        path = os.path.dirname(path) or "."
+    for one in reversed(missing):
+        try:
+            os.mkdir(one, 0o700)
+        except FileExistsError:
+            continue  # another one was faster
+        hand_over(one)
+
+
 def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     """A descriptor of the file at `path`. Raises `OSError` as `os.open` does, and `Unavailable` for an unsafe file.
 
@@ -187,6 +201,24 @@ def write_private(path: str, content: bytes, *, sync: bool = False) -> None:
         except FileNotFoundError:
             pass  # it has its name already
         raise
+
+
+def forbidden(error: BaseException) -> Unavailable | None:
+    """The same for what this account may not use; None if the error is another one."""
+    if not isinstance(error, PermissionError) or not isinstance(error.filename, str):
+        return None
+    path = error.filename
+    while not os.path.lexists(path) and path != os.path.dirname(path):
+        path = os.path.dirname(path)  # up to what can be seen at all
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    if found.st_uid == os.geteuid():
+        remedy = f"chmod -R u+rwX {shell_word(path, 'FILE')}"
+    else:
+        remedy = f"sudo chown -R {os.geteuid()} {shell_word(path, 'FILE')}"
+    return unsafe(path, f"this account may not use it, and it belongs to uid {found.st_uid}", remedy)
 
 
 def unsafe(path: str, why: str, remedy: str = "") -> Unavailable:

@@ -16,7 +16,7 @@ from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.record import Record
 from moot.core.text import shell_word
 from moot.engine import gitdir, trust
-from moot.private_files import open_private
+from moot.private_files import make_folder, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def find(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
         place = _locate(_directory(here), known)
         if place is None:
             raise _nowhere(here)
-        return _trusted(place, env)
+        return _trusted(place, env, _directory(here))
     known = (*known, *_named(here, env, os.path.realpath(asked)))
     place = _locate(os.path.realpath(asked), known) if os.path.isdir(asked) else None
     if place is None:
@@ -80,7 +80,8 @@ def find(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     except MootError:
         near = None
     # Whoever stands in a worktree of the workspace asked for is seen from there.
-    return _trusted(near if near is not None and near.state == place.state else place, env)
+    place = near if near is not None and near.state == place.state else place
+    return _trusted(place, env, os.path.realpath(asked))
 
 
 def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str], *, named: bool = False) -> Place:
@@ -92,23 +93,23 @@ def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str], *, named: 
         return find(cwd, env)
     here = os.path.realpath(cwd)
     known = _named(here, env, here if named else None)
-    found: dict[str, Place] = {}
+    found: dict[str, tuple[Place, str]] = {}
     for given in filter(_speakable, paths):
         path = os.path.normpath(os.path.join(here, given))
         owner = _owner(_directory(path), known)
         place = _locate(_directory(os.path.realpath(owner[0] if owner else path)), known)
         if place is not None:
-            found.setdefault(place.state, place)
+            found.setdefault(place.state, (place, os.path.realpath(_directory(path))))
     if len(found) > 1:
-        roots = [place.root for place in found.values()]
+        roots = [place.root for place, _ in found.values()]
         raise Refused(
             "several_workspaces",
             f"The paths belong to {len(roots)} workspaces: {', '.join(roots)}.",
             "Repeat the command for each workspace with its own paths.",
             workspaces=roots,
         )
-    place = next(iter(found.values()), None)
-    return find(cwd, env, named=named) if place is None else _trusted(place, env)
+    first = next(iter(found.values()), None)
+    return find(cwd, env, named=named) if first is None else _trusted(first[0], env, first[1])
 
 
 def create(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
@@ -117,9 +118,12 @@ def create(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     start = os.path.realpath(asked or start)
     if not os.path.isdir(start):
         raise Usage("not_a_directory", f"{start} is not a directory.", "Name an existing directory, or make it first.")
-    place = _trusted(_locate(start, _named(start, env, start if asked or named else None)) or _outside(start), env)
+    place = _locate(start, _named(start, env, start if asked or named else None))
+    if place is None and _ignored(start) is not None:
+        raise _nowhere(start)
+    place = _trusted(place or _outside(start), env, start)
     try:
-        os.makedirs(place.state, 0o700, exist_ok=True)
+        make_folder(place.state)
         if place.common is None:
             _write_new(os.path.join(place.state, ".gitignore"), b"*\n")
     except OSError as problem:
@@ -128,13 +132,35 @@ def create(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
             f"{place.state} cannot be made: {problem.strerror}.",
             "Make the directory above it writable, or free some space.",
         ) from problem
-    return _trusted(place, env)
+    return _trusted(place, env, start)
 
 
-def _trusted(place: Place, env: Mapping[str, str]) -> Place:
-    """Whoever is given a place may use it: nobody gets one in another way."""
-    trust.check(place, env)
+def _trusted(place: Place, env: Mapping[str, str], start: str) -> Place:
+    """Whoever is given a place may use it: nobody gets one in another way.
+
+    A repository that another account put above a plain workspace, as everybody can in /tmp, does not hide that.
+    """
+    try:
+        trust.check(place, env)
+    except Unavailable as refusal:
+        nearer = None if place.common is None else _plain_below(place.root, start)
+        if nearer is None:
+            raise
+        try:
+            trust.check(nearer, env)
+        except Unavailable:
+            raise refusal from None
+        return nearer
     return place
+
+
+def _plain_below(root: str, start: str) -> Place | None:
+    for here in _upwards(start):
+        if not here.startswith(f"{root.rstrip('/')}/"):
+            return None
+        if _is_plain(here):
+            return _outside(here)
+    return None
 
 
 def _named(here: str, env: Mapping[str, str], said: str | None) -> tuple[str, ...]:
@@ -183,9 +209,13 @@ def _owner(directory: str, named: tuple[str, ...]) -> tuple[str, str | None] | N
         if git_directory is not None:
             return here, git_directory
     for here in _upwards(directory):
-        if os.path.isdir(os.path.join(here, ".moot")) or os.path.isfile(os.path.join(here, "moot.toml")):
+        if _is_plain(here):
             return here, None
     return None
+
+
+def _is_plain(here: str) -> bool:
+    return os.path.isdir(os.path.join(here, ".moot")) or os.path.isfile(os.path.join(here, "moot.toml"))
 
 
 def _in_git(here: str, git_directory: str) -> Place:
@@ -226,9 +256,14 @@ def _outside(root: str) -> Place:
     return Place(root, os.path.join(root, ".moot"), None, MAIN, root)
 
 
+def _ignored(here: str) -> str | None:
+    """What only looks like a git directory, and was not named."""
+    return next((above for above in _upwards(_directory(here)) if gitdir.is_git_directory(above)), None)
+
+
 def _nowhere(here: str) -> Unavailable:
     below = _repositories_below(here)
-    ignored = next((above for above in _upwards(_directory(here)) if gitdir.is_git_directory(above)), None)
+    ignored = _ignored(here)
     if ignored is not None:
         return Unavailable(
             "no_workspace",

@@ -16,7 +16,7 @@ import os
 
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
-from moot.private_files import open_private, read_private, unsafe
+from moot.private_files import make_folder, open_private, read_private, unsafe
 
 _LONGEST = 200  # bytes of a runner's name
 
@@ -145,7 +145,7 @@ class _Turn:
 
     def __init__(self, state: str) -> None:
         folder = os.path.join(state, "effects")
-        os.makedirs(folder, 0o700, exist_ok=True)
+        make_folder(folder)
         if os.path.islink(folder):
             raise unsafe(folder, "it is a link")
         self._file = open_private(os.path.join(state, "effects.lock"), os.O_RDWR | os.O_CREAT)

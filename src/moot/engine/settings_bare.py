@@ -2,19 +2,21 @@
 
 They are the same for every caller: `moot.toml` in the git directory if it is there, else that of the worktree in which
 `moot init` was called, which is noted in the state directory (`worktree`: git's name of it, and its root).
-A workspace that was made before this was noted takes the first worktree by name that has the file.
+Where nothing was noted, or that worktree was moved without telling git, the first worktree by name has the file.
 """
 
 from __future__ import annotations
 
 import os
 
-from moot.engine import gitdir
-from moot.engine.place import MAIN, worktrees
+from moot.engine import gitdir, trust
+from moot.engine.place import MAIN
 from moot.private_files import read_private, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from moot.engine.place import Place
 
 _FILE = "moot.toml"
@@ -27,22 +29,42 @@ def roots(place: Place) -> tuple[str, ...]:
     common = place.common or place.root
     chosen = recorded(place)
     if chosen is None:
-        having = (tree.root for tree in worktrees(place) if os.path.lexists(os.path.join(tree.root, _FILE)))
+        having = (root for _, root in _known(place) if os.path.lexists(os.path.join(root, _FILE)))
         chosen = next(having, None)
     return (common,) if chosen is None else (common, chosen)
 
 
 def recorded(place: Place) -> str | None:
     """The root of the worktree that was noted, if it is still one of the repository's."""
+    noted = _noted(place)
+    if noted is None:
+        return None
+    name, root = noted
+    if name != MAIN:
+        return next((there for known, there in _known(place) if known == name), None)
+    git = gitdir.at(root) if os.path.isabs(root) else None
+    return root if git is not None and gitdir.real(git) == place.common else None
+
+
+def lost(place: Place) -> str | None:
+    """Where the worktree that was noted should be, if it is there no more."""
+    noted = _noted(place)
+    return None if noted is None or recorded(place) is not None else noted[1]
+
+
+def _noted(place: Place) -> tuple[str, str] | None:
     try:
         name, _, root = os.fsdecode(read_private(os.path.join(place.state, _RECORD), _LONGEST)).partition("\n")
     except FileNotFoundError:
         return None
-    root = root.rstrip("\n")
-    if name != MAIN:
-        return next((tree.root for tree in worktrees(place) if tree.name == name), None)
-    git = gitdir.at(root) if os.path.isabs(root) else None
-    return root if git is not None and gitdir.real(git) == place.common else None
+    return name, root.rstrip("\n")
+
+
+def _known(place: Place) -> Iterator[tuple[str, str]]:
+    """Name and root of the worktrees that git knows. One that was moved is known only to those who stand in it."""
+    for name, root in gitdir.linked_worktrees(place.common or place.root):
+        if trust.is_own(root, place):
+            yield name, root
 
 
 def record(place: Place) -> None:

@@ -113,10 +113,18 @@ def _insist(place: Place, path: str, uid: int, env: Mapping[str, str]) -> None:
         "unsafe_workspace",
         f"The workspace {place.root} is not used: {path} belongs to another account (uid {uid}), "
         "who would decide what is said there.",
-        remedy(place, env),
+        _returned(place, path, uid) or remedy(place, env),
         path=path,
         workspace=place.root,
     )
+
+
+def _returned(place: Place, path: str, uid: int) -> str | None:
+    """The remedy where root has made a state directory in a place of the caller's own."""
+    above = _status(os.path.dirname(place.state), follow=True)
+    if uid != _ROOT or path != place.state or above is None or above.st_uid not in owners():
+        return None
+    return f"If it is yours, take it back: `sudo chown -R {os.geteuid()} {shell_word(path, 'DIR')}`."
 
 
 def _unsafe(path: str, why: str, remedy: str = "") -> Unavailable:

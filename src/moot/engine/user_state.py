@@ -14,7 +14,7 @@ import os
 from stat import S_ISVTX, S_IWOTH
 
 from moot.core.text import shell_word
-from moot.private_files import owners, read_private, unsafe, write_private
+from moot.private_files import make_folder, owners, read_private, unsafe, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def read(env: Mapping[str, str], *names: str) -> bytes | None:
 def write(env: Mapping[str, str], *names: str, content: bytes, sync: bool = True) -> None:
     """Put a file into the directory, which is made for this account alone."""
     path = os.path.join(home(env), *names)
-    os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+    make_folder(os.path.dirname(path))
     check_way(os.path.dirname(path))
     write_private(path, content, sync=sync)
 

@@ -21,7 +21,7 @@ from moot.core.record import Record
 from moot.mirrors.exchange import Kept, bring, kept_in, nonce, stamp
 from moot.mirrors.folders import Folder, Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
-from moot.private_files import hand_over
+from moot.private_files import hand_over, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,8 +153,7 @@ class MirrorFile:
 
     def _write(self, folder: Folder, data: bytes, seen: Signature | None) -> Written | Unwritable:
         path = folder.at(os.path.basename(self.path))
-        os.makedirs(self._keep, 0o700, exist_ok=True)
-        hand_over(self._keep)
+        make_folder(self._keep)
         there = self._look(path, seen)
         if isinstance(there, Unreadable):
             return Unwritable(there.reason)

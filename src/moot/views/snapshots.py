@@ -13,7 +13,7 @@ from errno import ENOTDIR
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.private_files import open_private
+from moot.private_files import hand_over, make_folder, open_private
 from moot.views.file import DAMAGE, distrust
 from moot.views.leftovers import real_directory
 from moot.views.store import VERSION, Store
@@ -71,6 +71,7 @@ class Snapshot(Store):
             db.execute(f"PRAGMA {setting}").fetchall()
         if new:
             db.execute(self.script())
+            hand_over(self.path)
         return db
 
     def renew(self, *, alone: bool = False) -> apsw.Connection:  # noqa: ARG002
@@ -115,7 +116,7 @@ class Shelf:
         """A new file to fold into, empty or with what `base` has."""
         path = os.path.join(self.directory, f"{_DRAFT}{os.urandom(6).hex()}")
         try:
-            os.makedirs(self.directory, exist_ok=True)
+            make_folder(self.directory)
             if not real_directory(self.directory):
                 raise NotADirectoryError(ENOTDIR, "it is a link", self.directory)
             if base is not None:
@@ -247,6 +248,7 @@ def _copy(source: str, target: str) -> None:
             new.seek(0)
         while piece := old.read(1 << 20):
             new.write(piece)
+    hand_over(target)
 
 
 def _sum(path: str) -> str:

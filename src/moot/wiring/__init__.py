@@ -115,15 +115,26 @@ def _found(cwd: str, env: Mapping[str, str], paths: Sequence[str], *, named: boo
         return place
     from moot.wiring.missing import no_log
 
-    raise no_log(place)
+    raise no_log(place, cwd)
 
 
 def _elsewhere(place: Place) -> tuple[Notice, ...]:
     """A warning for one whose worktree has other settings than the workspace."""
     from moot.api.answer import Notice
-    from moot.engine.settings_bare import ignored
+    from moot.engine.settings_bare import ignored, lost
 
     source = setting.source(place)
+    gone = lost(place)
+    if gone is not None:
+        held = f"those in {source} hold" if source else "there are none now"
+        return (
+            Notice(
+                "settings_lost",
+                f"The worktree {gone}, whose settings were those of the workspace, is not there any more: {held}. "
+                "If it was moved, run `git worktree repair` in it; else `moot init` in the one whose settings are to "
+                "hold.",
+            ),
+        )
     mine = ignored(place, source)
     if mine is None:
         return ()

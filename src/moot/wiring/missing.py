@@ -10,11 +10,11 @@ import os
 from moot.core.errors import Refused
 from moot.logs.sqlite import SqliteLog, faults
 from moot.logs.sqlite.file import NAME, sync_folder
-from moot.private_files import check_folders, check_private, read_private, write_private
+from moot.private_files import check_folders, check_private, forbidden, read_private, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from moot.core.errors import Unavailable
     from moot.engine.place import Place
@@ -22,48 +22,78 @@ if TYPE_CHECKING:
 _QUARANTINE = "quarantine"
 
 
-def no_log(place: Place) -> Unavailable:
+def no_log(place: Place, start: str) -> Unavailable:
     """The refusal; it names a log that was left behind."""
+    try:
+        os.lstat(os.path.join(place.state, NAME))
+    except PermissionError as problem:  # nobody can say whether there is one
+        return forbidden(problem) or faults.of_system(problem, place.state)
+    except OSError:
+        pass
     error = faults.missing(os.path.join(place.state, NAME))
-    left = left_behind(place)
+    left = left_behind(place, start)
     if left is None:
         return error
     return type(error)(
         error.code,
         f"{error.message} But {left} is the log of this folder from before it was a git repository.",
-        "`moot init --carry-over` goes on with it here; the old one is kept.",
+        _goes_on(place, left),
         path=os.path.join(place.state, NAME),
         left_behind=left,
     )
 
 
-def check_nothing_left(place: Place) -> None:
+def check_nothing_left(place: Place, start: str) -> None:
     """Refuse to begin anew beside a log that was left behind."""
-    left = left_behind(place)
+    left = left_behind(place, start)
     if left is not None and not os.path.lexists(os.path.join(place.state, NAME)):
         raise Refused(
             "log_left_behind",
             f"{left} is the log of this folder from before it was a git repository; a new one would hide it.",
-            "`moot init --carry-over` goes on with it here; the old one is kept. To begin anew, move `.moot` away.",
+            f"{_goes_on(place, left)} To begin anew, move `.moot` away.",
             left_behind=left,
         )
 
 
-def left_behind(place: Place) -> str | None:
-    """The log of a plain workspace in which somebody ran `git init`; None if there is none."""
-    if place.common is None or place.main_root is None:
+def left_behind(place: Place, start: str) -> str | None:
+    """The log of a plain workspace in which, or above which, somebody ran `git init`; None if there is none."""
+    if place.common is None:
         return None
-    path = os.path.join(place.main_root, ".moot", NAME)
-    return path if os.path.isfile(path) and not os.path.islink(path) else None
+    for folder in _folders(place, start):
+        path = os.path.join(folder, ".moot", NAME)
+        if os.path.isfile(path) and not os.path.islink(path):
+            return path
+    return None
 
 
-def carry_over(place: Place, check: Callable[[Place], object], progress: Callable[[str, int, int], None]) -> str:
+def _folders(place: Place, start: str) -> Iterator[str]:
+    here = os.path.realpath(start)
+    while here.startswith(f"{place.root.rstrip('/')}/"):
+        yield here
+        here = os.path.dirname(here)
+    if place.main_root is not None:
+        yield place.main_root
+
+
+def _goes_on(place: Place, left: str) -> str:
+    folder = os.path.dirname(os.path.dirname(left))
+    if folder == place.main_root:
+        return "`moot init --carry-over` goes on with it here; the old one is kept."
+    return (
+        f"`moot init --carry-over` goes on with it for all of {place.root}, from where its paths count then; "
+        "the old one is kept."
+    )
+
+
+def carry_over(
+    place: Place, start: str, check: Callable[[Place], object], progress: Callable[[str, int, int], None]
+) -> str:
     """Go on with the log that was left behind, in a state directory without one. Returns where the old one is kept.
 
     Whenever this is killed, the log is whole in at least one of the two places: until the new one is there, doing it
     again does it; after that, the new one holds, and what is left in `.moot` is only a copy of it.
     """
-    left = left_behind(place)
+    left = left_behind(place, start)
     if left is None:
         raise Refused(
             "nothing_to_carry_over",

@@ -14,6 +14,7 @@ from moot.engine import settings as setting
 from moot.engine import settings_bare, trust
 from moot.engine.sweeping import sweep
 from moot.logs.sqlite import SqliteLog
+from moot.private_files import hand_over
 from moot.wiring import missing, open_session
 from moot.wiring.packs import SHIPPED
 
@@ -49,8 +50,8 @@ class Workshop(Opener):
             if name not in SHIPPED:
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(SHIPPED)}.", pack=name)
         place = places.create(self._cwd, self._env, named=self._named)
-        kept = missing.carry_over(place, self._trust, self.progress) if carry_over else None
-        missing.check_nothing_left(place)
+        kept = missing.carry_over(place, self._cwd, self._trust, self.progress) if carry_over else None
+        missing.check_nothing_left(place, self._cwd)
         new = (
             SqliteLog.create(place.state) or kept is not None
         )  # first: whatever is wrong with the settings, there is a workspace then
@@ -115,6 +116,7 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")  # so that nobody could put a link there
     try:
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        hand_over(file, home)
         with open(file, "w", encoding="utf-8") as out:
             out.write(f'packs = [{listed}]\n\n[tasks]\nlifecycle = "{packs[0]}"\n')
         os.link(draft, path)  # whole or not at all, and never over one that is there

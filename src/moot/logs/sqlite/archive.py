@@ -16,6 +16,7 @@ from moot.core.text import counted
 from moot.log import Archive
 from moot.logs.sqlite import carried, faults, file, queries, transaction
 from moot.logs.sqlite.log import CHAINED, Stay
+from moot.private_files import hand_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
         raise faults.of_sqlite(error, path, target.system_errno) or error from error
     finally:
         target.close()
+    hand_over(path)
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

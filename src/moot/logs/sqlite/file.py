@@ -14,7 +14,7 @@ import apsw
 
 from moot.logs.sqlite import faults, guard, queries
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import check_private
+from moot.private_files import check_private, hand_over, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def create(directory: str, timeout: float) -> bool:
     guard.check_place(directory)
     check_safe(path)
     try:
-        os.makedirs(directory, 0o700, exist_ok=True)
+        make_folder(directory)
         guard.check_place(directory)  # now that it exists, its device can be noted
         if os.path.exists(path):
             recognise(path)
@@ -73,6 +73,7 @@ def make(directory: str) -> bool:
     draft = os.path.join(directory, f"{_DRAFT}{os.urandom(4).hex()}")
     try:
         _fill(draft)
+        hand_over(draft)
         os.rename(draft, path)
     except BaseException:
         _sweep(directory)

@@ -10,7 +10,7 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import MootError, Unavailable
-from moot.private_files import is_exhausted, too_many_open_files
+from moot.private_files import forbidden, is_exhausted, too_many_open_files
 from moot.surfaces.cli import parse, voices
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:  # the outermost edge: it reports, and hides nothing
         if os.environ.get("MOOT_DEBUG"):
             raise
-        failure = too_many_open_files() if is_exhausted(error) else _internal(error)
+        failure = too_many_open_files() if is_exhausted(error) else forbidden(error) or _internal(error)
         return _complained(failure, as_json=as_json)
     return code
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.errors import MootError, Unavailable
-from moot.private_files import is_exhausted, too_many_open_files
+from moot.private_files import forbidden, is_exhausted, too_many_open_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,6 +50,9 @@ def _said(error: MootError | OSError) -> MootError:
         )
     if isinstance(error, MootError):
         return error
+    refused = forbidden(error)
+    if refused is not None:
+        return refused
     what = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
     return Unavailable(
         "system_refused",
