@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from moot.api.session import Mirrors
+from moot.api.pack import Mirrors
 from moot.core.errors import Refused, Unavailable
 from moot.wiring import open_session
 from moot.wiring.workshop import Workshop

@@ -130,6 +130,12 @@ def admit(caller: Caller, verb: Verb, kind: str, given: Mapping[str, Any] = _NOT
         raise who_are_you(caller, said(verb, given))
 
 
+def needs_somebody(caller: Caller, name: str) -> None:
+    """Refuse nobody what takes a name: to act, other than in a verb that is for anybody, and to have mail."""
+    if caller.nobody and not (name and find(name).anybody):
+        raise who_are_you(caller, said(find(name), _NOTHING) if name else "This")
+
+
 def only_looks(verb: Verb, kind: str) -> bool:
     """Whether a call of this class appends nothing, although others of the verb do: those with a person's arguments."""
     return kind == "look" and any(param.person for param in verb.params)

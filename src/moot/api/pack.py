@@ -19,11 +19,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
+    from moot.api.answer import Notice
     from moot.api.session import Session
     from moot.core.principal import Actor
     from moot.core.reactions import Reaction
     from moot.core.task import Task
     from moot.engine.work import Work
+
+
+class Mirrors(ABC):
+    """The protocol files of the active packs. `moot.mirrors` has the real ones."""
+
+    @abstractmethod
+    def sync(self) -> tuple[Notice, ...]:
+        """Absorb what others wrote, render what the log says. Never waits long."""
+
+    def kept(self) -> list[str]:
+        """Files that were replaced and are kept for some seconds, in case that somebody still writes into one."""
+        return []
 
 
 class Role(Record):

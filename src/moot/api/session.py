@@ -5,8 +5,6 @@ Surfaces make one through `moot.wiring` and call `run`. It knows the engine and 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 from moot.api import catalogue
 from moot.api.answer import Notice
 from moot.core import principal as principals
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
-    from moot.api.pack import Packs
+    from moot.api.pack import Mirrors, Packs
     from moot.core.deciders.agent import Agent
     from moot.engine.clock import Clock
     from moot.engine.loop import Engine, Outcome
@@ -39,18 +37,6 @@ LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks wh
 _MINUTE, _DAY = 60.0, 86_400.0
 _WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
 _SELDOM = 60.0  # seconds
-
-
-class Mirrors(ABC):
-    """The protocol files of the active packs. `moot.mirrors` has the real ones."""
-
-    @abstractmethod
-    def sync(self) -> tuple[Notice, ...]:
-        """Absorb what others wrote, render what the log says. Never waits long."""
-
-    def kept(self) -> list[str]:
-        """Files that were replaced and are kept for some seconds, in case that somebody still writes into one."""
-        return []
 
 
 def quietly(_what: str, _done: int, _of: int) -> None:
@@ -317,7 +303,7 @@ class Session:
         elif self.caller.person:
             found = principals.Actor(principal=principals.person(self.login))
         else:
-            catalogue.admit(self.caller, catalogue.find(self._request[0]), "own")  # whatever its class says
+            catalogue.needs_somebody(self.caller, self._request[0])  # whatever the class of the verb says
             found = principals.Actor(principal=principals.process(self.login))
         self._acting = work, found
         return found
@@ -338,8 +324,7 @@ class Session:
 
     def mailboxes(self) -> tuple[str, ...]:
         """The caller's own mailbox, and those of the roles it fills."""
-        if self.caller.nobody:
-            catalogue.admit(self.caller, catalogue.find(self._request[0]), "own")
+        catalogue.needs_somebody(self.caller, self._request[0])
         me = self.me()
         if me is None:
             return (principals.person(self.login),)

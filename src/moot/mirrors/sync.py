@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from moot.api.answer import Notice
-from moot.api.session import Mirrors
+from moot.api.pack import Mirrors
 from moot.core.deciders.entry import QuarantineFile
 from moot.engine import trust
 from moot.engine.place import worktrees
