@@ -168,7 +168,7 @@ def test_a_role_s_message_is_taken_by_one(two):
 
 def test_an_id_that_another_used_meanwhile_is_taken(two):
     one, other = two
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(Held) as caught:
         one.run(interrupted(add("c"), lambda: other.does(add("c"))))
     assert caught.value.code == "task_exists"
     agree(one, other)

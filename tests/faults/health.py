@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import nullcontext
 from typing import Any
 
 import apsw
 
 from moot.core.errors import MootError, Unavailable
-from moot.engine.user_state import home
 from moot.wiring.workshop import Workshop
 from tests.faults import replay, scripts
 from tests.faults.worker import ENV
 
 
-def forget() -> None:
-    """A disk that was put back to what it was takes along what the account has on record about it."""
-    shutil.rmtree(os.path.join(home(ENV), "known"), ignore_errors=True)
-
-
 def wrong(root: str, script: str, acknowledged: list[Any]) -> str | None:
     """What is wrong; None if it opens and is sound, everything acknowledged is there, and work goes on."""
-    forget()
     try:
         if script == "start":
             Workshop(root, ENV).create(())  # who was not told that it is there does it again

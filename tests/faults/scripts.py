@@ -15,8 +15,9 @@ import apsw
 
 from moot.logs.sqlite import file, queries
 from moot.wiring.workshop import Workshop
-from tests.faults import disk
+from tests.faults import disk, record
 from tests.faults.worker import ENV, entered
+from tests.logs import older
 
 if TYPE_CHECKING:
     from moot.api.session import Session
@@ -69,6 +70,9 @@ def prepare(root: str, script: str) -> None:
         here.run("backup", {"file": copy(root)})
     if script == "repair":
         damage(root)
+    if script == "chain":
+        older.age(state(root), 3)
+        record.forget(state(root))  # there was none then
 
 
 def damage(root: str) -> None:
@@ -123,6 +127,12 @@ def migrate(root: str, say: Say) -> None:
         does(here, say, "send", to=["Bob"], text="After the migration.")
 
 
+def chain(root: str, say: Say) -> None:
+    """The log is one from before the chain, which is computed for all that it has before the first new event."""
+    with session(root, "Ada") as here:
+        does(here, say, "send", to=["Bob"], text="After the chain was computed.")
+
+
 def backup(root: str, say: Say) -> None:
     """A copy of the log, over one that is there, and work goes on."""
     with session(root) as here:
@@ -168,6 +178,7 @@ SCRIPTS: dict[str, Callable[[str, Say], None]] = {
     "work": work,
     "rebuild": rebuild,
     "migrate": migrate,
+    "chain": chain,
     "backup": backup,
     "restore": restore,
     "repair": repair,
@@ -189,5 +200,6 @@ def play(mouth: int, root: str, script: str, die_at: int = 0, torn: bool = False
     def say(what: Any) -> None:
         os.write(mouth, json.dumps(what).encode() + b"\n")
 
-    SCRIPTS[script](root, say)
+    with record.always():
+        SCRIPTS[script](root, say)
     say(watcher.count)

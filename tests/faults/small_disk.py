@@ -16,7 +16,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from moot.engine.user_state import home
 from moot.surfaces.cli.main import main
 from tests.faults.crew import Repo
 
@@ -98,7 +97,7 @@ def round_of(day: str, template: str, disk: str, pages: int) -> dict[str, Any]:
     root, ballast = os.path.join(disk, "repo"), os.path.join(disk, "ballast")
     shutil.rmtree(root, ignore_errors=True)
     shutil.copytree(template, root)
-    shutil.rmtree(os.path.join(home(os.environ), "known"), ignore_errors=True)  # of the round before
+    os.environ["XDG_STATE_HOME"] = os.path.join(disk, f"home-{pages}")  # nobody has seen this log before
     os.chdir(root)
     leave(pages, ballast)
     full = [ran(*words) for words in DAYS[day]]

@@ -26,7 +26,7 @@ from tests.person import AS_A_PERSON
 if TYPE_CHECKING:
     from moot.api.session import Session
 
-ENV = {**AS_A_PERSON, "XDG_STATE_HOME": os.environ.get("XDG_STATE_HOME", "")}
+ENV = {**AS_A_PERSON, "XDG_STATE_HOME": os.environ.get("XDG_STATE_HOME", "")}  # never that of whoever runs the tests
 _here: list[Session] = []
 
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.timestamps import parse as moment
-from moot.engine import gitdir
+from moot.engine import gitdir, known
 from moot.engine.settings import seconds
 from moot.engine.settings_parse import parse, size
 from moot.wiring import open_session
@@ -148,6 +148,7 @@ class Town(NamedTuple):
     def reset(self) -> None:
         shutil.rmtree(self.command.repo)
         shutil.copytree(self.copy, self.command.repo, symlinks=True)
+        known.forget(self.command.environment, str(state(self)))  # or the log would be one that was cut off
 
     def call(self) -> list[str]:
         """What an agent does at any time; what it was warned of."""

@@ -229,6 +229,19 @@ def test_a_fifo_in_the_git_directory_of_a_worktree_is_answered_at_once(tmp_path:
         assert "git_broken" in command("board", cwd=command.linked).err
 
 
+@pytest.mark.parametrize("name", [".git", ".git/config", ".git/commondir"])
+def test_a_nul_byte_in_what_git_says_is_refused_in_words(tmp_path: Path, name: str) -> None:
+    command = new_command(tmp_path)
+    command("init")
+    path = (command.linked if name == ".git" else command.repo) / name
+    before = path.read_bytes() if path.exists() else b""
+    path.write_bytes(b"gitdir: \0" + before[8:] if name == ".git" else before + b"[core]\n\tworktree = ..\0\n")
+    for words in (["board"], ["check", "--", "true"], ["init"]):
+        ran = command(*words, cwd=path.parent if name == ".git" else command.repo)
+        assert "git_broken" in ran.err
+        assert f"{path} does not lead to a repository: it holds a NUL byte" in ran.err
+
+
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
 def test_settings_that_are_no_file_are_answered_at_once(tmp_path: Path, kind: str) -> None:
     command = new_command(tmp_path)

@@ -162,7 +162,7 @@ def entries(path: str) -> Iterator[tuple[str, str, str]]:
         raise _broken(path, problem.strerror or "it cannot be read") from problem
     if len(raw) > _LONGEST_CONFIG:
         raise _broken(path, f"it is larger than {_LONGEST_CONFIG} bytes")
-    lines = iter(os.fsdecode(raw).removeprefix("\ufeff").split("\n"))
+    lines = iter(os.fsdecode(_checked(path, raw)).removeprefix("\ufeff").split("\n"))
     section = ""
     work = _Work(path)
     for line in lines:
@@ -231,9 +231,17 @@ def _pointed_to(dot_git: str) -> str:
 
 def _line(path: str) -> str:
     try:
-        return os.fsdecode(read(path, _LONGEST_POINTER)[:_LONGEST_POINTER].rstrip(b"\r\n"))
+        raw = read(path, _LONGEST_POINTER)[:_LONGEST_POINTER]
     except OSError as problem:
         raise _broken(path, problem.strerror or "it cannot be read") from problem
+    return os.fsdecode(_checked(path, raw).rstrip(b"\r\n"))
+
+
+def _checked(path: str, raw: bytes) -> bytes:
+    """The same, unless it cannot be text: no path with a NUL in it names anything."""
+    if b"\0" in raw:
+        raise _broken(path, "it holds a NUL byte")
+    return raw
 
 
 def read(path: str, limit: int, check_author: Callable[[int], None] | None = None) -> bytes:

@@ -53,9 +53,18 @@ def remember(
 
 
 def forget(env: Mapping[str, str], state: str) -> None:
-    """Remove the record, before another log is put into place: whenever that is killed, none contradicts it."""
+    """Remove the record, before another log is put into place: whenever that is killed, none contradicts it.
+
+    Nor does one that came back because the power failed: the disk is waited for.
+    """
+    path = os.path.join(home(env), *_name(state))
     try:
-        os.unlink(os.path.join(home(env), *_name(state)))
+        os.unlink(path)
+        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except OSError:
         return  # there was none
 

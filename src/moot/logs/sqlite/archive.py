@@ -91,6 +91,8 @@ class SqliteArchive(Archive):
         with self._database as connection:
             head = int(connection.execute(queries.HEAD).get) if at is None else at
             found = connection.execute(queries.HASH_AT, (head,)).get if self._database.version >= CHAINED else None
+        if at is None:
+            self._database.flush()  # the last commit may be that of another, who still waits for the disk
         return (head, found.hex()) if found else (0, "")
 
     def has(self, position: int, mark: str) -> bool:

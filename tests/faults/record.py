@@ -1,0 +1,35 @@
+"""The record of the last commit that was seen, outside of the workspace: see `moot.engine.known`.
+
+A test that puts a workspace back to an earlier state does the same to the record: for moot that would be a log that
+was cut off.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from moot.api import session
+from moot.engine import known, user_state
+from tests.faults.worker import ENV
+
+
+def path(state: str) -> str:
+    """Where the record of the workspace with this state directory is, if there is one."""
+    return os.path.join(user_state.home(ENV), *known._name(os.path.realpath(state)))
+
+
+def forget(state: str) -> None:
+    known.forget(ENV, os.path.realpath(state))
+
+
+@contextmanager
+def always() -> Iterator[None]:
+    """Every command that writes renews it, so that each of them is met by what happens to the disk."""
+    before = session._SELDOM, known.SELDOM
+    session._SELDOM = known.SELDOM = 0.0
+    try:
+        yield
+    finally:
+        session._SELDOM, known.SELDOM = before
