@@ -172,3 +172,24 @@ def test_a_script_with_an_installed_interpreter_is_run(run: Command, line: str) 
 def test_the_prompt_says_which_files_are_covered(run: Command) -> None:
     handler(run, '["true"]', allow=False)
     assert "that a word names, also after `=`, `@` or an option's letter" in run("allow").out
+
+
+def test_copies_that_killed_runners_left_are_removed_and_nothing_else_is(run: Command, tmp_path: Path) -> None:
+    """A directory for temporary files that others may write to is not used; the user's own one is, and kept clean."""
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    room = Path(run.environment["HOME"]) / ".local" / "state" / "moot" / "run"
+    for name in ("moot-run-abcd_123", "moot-run-young123", "moot-run-not-ours", "mine"):
+        script(room / name / "0" / "hook.sh", "true\n")
+    (room / "moot-run-linked_1").symlink_to(room / "mine")
+    for folder in (room.parent, room):
+        folder.chmod(0o700)
+    for name in ("moot-run-abcd_123", "moot-run-not-ours", "mine"):
+        os.utime(room / name, (0, 0))
+    script(run.repo / "hook.sh", '#!/bin/sh\necho "$0" > got\n')
+    handler(run, '["./hook.sh"]')
+    run("emit", "build:finished")
+    assert run("handle", "--drain", TMPDIR=str(tmp_path / "open")).out == "1 done.\n"
+    assert Path((run.repo / "got").read_text().strip()).is_relative_to(room)
+    assert sorted(os.listdir(room)) == ["mine", "moot-run-linked_1", "moot-run-not-ours", "moot-run-young123"]
+    assert (room / "mine" / "0" / "hook.sh").exists()

@@ -5,7 +5,8 @@ Nothing here appends an event or decides that a lease is over: it measures silen
 
 What a log says may come from anywhere, so the file is named by `core.ids.file_name`, and no link is followed.
 
-An agent without a stamp looks silent since boot. So whoever gives out a lease stamps its holder first.
+An agent without a stamp looks silent since boot. So whoever gives out a lease stamps its holder first, and whoever
+brings in a log from elsewhere stamps all who are here in it.
 """
 
 from __future__ import annotations
@@ -70,6 +71,11 @@ class Presence:
         seen = _read(self._path(agent, incarnation))
         now = self._clock.monotonic()
         return now if seen is None else max(0.0, now - seen)
+
+    def welcome(self, agent: str, incarnation: int) -> None:
+        """Stamp one who came with a log from elsewhere. Silence that was measured here is not made shorter."""
+        if _read(self._path(agent, incarnation)) is None:
+            self.stamp(agent, incarnation)
 
     def forget(self, agent: str, incarnation: int) -> None:
         """Remove the stamp of an incarnation that has left for good."""

@@ -18,9 +18,10 @@ from moot.views.project import events_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
+    from moot.core.deciders.agent import Agent
     from moot.core.event import Event
 
 # Whatever a fold may stumble over in data of a wrong shape.
@@ -28,9 +29,13 @@ _STUMBLES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeE
 
 
 class Trial:
-    """A private copy of the views of this directory, which must be up to date; or `anew`, for a log from its start."""
+    """A private copy of the views of this directory, which must be up to date; or `anew`, for a log from its start.
 
-    def __init__(self, directory: str, *, anew: bool = False) -> None:
+    `seen` is told of each agent that an event is about, as it is after that event.
+    """
+
+    def __init__(self, directory: str, *, anew: bool = False, seen: Callable[[Agent], object] | None = None) -> None:
+        self._seen = seen
         self._views = Aside(directory)
         if anew:
             self._views.renew()
@@ -49,6 +54,8 @@ class Trial:
                 if problem is not None:
                     return f"{event.type} at position {event.position}: {problem}"
                 self._batch.fold((event,))
+                if self._seen is not None and event.stream.startswith("agent/"):
+                    self._seen(load.agent(self._batch, event.stream)[0])
         except _STUMBLES as error:
             return f"{type(error).__name__}: {error}"
         return None

@@ -8,9 +8,13 @@ from __future__ import annotations
 import os
 
 from moot.core.errors import Refused
+from moot.engine.arrivals import Arrivals
+from moot.engine.clock import Clock
+from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog, faults
 from moot.logs.sqlite.file import NAME, sync_folder
 from moot.private_files import check_folders, check_private, forbidden, read_private, write_private
+from moot.views.trial import Trial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,6 +123,7 @@ def carry_over(
                 log.archive.backup(path, lambda done, of: progress("carrying over", done, of))
                 os.chmod(path, 0o600)
             _carry_quarantine(old, place.state)
+            _arrivals(log, place.state).stamp(Presence(place.state, Clock()))
             os.link(draft, target)  # whole or not at all, and never over one that another made meanwhile
             os.unlink(draft)
             for folder in (place.state, old):
@@ -133,6 +138,20 @@ def carry_over(
         if os.path.lexists(draft):
             os.unlink(draft)
     return kept
+
+
+def _arrivals(log: SqliteLog, state: str) -> Arrivals:
+    """Those who work here. A log that cannot be folded to its end is carried over all the same."""
+    arrivals, last = Arrivals(), 0
+    trial = Trial(state, anew=True, seen=arrivals.see)
+    try:
+        while events := log.read(last):
+            if trial.fold(events) is not None:
+                break
+            last = events[-1].position
+    finally:
+        trial.close()
+    return arrivals
 
 
 def _carry_quarantine(old: str, new: str) -> None:

@@ -12,6 +12,10 @@ from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
 from moot.engine import known
+from moot.engine import place as places
+from moot.engine.arrivals import Arrivals
+from moot.engine.clock import Clock
+from moot.engine.presence import Presence
 from moot.engine.reburying import bury_again
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog, foreign, restore
@@ -46,13 +50,16 @@ def put_back(
     via: str,
 ) -> Restored:
     path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
-    with closing(_rebuilt(place.state, path, lambda done, of: progress("checking", done, of))) as new:
-        return _put_back(place, cwd, env, new, path, progress, force=force, via=via)
+    arrivals = Arrivals()
+    with closing(_rebuilt(place.state, path, arrivals, lambda done, of: progress("checking", done, of))) as new:
+        if not os.path.isdir(place.state):
+            places.create(cwd, env)  # it is gone with its log
+        return _put_back(place, cwd, env, new, path, progress, arrivals, force=force, via=via)
 
 
-def _rebuilt(state: str, path: str, progress: Progress) -> Rebuilt:
+def _rebuilt(state: str, path: str, arrivals: Arrivals, progress: Progress) -> Rebuilt:
     """The file as a log that this program has made: row by row, checked as an import checks them."""
-    trial = Trial(state, anew=True)
+    trial = Trial(state, anew=True, seen=arrivals.see)
     try:
         return Rebuilt(path, trial.fold, progress)
     except MootError as error:
@@ -71,6 +78,7 @@ def _put_back(
     new: Rebuilt,
     path: str,
     progress: Callable[[str, int, int], None],
+    arrivals: Arrivals,
     *,
     force: bool,
     via: str,
@@ -82,31 +90,40 @@ def _put_back(
     known.forget(env, place.state)
 
     try:
-        restored = _in_place(open_session(cwd, env, via=via), new, path, restoring, force=force)
+        restored = _in_place(open_session(cwd, env, via=via), new, path, restoring, arrivals, force=force)
     except MootError as error:  # it cannot be opened, or not be read to its end
         if error.code not in _UNREADABLE:
             remember_again(env, place.state)
             raise
-        restored = _anew(place.state, new, path, restoring)
+        restored = _anew(place.state, new, path, restoring, arrivals)
     note_restore(env, place.state, path, before)
     return restored.replace(effects=_open_effects(cwd, env))
 
 
-def _in_place(session: Session, new: Rebuilt, path: str, progress: Progress, *, force: bool) -> Restored:
+def _in_place(
+    session: Session, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, *, force: bool
+) -> Restored:
     try:
-        return _replaced(session, new, path, progress, force=force)
+        return _replaced(session, new, path, progress, arrivals, force=force)
     finally:
         session.engine.log.close()
         session.engine.store.close()
 
 
-def _anew(state: str, new: Rebuilt, path: str, progress: Progress) -> Restored:
+def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals) -> Restored:
     """What was there is no log any more."""
-    kept = restore.anew(state, new.connection, progress, lambda: Store(state).renew(alone=True).close())
+
+    def meanwhile() -> None:
+        arrivals.stamp(Presence(state, Clock()))
+        Store(state).renew(alone=True).close()
+
+    kept = restore.anew(state, new.connection, progress, meanwhile)
     return Restored(file=path, events=new.head, kept=kept)
 
 
-def _replaced(session: Session, new: Rebuilt, path: str, progress: Progress, *, force: bool) -> Restored:
+def _replaced(
+    session: Session, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, *, force: bool
+) -> Restored:
     engine, state = session.engine, session.place.state
     engine.read()
     with engine.log.exclusive():
@@ -136,6 +153,7 @@ def _replaced(session: Session, new: Rebuilt, path: str, progress: Progress, *, 
                 # First the views: whoever has the workspace open notices them, and they can be folded from either log.
                 engine.store.close()
                 engine.store.renew(alone=True)
+                arrivals.stamp(session.presence)
                 restore.replace(state, source, progress)
             kept = restore.name(state, copied) if lacking or not restore.opens(state, new.head) else None
     return Restored(file=path, events=new.head, kept=kept, redacted=redacted)

@@ -113,11 +113,12 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     from hashlib import sha256
 
     from moot.api.carrying import Import
+    from moot.engine.arrivals import at_once
     from moot.views.trial import Trial
 
     read = sha256()
     path = file if file == "-" else targets.path_of(session, file)
-    trial = Trial(session.engine.read().directory)
+    trial = Trial(session.engine.read().directory, seen=None if dry_run else at_once(session.presence))
     try:
         with open(0 if file == "-" else path, "rb", closefd=file != "-") as lines:
             size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
