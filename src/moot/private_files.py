@@ -34,18 +34,24 @@ def owners() -> tuple[int, ...]:
 def hand_over(made: str | int, above: str | int | None = None) -> None:
     """Under sudo, give what root has made to the owner of the directory that it is in: they must be able to use it.
 
-    `made` and `above`, its directory, are paths or descriptors. What a link leads to is left alone.
+    `made` and `above`, its directory, are paths or descriptors. What has a second name is left alone: it may be one of
+    root's files elsewhere, to which somebody made a link here.
     """
     mine = owners()
     if len(mine) == 1:
         return
-    if above is None:
-        above = os.path.dirname(made) or "." if isinstance(made, str) else "."
     try:
-        owner = os.stat(above)
-        found = os.lstat(made) if isinstance(made, str) else os.fstat(made)
-        if found.st_uid == _ROOT != owner.st_uid and owner.st_uid in mine:
-            os.chown(made, owner.st_uid, owner.st_gid, follow_symlinks=isinstance(made, int))
+        if isinstance(made, str):
+            file = os.open(made, os.O_RDONLY | _ALWAYS)
+            try:
+                hand_over(file, os.path.dirname(made) or "." if above is None else above)
+            finally:
+                os.close(file)
+            return
+        owner, found = os.stat("." if above is None else above), os.fstat(made)
+        sole = S_ISDIR(found.st_mode) or (S_ISREG(found.st_mode) and found.st_nlink == 1)
+        if sole and found.st_uid == _ROOT != owner.st_uid and owner.st_uid in mine:
+            os.fchown(made, owner.st_uid, owner.st_gid)
     except OSError:
         return  # it stays as it is, and the owner is told so
 

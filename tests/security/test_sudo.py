@@ -155,3 +155,18 @@ def test_a_state_directory_that_cannot_be_read_is_not_said_to_be_no_workspace(re
     assert said.startswith("unsafe_file")
     assert "There is no workspace" not in said
     assert "chmod -R u+rwX" in said
+
+
+@pytest.mark.parametrize("name", ["lock", "sweep", "runners", "effects.lock", "presence"])
+def test_files_of_root_that_the_user_linked_into_the_state_directory_stay_roots(
+    users: Command, tmp_path: Path, name: str
+) -> None:
+    users("init")
+    secret = tmp_path / "secret"
+    secret.write_text("root's")
+    target = users.repo / ".git" / "moot" / name
+    target.unlink(missing_ok=True)
+    os.link(secret, target)
+    for words in (["join", "Ada"], ["board"], ["handle", "--drain"], ["doctor"]):
+        users(*words)
+    assert (secret.stat().st_uid, secret.read_text()) == (0, "root's")
