@@ -278,15 +278,17 @@ class Shown(Log):
         return self.raw.archive
 
     def tombstones(self) -> dict[int, dict[str, Any]]:
-        """What each tombstone says, by the position that it names."""
+        """What the tombstones say, by the position that they name: together, and `each` of them as it stands there."""
         while new := self.raw.read(self._upto, _PAGE, REDACTIONS):
+            from moot.core.redaction import is_well_formed
+
             for event in new:
-                position, fields = event.data.get("position"), event.data.get("fields")
-                if event.type != _TOMBSTONE or not isinstance(position, int) or not isinstance(fields, list):
+                if event.type != _TOMBSTONE or not is_well_formed(event.data):
                     continue  # nothing of ours says that
-                before = self._named.get(position, {"fields": [], "digest": event.data.get("digest")})
-                more = {"fields": [*before["fields"], *map(str, fields)], "digest": before["digest"]}
-                self._named[position] = {**event.data, **more}
+                said, position = event.data, event.data["position"]
+                before = self._named.get(position, {"fields": [], "digest": said["digest"], "each": []})
+                more = {"fields": [*before["fields"], *said["fields"]], "digest": before["digest"]}
+                self._named[position] = {**said, **more, "each": [*before["each"], said]}
             self._upto = new[-1].position
         return self._named
 

@@ -131,6 +131,17 @@ ATTACKS: dict[str, Story] = {
     "an author who is nobody": Story().add("topic/general", "build:finished", {}, mootby="root"),
     "an author of two lines": Story().add("topic/general", "build:finished", {}, mootby="person:a\nb"),
     "a thread of two lines": Story().add("topic/general", "build:finished", {}, mootthread="a\nb"),
+    "a task that waits for itself from the start": Story().add("task/a", "task:added", {**TASK, "waits": ["a"]}),
+    "a task that needs itself from the start": Story().add("task/a", "task:added", {**TASK, "needs": ["a"]}),
+    "a task of a negative ttl": Story().add("task/a", "task:added", {**TASK, "ttl": -1.0}),
+    "a task in an attempt beyond counting": tasks("a").add("task/a", "task:started", {**MOVED, "attempt": 10**30}),
+    "a task in an attempt before the first": tasks("a").add("task/a", "task:started", {**MOVED, "attempt": -1}),
+    "a message to the same agent twice": Story().add(
+        "message/m-0123456", "message:sent", {**SENT, "to": ["Bob", "bob"]}
+    ),
+    "an agent that has joined more often than there are events": Story().add(
+        "agent/ada", "agent:joined", {**JOINED, "incarnation": 2**53 - 1}
+    ),
     "a mailbox event about a message that is not there": Story().add(
         "mailbox/ada", "message:offered", {"ids": ["m-0123456"], "to": "Ada#1"}
     ),

@@ -322,13 +322,16 @@ def test_an_import_keeps_the_way_by_which_each_commit_came_in(place: Path, tmp_p
     assert ways == [line["mootvia"] for line in lines]
 
 
-def test_a_redacted_text_without_its_redaction_is_no_damage(place: Path, tmp_path: Path) -> None:
-    """A file that was cut off between the two: what is there is what was exported."""
+def test_a_redacted_text_without_its_redaction_is_not_imported(place: Path, tmp_path: Path) -> None:
+    """Nobody can tell it from a text that was changed. What comes before it is imported."""
     with Workspace(place) as ws:
         ws.redact("4")
         ws.export(str(place / "z.jsonl"))
     lines = [json.loads(line) for line in (place / "z.jsonl").read_text().splitlines()]
-    assert imported(place, tmp_path, lines[:-1]) is None
+    error = imported(place, tmp_path, lines[:-1])
+    assert error is not None
+    assert (error.code, error.details["line"], error.details["imported"]) == ("digest_mismatch", 4, 3)
+    assert problems(tmp_path / "there") == []
 
 
 def test_a_redacted_text_keeps_the_digest_that_it_had(place: Path, tmp_path: Path, lines: Any) -> None:

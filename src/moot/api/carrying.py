@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.envelopes import Item
+    from moot.api.proving import Proof
     from moot.core.event import Event
     from moot.log import Log, Shown
     from moot.views.trial import Trial
@@ -98,8 +99,8 @@ class Imported(Record):
 class Import:
     """One file on its way into the log."""
 
-    def __init__(self, log: Log, trial: Trial, *, dry_run: bool, progress: Callable[[int], None]) -> None:
-        self._log, self._archive, self._trial = log, log.archive, trial
+    def __init__(self, log: Log, trial: Trial, proof: Proof, *, dry_run: bool, progress: Callable[[int], None]) -> None:
+        self._log, self._archive, self._trial, self._proof = log, log.archive, trial, proof
         self._dry_run, self._progress = dry_run, progress
         self._head = log.head()
         self._last = 0  # the position of the event before, 0 at the start of the file
@@ -109,7 +110,7 @@ class Import:
         self._there: list[Event] = []  # a page of what the log has, to compare with
         self._source = ""
         self._torn = 0  # lines that are not whole
-        self._unproven: set[int] = set()  # positions without their text, and no redaction has come so far that took it
+        self._unproven: set[int] = set()  # positions without their text whose redaction is still to come
         self.new = self.known = 0
 
     def take(self, lines: Iterable[bytes]) -> Imported:
@@ -173,13 +174,13 @@ class Import:
         """An event must be what its digest says, unless its text was redacted. An older export has no digests."""
         if event.digest is None or digest_of(storable(event.data).encode()).hex() == event.digest:
             return
-        from moot.core.redaction import is_redacted
-
-        if not is_redacted(event.data):
-            self._store()  # what came before was whole
+        fault = self._proof.fault(event.position, event, written=False)
+        if fault is not None:
+            self._store(failed=True)  # what came before was whole
             raise Refused(
                 "digest_mismatch",
-                f"Line {number}: the data of {event.type} at position {event.position} is not what its digest says.",
+                f"Line {number}: the data of {event.type} at position {event.position} is not what its digest says, "
+                "and no redaction in the file explains that.",
                 "The file was changed after it was exported: export it again. What came before that line is imported.",
                 line=number,
                 position=event.position,
@@ -217,7 +218,6 @@ class Import:
         if problem is not None:
             raise self._bad(number, f"the commit that ends there is not one of moot's ({problem})")
         self._check_tombstones(events, number)
-        self._unproven -= {event.data["position"] for event in events if event.type == _TOMBSTONE}
         first = events[0]
         commit = Commit(id=first.commit, at=first.at, by=first.by, via=first.via)
         self._ready.append((commit, [_draft(event) for event in events]))
@@ -238,15 +238,12 @@ class Import:
                 continue
             if (commit, n) != (said["commit"], said["n"]):
                 raise self._bad(number, f"the redaction names another event than the one at position {named}")
-            self._check_words(said["fields"], found, number)
-
-    def _check_words(self, fields: list[str], found: Event | Draft, number: int) -> None:
-        from moot.core.redaction import may_go
-
-        words = may_go(found, fields)
-        wrong = next((field for field in fields if field not in words), None)
-        if wrong is not None:
-            raise self._bad(number, f"the redaction takes {wrong[:80]!r} out of {found.type}, which is no text of it")
+            digest = found.digest
+            written = digest is None or digest_of(storable(found.data).encode()).hex() == digest
+            fault = self._proof.fault(named, found, written=written)
+            if fault is not None:
+                raise self._bad(number, f"the redaction of position {named} does not fit what stands there: {fault}")
+            self._unproven.discard(named)
 
     def _standing(self, position: int, events: list[Event]) -> tuple[str, int, Event | Draft | None]:
         """Which event is there, or will be with these; None where a dry run cannot know."""
@@ -255,7 +252,7 @@ class Import:
             if at < position <= at + len(drafts):
                 return commit.id, position - at - 1, drafts[position - at - 1]
             at += len(drafts)
-        here = events if position > at else self._log.read(position - 1, 1)
+        here = events if position > at else self._proof.log.raw.read(position - 1, 1)
         found = next((event for event in here if event.position == position), None)
         return (found.commit, found.n, found) if found is not None else ("", 0, None)
 
@@ -280,10 +277,10 @@ class Import:
         if newer:
             raise self._another_history(newer[0].position, number)
 
-    def _store(self) -> None:
+    def _store(self, *, failed: bool = False) -> None:
+        if failed:
+            self._leave_unproven()
         if self._ready and not self._dry_run:
-            if self._unproven:
-                self._forget_unproven()
             identity = envelopes.identity_of(self._source)
             if not self._archive.extend(self._head, self._ready, identity):
                 raise Held(
@@ -296,15 +293,12 @@ class Import:
         self.new += self._events
         self._ready, self._events, self._weight = [], 0, 0
 
-    def _forget_unproven(self) -> None:
-        """Without the redaction, the digest of a text that is gone says only that something was changed."""
-        position = self._head
-        for _, drafts in self._ready:
-            for place, draft in enumerate(drafts):
-                position += 1
-                if position in self._unproven:
-                    drafts[place] = draft.replace(digest=None)
-        self._unproven.clear()
+    def _leave_unproven(self) -> None:
+        """The file ends here for us. What its rest would have explained is left out, with all that follows it."""
+        first = min((position for position in self._unproven if position > self._head), default=0)
+        while first and self._ready and first <= self._head + self._events:
+            _, drafts = self._ready.pop()
+            self._events -= len(drafts)
 
     def _another_history(self, position: int, number: int) -> Refused:
         return Refused(
@@ -317,7 +311,7 @@ class Import:
         )
 
     def _bad(self, number: int, what: str) -> Refused:
-        self._store()  # what came before was whole
+        self._store(failed=True)  # what came before was whole
         stored = "Nothing was imported." if not self.new else f"Imported before it: up to position {self._head}."
         return Refused(
             "bad_import",

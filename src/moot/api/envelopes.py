@@ -120,7 +120,7 @@ def item(text: str) -> Item:
             "pack": _text(found, "mootpack") if "mootpack" in found else None,
             "commit": _text(found, "mootcommit"),
             "n": _number(found, "mootn", 0),
-            "via": _text(found, "mootvia") if "mootvia" in found else None,
+            "via": _via(found) if "mootvia" in found else None,
             "digest": _digest(found) if "mootdigest" in found else None,
         }
     )
@@ -138,8 +138,15 @@ def _reader() -> Callable[[str], Any]:
     if not _made:
         from json import JSONDecoder
 
-        _made.append(JSONDecoder(parse_constant=_refuse).decode)
+        _made.append(JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object).decode)
     return _made[0]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key is there twice")
+    return found
 
 
 def _refuse(name: str) -> float:
@@ -153,6 +160,13 @@ def _text(found: dict[str, Any], name: str) -> str:
         return value
     if not isinstance(value, str) or not 0 < len(value) <= longest or "\x00" in value or not _encodes(value):
         raise Bad(f"`{name}` is no text of 1 to {longest} characters")
+    return value
+
+
+def _via(found: dict[str, Any]) -> str:
+    value = _text(found, "mootvia")
+    if not value.isprintable():
+        raise Bad("`mootvia` is not a single line of text")
     return value
 
 

@@ -53,21 +53,25 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
             f"It holds: {', '.join(holds) or 'no text'}.",
             holds=holds,
         )
-    before = session.engine.log.tombstones()
     todo = [event for event in events if wanted[event.position]] or events[:1]
     for notice, repeats in _notices(session, events, wanted):
         todo.append(notice)
         wanted[notice.position] = repeats
 
     def act(work: Work) -> None:
-        person = session.actor(work).person
+        person, before = session.actor(work).person, session.engine.log.tombstones()
         for event in some:
             known = before.get(event.position)
             if known and set(wanted[event.position]) <= set(known["fields"]) and person:
                 continue
             digest = known["digest"] if known else digest_of(event.data)
             command = Redact(
-                event=event, digest=digest, fields=wanted[event.position], reason=reason, free=is_free(event)
+                event=event,
+                digest=digest,
+                fields=wanted[event.position],
+                reason=reason,
+                free=is_free(event),
+                before=tuple(known["fields"]) if known else (),
             )
             _bury(work, command, person=person)
 

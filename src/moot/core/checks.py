@@ -57,7 +57,7 @@ def check(kind: str, state: Any, event: Event) -> str | None:
     if (kind in _ALONE) == bool(slash) or bool(slash) != bool(key):
         return f"there is no stream {event.stream[:80]!r}"
     if not is_principal(event.by):
-        return f"{event.by[:80]!r} is nobody who could have done it"
+        return f"its author {event.by[:80]!r} is not a name that moot gives"
     if problem := _lines((event.commit, event.thread, event.cause, event.pack)):
         return problem
     return CHECKS[kind](state, event) if kind in CHECKS else None
@@ -117,8 +117,20 @@ def _task(state: Any, event: Event) -> str | None:
         return "it leads to no state that a task can have"
     if event.type in _VERBS and data["verb"] not in _VERBS[event.type]:
         return f"{data['verb'][:80]!r} does not lead to {event.type}"
+    if made and state.id in (*data.get("needs", ()), *data.get("waits", ())):
+        return f"{state.id[:80]!r} would wait for itself"
+    if problem := _number_fault(data):
+        return problem
     lines = [state.id, *data.get("needs", ()), *data.get("waits", ()), *data.get("on", ()), data.get("done")]
     return _principals(data, "creator", "holder", "author") or _lines(lines) or _line_fields(data, "lifecycle")
+
+
+def _number_fault(data: dict[str, Any]) -> str | None:
+    """Of the numbers of a task, those that no version can have written."""
+    attempt, ttl = data.get("attempt", 0), data.get("ttl")
+    if not 0 <= attempt < _LARGEST:
+        return f"there is no attempt {str(attempt)[:20]}"
+    return None if ttl is None or 0 <= ttl < _LARGEST else f"there is no ttl of {str(ttl)[:20]} seconds"
 
 
 def _claims(state: Any, event: Event) -> str | None:
@@ -154,6 +166,8 @@ def _message(state: Any, event: Event) -> str | None:
     data = event.data
     if state.exists or not is_made("message", state.id):
         return f"{state.id[:80]!r} cannot be the id of a new message"
+    if len({name.lower() for name in data["to"]}) != len(data["to"]):
+        return "it goes to somebody twice"
     if data["wants"] not in _WANTS or not data["to"]:
         return "it has no recipient, or wants what no message can want"
     named = (data.get("reply_to"), data.get("task"), data.get("role"), data.get("source"))
@@ -175,7 +189,7 @@ def _mailbox(state: Any, event: Event) -> str | None:
 
 def _agent(state: Any, event: Event) -> str | None:
     data, key = event.data, event.stream.partition("/")[2]
-    if not 0 < data["incarnation"] < _LARGEST:
+    if not 0 < data["incarnation"] <= event.position:  # each one took an event
         return f"there is no incarnation {data['incarnation']}"
     if event.type == "agent:left":
         return None if state.exists else f"there is no agent {key[:80]!r}"
@@ -256,6 +270,12 @@ def _settings(_state: Any, event: Event) -> str | None:
     return _lines(word for word in words if word is not None and not isinstance(word, bool))
 
 
+def _redaction(_state: Any, event: Event) -> str | None:
+    from moot.core.redaction import is_well_formed
+
+    return None if is_well_formed(event.data) else "it is not a redaction that moot writes"
+
+
 def _topic(_state: Any, event: Event) -> str | None:
     noun = event.type.partition(":")[0]
     if noun in _NOUNS or event.type == _TOMBSTONE:
@@ -294,6 +314,7 @@ CHECKS: dict[str, Check] = {
     "mailbox": _mailbox,
     "message": _message,
     "receipt": _receipt,
+    "redactions": _redaction,
     "settings": _settings,
     "task": _task,
     "topic": _topic,

@@ -4,6 +4,7 @@ What always holds:
 - A tombstone names an event by position, commit and number, and keeps the digest of its original data.
 - What is shown carries that digest under `redacted`. A row that was erased in the log reads exactly the same.
 - Only words go. Whatever the rules decide by (names, states, numbers of a task) stays as it is.
+- A row that a tombstone names is what was written, or exactly what is left without the words: `fault_of` tells.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from moot.core.event import Draft, Event
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 MARK = "redacted"  # the key beside the fields that says so, and holds the digest
 BLANK = "[redacted]"
 _DIGEST = 64  # letters
+_HEX = frozenset("0123456789abcdef")
 _BLANKS: dict[str, Any] = {
     "raw": f'"{BLANK}"',  # it is read as JSON again
     "options": [],  # whoever cannot read them answers in words
@@ -46,6 +48,7 @@ class Redacted(Payload):
     digest: str
     fields: tuple[str, ...]
     reason: str = ""
+    rest: str = ""  # digest of what is left without the words named so far; tombstones of earlier versions have none
 
 
 EVENTS: dict[str, type[Payload]] = {Redacted.type: Redacted}
@@ -54,7 +57,7 @@ EVENTS: dict[str, type[Payload]] = {Redacted.type: Redacted}
 class Redact(Record):
     """Take the text of `event` out of sight. `fields` are paths such as `text` or `data.instructions`; none: all words.
 
-    `free`: no rule reads this type of event, so every field of it may go.
+    `free`: no rule reads this type of event, so every field of it may go. `before` are fields that went already.
     """
 
     event: Event
@@ -62,6 +65,7 @@ class Redact(Record):
     fields: tuple[str, ...] = ()
     reason: str = ""
     free: bool = False
+    before: tuple[str, ...] = ()
 
 
 def decide(person: bool, command: Redact) -> list[Payload]:  # noqa: FBT001
@@ -88,6 +92,7 @@ def decide(person: bool, command: Redact) -> list[Payload]:  # noqa: FBT001
             digest=command.digest,
             fields=tuple(dict.fromkeys(fields)),
             reason=command.reason,
+            rest=rest_of(event, (*command.before, *fields)),
         )
     ]
 
@@ -158,7 +163,7 @@ def is_redacted(data: Mapping[str, Any]) -> bool:
     return isinstance(mark, str) and len(mark) == _DIGEST
 
 
-def blanked(event: Event, fields: Iterable[str], digest: str) -> dict[str, Any]:
+def blanked(event: Event | Draft, fields: Iterable[str], digest: str) -> dict[str, Any]:
     """The data without these fields' content, and with the digest of what it was. Twice is the same as once.
 
     Of an event of which nothing goes it is the data as it is.
@@ -170,6 +175,81 @@ def blanked(event: Event, fields: Iterable[str], digest: str) -> dict[str, Any]:
     for field in going:
         found = _without(found, field) or found
     return {**found, MARK: digest}
+
+
+def rest_of(event: Event | Draft, fields: Iterable[str]) -> str:
+    """The digest of what is left of an event without these fields' content, whether they are blank already or not."""
+    return digest_of({name: value for name, value in blanked(event, fields, "").items() if name != MARK})
+
+
+def is_well_formed(said: Mapping[str, Any]) -> bool:
+    """Whether a tombstone can be one: whatever else stands in that stream takes nothing out of sight."""
+    position, n, fields = said.get("position"), said.get("n"), said.get("fields")
+    return (
+        type(position) is int
+        and position > 0
+        and type(n) is int
+        and isinstance(said.get("commit"), str)
+        and _is_digest(said.get("digest"))
+        and isinstance(fields, (list, tuple))
+        and bool(fields)
+        and all(isinstance(field, str) and field for field in fields)
+        and (not said.get("rest") or _is_digest(said["rest"]))
+    )
+
+
+def _is_digest(value: Any) -> bool:
+    return isinstance(value, str) and len(value) == _DIGEST and _HEX.issuperset(value)
+
+
+def fault_of(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, written: bool) -> str | None:
+    """What is wrong with an event that these tombstones name, in their order; None if it is genuine.
+
+    `written`: its data is what its digest says, so it is what was written first.
+    """
+    if not tombstones:
+        return None if written else "its data was changed"
+    if not all(map(is_well_formed, tombstones)):
+        return "a redaction that names it is malformed"
+    named = tuple(field for said in tombstones for field in said["fields"])
+    if not takes_words(event, named):
+        return "a redaction takes out of it what is not a text of it"
+    try:
+        fits = _is_genuine(event, tombstones, written=written)
+    except (ValueError, RecursionError):  # not something that JSON can say
+        fits = False
+    return None if fits else "it is neither what its redaction says it was nor what is left of that"
+
+
+def takes_words(event: Event | Draft, fields: Sequence[str]) -> bool:
+    """Whether each of the fields is a text that is there; or was, before the field around it went."""
+    if not set(fields) <= set(may_go(event, fields)):
+        return False
+    return all(
+        _without(event.data, field) is not None or any(field.startswith(f"{other}.") for other in fields)
+        for field in fields
+    )
+
+
+def _is_genuine(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, written: bool) -> bool:
+    digest, data = tombstones[0]["digest"], event.data
+    if any(said["digest"] != digest for said in tombstones):
+        return False
+    named: tuple[str, ...] = ()
+    forms: list[tuple[tuple[str, ...], str]] = []
+    for said in tombstones:
+        named = (*named, *said["fields"])
+        forms.append((named, str(said.get("rest") or "")))
+    if written and digest_of(data) == digest:
+        return all(rest in ("", rest_of(event, fields)) for fields, rest in forms)
+    # It was erased, by all of them or by the first ones; what is left is what the last one says in either case.
+    return (
+        data.get(MARK) == digest
+        and forms[-1][1] in ("", rest_of(event, named))
+        and any(
+            blanked(event, fields, digest) == data and rest in ("", rest_of(event, fields)) for fields, rest in forms
+        )
+    )
 
 
 def _without(data: Mapping[str, Any], path: str) -> dict[str, Any] | None:

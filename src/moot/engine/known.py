@@ -72,12 +72,17 @@ def forget(env: Mapping[str, str], state: str) -> None:
 def contradiction(env: Mapping[str, str], state: str, archive: Archive) -> str | None:
     """What the log lacks that was seen in it; None if nothing does, or if nothing is known about it."""
     known = _recorded(env, state)
-    if known is None or known.get("workspace") != archive.identity():
+    if known is None:
         return None
+    path = os.path.join(home(env), *_name(state))
+    if isinstance(known.get("workspace"), str) and known["workspace"] != archive.identity():
+        return (
+            f"history_rewritten: the log of another workspace was seen here, {known['workspace']}, so this one was put "
+            f"in its place by hand or by another account (the record: {path})"
+        )
     position, mark = known.get("position"), known.get("hash")
     if not isinstance(position, int) or not isinstance(mark, str) or archive.has(position, mark):
         return None
-    path = os.path.join(home(env), *_name(state))
     return (
         f"history_rewritten: the commit that was seen at position {position} is not there any more, so the log was cut "
         f"off before it, or replaced by hand or by another account (the record: {path})"

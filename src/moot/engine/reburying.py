@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from moot.core.event import Draft
-from moot.core.redaction import MARK, Redacted, blanked
+from moot.core.redaction import MARK, Redacted, blanked, digest_of, rest_of, takes_words
 from moot.log import REDACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from moot.core.event import Commit, Event
@@ -18,35 +18,55 @@ if TYPE_CHECKING:
 def bury_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
     """Redact in `new` what `old` has redacted, and erase what it has erased. Returns the positions that it changed.
 
-    A position that holds another event there is left alone. Nobody else writes to `new`.
+    A position that holds another event there is left alone, and so is what a tombstone says that contradicts the event:
+    somebody has forged it. Nobody else writes to `new`.
     """
-    drafts: dict[int, Draft] = {}
+    drafts: dict[int, list[Draft]] = {}
     rows: dict[int, dict[str, Any]] = {}
     known = dict(new.tombstones())
     for position, said in old.tombstones().items():
         here, there = (log.raw.read(position - 1, 1) for log in (old, new))
         if not here or not there or (there[0].commit, there[0].n) != (said.get("commit"), said.get("n")):
             continue
-        before = known.get(position, {"fields": (), "digest": said["digest"]})
-        lacking = tuple(dict.fromkeys(field for field in said["fields"] if field not in before["fields"]))
-        if lacking:
-            drafts[position] = _tombstone({**said, "fields": lacking, "digest": before["digest"]})
-        erased = _erased(here[0], said)
-        row = blanked(there[0], erased, before["digest"])
-        if erased and row != there[0].data:
-            rows[position] = row
+        before = known.get(position, {"fields": (), "digest": _origin(there[0], said)})
+        proven = [one for one in said["each"] if _fits(there[0], one, before["digest"])]
+        fields = tuple(dict.fromkeys(field for one in proven for field in one["fields"]))
+        erased = _erased(here[0], fields, before["digest"])
+        named = tuple(before["fields"])
+        # Those that were erased come first, so that what is left is what a tombstone says.
+        for some in (erased, [field for field in fields if field not in erased]):
+            lacking = tuple(field for field in some if field not in named)
+            named = (*named, *lacking)
+            if lacking:
+                more = {"fields": lacking, "digest": before["digest"], "rest": rest_of(there[0], named)}
+                drafts.setdefault(position, []).append(_tombstone({**proven[-1], **more}))
+            if some is erased and erased:
+                rows[position] = blanked(there[0], named, before["digest"])
+        if rows.get(position) == there[0].data:
+            del rows[position]
     if drafts:
-        new.append(commit, {}, tuple(drafts.values()))
+        new.append(commit, {}, tuple(draft for some in drafts.values() for draft in some))
     if rows:
         new.archive.erase(rows)
     return tuple(sorted({*drafts, *rows}))
 
 
-def _erased(event: Event, said: Mapping[str, Any]) -> list[str]:
+def _origin(event: Event, said: Mapping[str, Any]) -> str:
+    """The digest of what the event was, where no tombstone beside it says so."""
+    return said["digest"] if event.data.get(MARK) == said["digest"] else digest_of(event.data)
+
+
+def _fits(event: Event, said: Mapping[str, Any], digest: str) -> bool:
+    """Whether a tombstone is about this event, and takes only words out of it."""
+    same = (said["commit"], said["n"], said["digest"]) == (event.commit, event.n, digest)
+    return same and takes_words(event, said["fields"])
+
+
+def _erased(event: Event, fields: Iterable[str], digest: str) -> list[str]:
     """Those of the redacted fields whose text is not in the log any more."""
-    if event.data.get(MARK) != said["digest"]:
+    if event.data.get(MARK) != digest:
         return []
-    return [field for field in said["fields"] if blanked(event, (field,), said["digest"]) == event.data]
+    return [field for field in fields if blanked(event, (field,), digest) == event.data]
 
 
 def _tombstone(said: Mapping[str, Any]) -> Draft:
@@ -57,5 +77,6 @@ def _tombstone(said: Mapping[str, Any]) -> Draft:
         digest=said["digest"],
         fields=said["fields"],
         reason=str(said.get("reason", "")),
+        rest=said["rest"],
     )
     return Draft(stream=REDACTIONS, type=payload.type, v=payload.v, data=payload.plain())

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from itertools import zip_longest
 
+from moot.core.chain import digest_of
+from moot.core.compact import storable
 from moot.core.errors import Held, Unavailable
 from moot.core.event import Commit
 from moot.core.record import Record
@@ -134,21 +136,25 @@ def sweep(directory: str) -> None:
 
 
 def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
-    """What was redacted must be what its tombstone says it was, or be gone and say so."""
+    """What was redacted must be what its tombstones say it was, or exactly what is left of it."""
     named, erased = engine.log.tombstones(), 0
     if not named:
         return 0, 0
-    from moot.core.redaction import MARK, blanked, digest_of
+    from moot.core.redaction import MARK, blanked, fault_of
 
     for position, said in named.items():
         found = engine.log.raw.read(position - 1, 1)
         if not found or (found[0].commit, found[0].n) != (said.get("commit"), said.get("n")):
             chain.complain(f"a redaction names another event than the one at position {position}")
-        elif found[0].data.get(MARK) == said.get("digest"):  # of all its redacted fields, or of some
-            erased += found[0].data == blanked(found[0], said["fields"], str(said["digest"]))
-        elif digest_of(found[0].data) != said.get("digest"):
-            chain.complain(f"the redacted event at position {position} is not what it was")
+        elif (fault := fault_of(found[0], said["each"], written=_is_written(found[0]))) is not None:
+            chain.complain(f"the redacted event at position {position} is not genuine: {fault}")
+        elif found[0].data.get(MARK) == said["digest"]:  # of all its redacted fields, or of some
+            erased += found[0].data == blanked(found[0], said["fields"], said["digest"])
     return len(named), erased
+
+
+def _is_written(event: Event) -> bool:
+    return event.digest is None or digest_of(storable(event.data).encode()).hex() == event.digest
 
 
 def _scratch(directory: str) -> Store:

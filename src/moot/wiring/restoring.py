@@ -66,7 +66,8 @@ def _rebuilt(state: str, path: str, arrivals: Arrivals, progress: Progress) -> R
         if error.code not in _UNREADABLE:
             raise
         details = {"file": path, **({"position": error.details["position"]} if "position" in error.details else {})}
-        raise Usage("no_backup", error.message, "Name a file that `moot backup` made.", **details) from error
+        remedy = "Name a file that `moot backup` made and that nobody has changed since. The log is as it was."
+        raise Usage("no_backup", error.message, remedy, **details) from error
     finally:
         trial.close()
 

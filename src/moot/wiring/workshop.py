@@ -51,6 +51,10 @@ class Workshop(Opener):
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(SHIPPED)}.", pack=name)
         place = places.create(self._cwd, self._env, named=self._named)
         kept = missing.carry_over(place, self._cwd, self._trust, self.progress) if carry_over else None
+        if kept is not None:
+            from moot.engine import known
+
+            known.forget(self._env, place.state)  # what was seen here before is not what stands here now
         missing.check_nothing_left(place, self._cwd)
         new = (
             SqliteLog.create(place.state) or kept is not None

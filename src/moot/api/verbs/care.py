@@ -225,8 +225,7 @@ def verify(session: Session, rebuild: bool) -> Answer:
             else "If you have put another log there yourself, remove that record and verify again. If not, somebody "
             "else has: restore a backup that you trust."
             if rewritten is not None
-            else "The log itself is damaged: restore log.db of the state directory from a backup (`moot doctor` says "
-            "where it is).",
+            else "The log itself is damaged: `moot restore FILE` puts a backup in its place, and keeps it beside.",
             **report.full(),
         )
     remember(session.env, session.place.state, archive)

@@ -113,6 +113,7 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     from hashlib import sha256
 
     from moot.api.carrying import Import
+    from moot.api.proving import Proof, rereadable
     from moot.engine.arrivals import at_once
     from moot.views.trial import Trial
 
@@ -120,11 +121,15 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     path = file if file == "-" else targets.path_of(session, file)
     trial = Trial(session.engine.read().directory, seen=None if dry_run else at_once(session.presence))
     try:
-        with open(0 if file == "-" else path, "rb", closefd=file != "-") as lines:
+        with rereadable(open(0 if file == "-" else path, "rb", closefd=file != "-")) as lines:
+            start = lines.tell()
+            proof = Proof(session.engine.log, _lines(lines, len))
+            lines.seek(start)
             size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
             taken = Import(
                 session.engine.log,
                 trial,
+                proof,
                 dry_run=dry_run,
                 progress=lambda done: session.progress("importing", done, size),
             ).take(_lines(lines, read.update))

@@ -7,7 +7,8 @@ from itertools import groupby
 import apsw
 
 from moot.core import chain
-from moot.core.compact import loads
+from moot.core.compact import loads, storable
+from moot.core.redaction import is_well_formed
 from moot.log import REDACTIONS
 from moot.logs.sqlite import file, queries
 
@@ -59,8 +60,10 @@ class Audit:
     def __init__(self, database: AbstractContextManager[apsw.Connection], upto: int, progress: Progress) -> None:
         self._database = database
         self._upto, self._progress = upto, progress
-        self._changed: dict[int, str] = {}  # positions whose data is not what its digest says, and of which type
-        self._named: set[int] = set()  # by tombstones in the chain
+        # Positions whose data is not what its digest says, of which type, and whether it is written as moot writes it.
+        self._changed: dict[int, tuple[str, bool]] = {}
+        self._named: set[int] = set()  # by tombstones in the chain; whether they fit is judged in `moot.engine.verify`
+        self._malformed: list[str] = []
 
     def problems(self) -> Iterator[str]:
         """What is wrong, in order of position; in the end what was changed though nobody has redacted it."""
@@ -71,13 +74,17 @@ class Audit:
             yield from said
             self._look(rows, sound=sound)
             previous = rows[-1][-1] or b""
-        for position, kind in self._changed.items():
-            if position not in self._named:
+        for position, (kind, canonical) in self._changed.items():
+            if position not in self._named or not canonical:
                 yield f"the data of {kind} at position {position} was changed"
+        yield from self._malformed
         with self._database as connection:
             known = connection.execute(queries.COMMITS_UPTO, (self._upto,)).get
+            astray = connection.execute(queries.REQUESTS_ASTRAY).fetchall()
         if known != commits:
             yield f"{known} commits are known, and {commits} have events"
+        for scope, key in astray:
+            yield f"the key {key[:80]!r} of {scope[:80]!r} does not lead to the commit that it was used for"
 
     def _rows(self) -> Iterator[Row]:
         position = 0
@@ -106,8 +113,17 @@ class Audit:
         for row in rows:
             position, kind, stream, digest, data = row[0], row[1], row[3], row[12], row[13]
             if digest != chain.digest_of(data):
-                self._changed[position] = kind
+                self._changed[position] = kind, _is_canonical(data)
             elif sound and stream == REDACTIONS and kind == _TOMBSTONE:
-                named = loads(data.decode()).get("position")
-                if isinstance(named, int):
-                    self._named.add(named)
+                said = loads(data.decode())
+                if is_well_formed(said):
+                    self._named.add(said["position"])
+                else:
+                    self._malformed.append(f"the redaction at position {position} is malformed")
+
+
+def _is_canonical(data: bytes) -> bool:
+    try:
+        return storable(loads(data.decode())).encode() == data
+    except (ValueError, RecursionError):
+        return False

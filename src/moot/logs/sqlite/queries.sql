@@ -71,6 +71,12 @@ FROM event LEFT JOIN commits ON id = commit_id WHERE position > ? ORDER BY posit
 -- name: commits_upto
 SELECT count(*) FROM commits WHERE last <= ?;
 
+-- name: requests_astray
+SELECT scope, key FROM (
+    SELECT r.scope, r.key, count(*) OVER (PARTITION BY r.first) AS same, c.last IS r.last AS whole
+    FROM request r LEFT JOIN event e ON e.position = r.first LEFT JOIN commits c ON c.id = e.commit_id AND c.first = r.first
+) WHERE same > 1 OR NOT whole LIMIT 20;
+
 -- name: schema
 SELECT type, name, tbl_name, sql FROM sqlite_schema;
 

@@ -14,9 +14,9 @@ import apsw
 
 from moot.core import timestamps
 from moot.core.chain import digest_of
-from moot.core.compact import loads
+from moot.core.compact import loads, storable
 from moot.core.event import Commit, Draft, Event
-from moot.core.redaction import MARK, may_go
+from moot.core.redaction import MARK, fault_of, is_well_formed, takes_words
 from moot.log import REDACTIONS
 from moot.logs.sqlite import faults, file, queries, transaction
 from moot.logs.sqlite.foreign import Foreign
@@ -43,6 +43,7 @@ _LARGEST = 1 << 53
 _LONGEST_VIA = 2000
 _TOMBSTONE = "event:redacted"
 _DATA = 7  # the column with the data
+_ABOUT = ("workspace", "carried")  # what a log says about itself; nothing else is taken along
 
 
 class Rebuilt:
@@ -58,6 +59,7 @@ class Rebuilt:
         self._events: list[Event] = []  # of these commits
         self._weight = self._commits = 0
         self._changed: set[int] = set()  # positions whose data is not what it was; a tombstone must say so
+        self._said: dict[int, list[dict[str, Any]]] = {}  # by tombstones, by the position that they name
         self.connection = _empty()
         try:
             self._source = Foreign(path)
@@ -85,8 +87,7 @@ class Rebuilt:
                 self._source.path,
                 f"it has {self._commits} commits up to position {self.head}, and should have {count} up to {last}",
             )
-        if self._changed:
-            raise self._source.damaged(min(self._changed), "its data is not what was written first")
+        self._check_redacted()
         self._carry()
 
     def _groups(self) -> Iterator[list[tuple[Any, ...]]]:
@@ -116,7 +117,7 @@ class Rebuilt:
         if span is None or (span.first, span.last) != (position, events[-1].position):
             raise self._source.damaged(position, "its commit is not known as one")
         if span.via is not None and not (0 < len(span.via) <= _LONGEST_VIA and span.via.isprintable()):
-            raise self._source.damaged(position, "how it came in is not one line")
+            raise self._source.damaged(position, "what `via` says about it is not a single line of text")
         self._check_tombstones(events)
         problem = self._fold(events)
         if problem is not None:
@@ -145,7 +146,7 @@ class Rebuilt:
         if timestamps.parse(event.at) is None or not 1 <= event.v < _LARGEST or not 0 <= event.prev < position:
             raise self._source.damaged(position, "its time or one of its numbers is none")
         if digest is not None and digest != digest_of(encoded):
-            if MARK not in data:
+            if MARK not in data or storable(data) != text:
                 raise self._source.damaged(position, "its data is not what was written first")
             self._changed.add(position)
         return event if digest is None else event.replace(digest=digest.hex())
@@ -157,12 +158,25 @@ class Rebuilt:
                 continue
             said, position = event.data, event.data.get("position")
             found = self._standing(position, events) if type(position) is int else None
-            fields = said.get("fields")
+            if not is_well_formed(said):
+                raise self._source.damaged(event.position, "it is not a redaction that moot writes")
             if found is None or (found.commit, found.n) != (said.get("commit"), said.get("n")):
                 raise self._source.damaged(event.position, "it takes out of sight what is not there")
-            if not isinstance(fields, list) or not set(map(str, fields)).issubset(may_go(found, map(str, fields))):
+            before = self._said.setdefault(found.position, [])
+            before.append(said)
+            if not takes_words(found, [field for one in before for field in one["fields"]]):
                 raise self._source.damaged(event.position, "it takes out of sight what is no text")
-            self._changed.discard(found.position)
+
+    def _check_redacted(self) -> None:
+        """What redactions name is what was written first, or exactly what they leave of it; nothing else has changed."""
+        for position, said in sorted(self._said.items()):
+            found = self._standing(position, [])
+            fault = found and fault_of(found, said, written=position not in self._changed)
+            if fault is not None:
+                raise self._source.damaged(position, f"{fault}")
+        changed = self._changed.difference(self._said)
+        if changed:
+            raise self._source.damaged(min(changed), "its data is not what was written first")
 
     def _standing(self, position: int, events: list[Event]) -> Event | None:
         if position > self.head:
@@ -208,11 +222,12 @@ class Rebuilt:
         try:
             with connection:
                 for row in self._source.requests():
-                    if not 0 < row[3] <= row[4] <= self.head:
-                        raise faults.damaged(path, "a request names events that are not there")
                     connection.execute(queries.ADD_REQUEST, row)
+                if connection.execute(queries.REQUESTS_ASTRAY).fetchone() is not None:
+                    raise faults.damaged(path, "a request does not name the events of one commit")
                 for key, value in self._source.meta():
-                    connection.execute(queries.PUT_META, (key, value))
+                    if key in _ABOUT:
+                        connection.execute(queries.PUT_META, (key, value))
         except apsw.ConstraintError as error:
             raise faults.damaged(path, "a request is there twice") from error
         identity = str(connection.execute(queries.GET_META, ("workspace",)).get)

@@ -1,0 +1,65 @@
+"""What redactions say about the events of a file that is imported: those in the file, and those in the log.
+
+An event without its text stands in a file before the redaction that took it. So the file is read once for its
+redactions, before anything of it is taken.
+"""
+
+from __future__ import annotations
+
+from moot.api import envelopes
+from moot.core.redaction import Redacted, fault_of, is_well_formed
+from moot.log import REDACTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any, BinaryIO
+
+    from moot.core.event import Draft, Event
+    from moot.log import Shown
+
+_SIGN = Redacted.type.encode()
+_IN_MEMORY = 8 << 20  # bytes of what comes through a pipe
+
+
+class Proof:
+    """The redactions of a file and of the log that it goes into."""
+
+    def __init__(self, log: Shown, lines: Iterable[bytes]) -> None:
+        self.log = log
+        self._said: dict[int, list[dict[str, Any]]] = {}
+        head = log.head()
+        for position, said in log.tombstones().items():
+            self._said[position] = list(said["each"])
+        for raw in lines:
+            event = _tombstone(raw) if _SIGN in raw else None
+            if event is not None and event.position > head:
+                self._said.setdefault(event.data["position"], []).append(event.data)
+
+    def fault(self, position: int, event: Event | Draft, *, written: bool) -> str | None:
+        """What is wrong with the event at this position, None if nothing is. See `moot.core.redaction.fault_of`."""
+        return fault_of(event, self._said.get(position, ()), written=written)
+
+
+def _tombstone(raw: bytes) -> Event | None:
+    """The redaction that a line holds, if it does; whether it may stand there is found out when it is imported."""
+    try:
+        event = envelopes.item(raw.decode("utf-8-sig")).event
+    except (envelopes.Bad, UnicodeDecodeError):
+        return None
+    fits = event.stream == REDACTIONS and event.type == Redacted.type and is_well_formed(event.data)
+    return event if fits else None
+
+
+def rereadable(file: BinaryIO) -> BinaryIO:
+    """The same file, or what comes through a pipe in a file without a name."""
+    if file.seekable():
+        return file
+    from shutil import copyfileobj
+    from tempfile import SpooledTemporaryFile
+
+    kept = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (the caller closes it)
+    with file:
+        copyfileobj(file, kept)
+    kept.seek(0)
+    return kept  # type: ignore[return-value]
