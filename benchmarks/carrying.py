@@ -18,6 +18,7 @@ from common import Row, interleaved
 
 from moot import Workspace
 from moot.api.carrying import Import
+from moot.api.proving import Proof
 from moot.logs.sqlite import queries
 from moot.views.trial import Trial
 from moot.wiring import open_session
@@ -111,7 +112,9 @@ class _Field:
         with open(f"{self._room}/events.jsonl", "rb") as lines:
             start = time.perf_counter()
             trial = Trial(session.engine.read().directory)
-            Import(session.engine.log, trial, dry_run=False, progress=lambda _done: None).take(lines)
+            proof = Proof(session.engine.log, lines)
+            lines.seek(0)
+            Import(session.engine.log, trial, proof, dry_run=False, progress=lambda _done: None).take(lines)
             trial.close()
             took = time.perf_counter() - start
         session.engine.log.close()

@@ -84,7 +84,7 @@ class Audit:
         if known != commits:
             yield f"{known} commits are known, and {commits} have events"
         for scope, key in astray:
-            yield f"the key {key[:80]!r} of {scope[:80]!r} does not lead to the commit that it was used for"
+            yield f"the key {str(key)[:80]!r} of {str(scope)[:80]!r} does not lead to the commit that it was used for"
 
     def _rows(self) -> Iterator[Row]:
         position = 0

@@ -168,7 +168,7 @@ class Rebuilt:
                 raise self._source.damaged(event.position, "it takes out of sight what is no text")
 
     def _check_redacted(self) -> None:
-        """What redactions name is what was written first, or exactly what they leave of it; nothing else has changed."""
+        """What redactions name is what was written first, or exactly what they leave of it; nothing else differs."""
         for position, said in sorted(self._said.items()):
             found = self._standing(position, [])
             fault = found and fault_of(found, said, written=position not in self._changed)
