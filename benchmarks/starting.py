@@ -70,7 +70,7 @@ def measure(stage: Stage) -> list[Row]:
     moot_command = script(directory)
     home = f"{directory}/home"
     os.makedirs(home)
-    env = {"PATH": os.defpath, "HOME": home, "USER": "anna", "LANG": "C.UTF-8"}
+    env = {"PATH": os.defpath, "HOME": home, "MOOT_PERSON": "1", "LANG": "C.UTF-8"}
     reader, sender = (_as(env, name) for name in (workspaces.READER, workspaces.SENDER))
     with Workspace(plain, agent=workspaces.SENDER) as ws, Workspace(typed) as lead:
         commands = {

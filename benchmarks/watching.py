@@ -69,7 +69,7 @@ def _drained(terminal: int) -> None:
 def measure(stage: Stage) -> list[Row]:
     directory, size = stage.room("watching"), stage.size
     warm, cold = (stage.populated(f"watching/{name}", size.events) for name in ("warm", "cold"))
-    env = {"PATH": os.defpath, "HOME": directory, "USER": "anna", "LANG": "C.UTF-8"}
+    env = {"PATH": os.defpath, "HOME": directory, "MOOT_PERSON": "1", "LANG": "C.UTF-8"}
     moot = script(directory)
     _forget_views(os.path.join(cold, ".git", "moot"))
     bare = Command([sys.executable, "-I", "-c", "pass"], env, warm)

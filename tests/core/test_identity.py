@@ -115,8 +115,8 @@ def test_the_remedy_never_teaches_a_way_around() -> None:
         error = who_are_you(decide(env), "`moot send`")
         assert error.code == "who_are_you"
         assert "moot join NAME" in error.remedy
-        assert "--person" not in error.remedy
         assert "MOOT_PERSON" not in error.remedy
+        assert ("--person" in error.remedy) == (not env), "a person in a pipe needs it; an agent's shell never names it"
     assert "terminal" in how_to_say(decide({}))
     assert "terminal" not in how_to_say(decide(CLAUDE))
     assert "CLAUDECODE" in how_to_say(decide(CLAUDE))

@@ -284,10 +284,11 @@ def test_a_link_from_outside_into_the_workspace_counts_as_a_file_of_the_workspac
     assert not stolen(run)
 
 
-def test_a_directory_in_place_of_the_script_runs_nothing(run: Command) -> None:
+def test_a_directory_in_place_of_the_script_cannot_be_allowed(run: Command) -> None:
     (run.repo / "hook").mkdir()
-    handler(run, 'run = ["./hook"]')
-    assert caused(run) == "1 parked."
+    handler(run, 'run = ["./hook"]', allow=False)
+    assert run("allow", "hook", "--yes", "--json").error["error"] == "cannot_be_allowed"
+    assert caused(run) == "Nothing was due."
 
 
 @pytest.mark.parametrize("entry", [".", "bin", "", "{repo}", "{repo}/bin", "{linked_in}"])

@@ -136,7 +136,9 @@ def test_an_agent_cannot_allow_settings(run: Command) -> None:
 
 def test_init_by_a_person_allows_what_is_there_and_says_so(run: Command, tmp_path: Path) -> None:
     settings(run, NO_REVIEW)
-    assert "In force, since you made this workspace with it: tasks.review = false." in run("init").out
+    said = run("init").out
+    assert "You allow, by this `moot init`, what weakens a rule in moot.toml: tasks.review = false." in said
+    assert "moot allow settings --revoke" in said
     assert finished(run, "As agreed") is None
 
 

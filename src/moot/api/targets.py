@@ -70,11 +70,15 @@ def _check_place(place: Place, path: str, *, leaves: bool) -> None:
     if not leaves or any(_within(path, root) for root in roots):
         raise Refused(
             "outside_workspace",
-            f"{path} lies outside of the workspace ({folder}).",
+            f"{path} lies outside of the workspace{_because(path, folder)}.",
             "Name a file in the worktree, or --force.",
             file=path,
             folder=folder,
         )
+
+
+def _because(path: str, folder: str) -> str:
+    return "" if os.path.dirname(path) == folder else f": its folder is really {folder}"
 
 
 def _within(path: str, root: str) -> bool:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 KINDS = ("run", "url", "python", "message")
+SETTINGS = "settings"  # no handler is called so: to a person who allows things, it means settings that weaken a rule
 MOOT = "moot"  # who sent the messages of handlers before they were named
 NOUN = "effect"  # what happens to effects causes none, or there would be no end to it
 ALL = "*"

@@ -126,7 +126,9 @@ def how_to_say(caller: Caller) -> str:
     how = "`moot join NAME`, then `moot --agent NAME …` or MOOT_AGENT=NAME (in Python: Workspace(agent='NAME'))."
     if caller.mark is not None:
         return f"You are in a coding agent's shell ({caller.mark}): {how}"
-    return f"If you are an agent: {how} If you are a person, run it in a terminal, with nothing piped into it."
+    return (
+        f"If you are an agent: {how} If you are a person, run it in a terminal; in a pipe or a job: `moot --person …`."
+    )
 
 
 def people_only(caller: Caller, what: str) -> None:

@@ -70,14 +70,14 @@ def same_agent(one: str, other: str) -> bool:
     return name_of(one).lower() == name_of(other).lower()
 
 
-def checked_name(name: str) -> str:
-    """The name, if an agent may have it."""
+def checked_name(name: str, of: str = "an agent") -> str:
+    """The name, if an agent may have it, or a role."""
     fits = 0 < len(name) <= NAME_LIMIT and name[0] in _LETTERS and all(c in _REST for c in name)
     if fits and name.lower() not in _RESERVED:
         return name
     raise Usage(
         "bad_name",
-        f"{name[:80]!r} cannot be the name of an agent.",
+        f"{name[:80]!r} cannot be the name of {of}.",
         "Take a letter, then up to 63 letters, digits, '_', '.' or '-' (for example Yeats or build-2).",
     )
 

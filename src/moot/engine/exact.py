@@ -118,6 +118,8 @@ def _command(handler: Handler, roots: tuple[str, ...], env: Mapping[str, str]) -
     files = tuple(
         file.replace(text=True) if program and _is_text(words, file.word) else file for file in _read(roots, named)
     )
+    if program is None and os.sep in first and not any(file.word == 0 for file in files):
+        raise _Trouble(f"there is no file {first}")
     for file in files:
         _check_first_line(file, roots)
     return None if files and files[0].word == 0 else program, files

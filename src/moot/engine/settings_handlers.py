@@ -24,7 +24,7 @@ from __future__ import annotations
 import re  # noqa: TID253 (this module itself is loaded on demand)
 from math import isfinite
 
-from moot.core.handler import KINDS, NOUN
+from moot.core.handler import KINDS, NOUN, SETTINGS
 from moot.core.text import closest
 from moot.engine.performers.environment import SECRET
 from moot.engine.settings_parse import Unexpected, duration, spelled, whole
@@ -190,6 +190,9 @@ def _handler(number: int, table: dict[str, Any], names: set[str], reading: Readi
         reading.add(here, f"{spelled(here)} has no {' and no '.join(missing)}")
     if fields.get("name") in names:
         reading.add((*here, "name"), f"two handlers are called {fields['name']}")
+    if fields.get("name") == SETTINGS:
+        advice = f"`moot allow {SETTINGS}` means the settings that weaken a rule; take another name"
+        reading.add((*here, "name"), f"no handler can be called {SETTINGS}: {advice}")
     names.add(fields.get("name", ""))
     _check_action(here, table, fields, reading)
     return fields

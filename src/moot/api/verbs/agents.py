@@ -134,7 +134,7 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
 def _role(session: Session, name: str) -> str:
     """A role as its pack writes it; case does not count. Agents may fill roles that no pack knows."""
     known = (role.name for pack in session.packs.packs for role in pack.roles)
-    return next((role for role in known if role.lower() == name.lower()), None) or checked_name(name)
+    return next((role for role in known if role.lower() == name.lower()), None) or checked_name(name, "a role")
 
 
 def _found(outcome: Outcome, kind: str) -> Event | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Refused, Unknown, Usage
+from moot.core.handler import SETTINGS
 from moot.core.identity import people_only
 from moot.core.record import Record
 from moot.core.text import visible
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from moot.engine.exact import Exact
     from moot.engine.rules import Weak
 
-SETTINGS = "settings"  # the name for all settings that weaken a rule
 _NOT_COVERED = (
     "Covered are the files above: those of the workspace that a word names, also after `=`, `@` or an option's letter.",
     "Not covered: what a program reads, imports or starts by itself. moot looks at the files above, at nothing else.",
@@ -109,7 +109,8 @@ def permit(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ..
     lines = [line for one in asked for line in _lines(one)]
     if not lines:
         return Answer(result=[], say=("Nothing here asks to be allowed.",))
-    words = ["moot allow", *(one.name for one in handlers), *([SETTINGS] if weak else [])]
+    said = "moot --person allow" if session.caller.why == "--person" else "moot allow"
+    words = [said, *(one.name for one in handlers), *([SETTINGS] if weak else [])]
     confirm(session, lines, " ".join(words), yes=yes)
     given = {one.digest: one.handler.name for one in exact}
     consent.give(given | {one.digest: one.name for one in weak})

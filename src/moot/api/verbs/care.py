@@ -85,15 +85,12 @@ class Opener(ABC):
 
 def init(opener: Opener, pack: tuple[str, ...], carry_over: bool) -> Answer:
     created = opener.create(pack, carry_over=carry_over)
+    weak = f"You allow, by this `moot init`, what weakens a rule in moot.toml: {', '.join(created.allowed)}."
     lines = [
         f"{'Made' if created.new else 'Found'} the workspace of {created.root} (state in {created.state}).",
         *([f"The log goes on; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
-        *(
-            [f"In force, since you made this workspace with it: {', '.join(created.allowed)}."]
-            if created.allowed
-            else []
-        ),
+        *([weak, "To take that back: moot allow settings --revoke"] if created.allowed else []),
         "",
         "For AGENTS.md or CLAUDE.md, if you like:",
         "",
@@ -201,7 +198,8 @@ def _effects(session: Session) -> list[str]:
 
 
 def _finding(check: str, problems: list[str], remedy: str) -> Finding:
-    said = ", ".join(problems[:5]) + ("…" if len(problems) > 5 else "") if problems else "nothing to report"
+    said = "; ".join(one.rstrip(".") for one in problems[:5]) + ("…" if len(problems) > 5 else "")
+    said = said or "nothing to report"
     return Finding(check, good=not problems, message=said, remedy=remedy if problems else "")
 
 
