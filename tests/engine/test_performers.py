@@ -60,7 +60,7 @@ def test_the_end_of_the_output_is_kept(tmp_path):
         (("sh", "-c", "echo no; exit 3"), "exit code 3: no"),
         (("sh", "-c", "echo begun; echo 'no such host'; echo; exit 3"), "exit code 3: no such host"),
         (("sh", "-c", "kill -9 $$"), "killed by signal 9"),
-        (("./nothing",), "./nothing cannot be run: No such file or directory"),
+        (("./nothing",), "there is no file ./nothing"),
         (("/etc",), "/etc cannot be run: Permission denied"),
     ],
 )

@@ -128,7 +128,7 @@ def test_claims_that_come_and_go_never_overlap_at_any_position(repo: Repo, crew:
                     assert grants[held["token"]].data["holder"] == held["holder"]
                     assert replay.matches(held["path"], held["witness"])
                     assert replay.matches(held["asked"], held["witness"])
-    assert won == len(grants) > RACERS / 2
+    assert won == len(grants) > RACERS / 10
 
 
 @queue_or_not

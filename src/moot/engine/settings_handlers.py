@@ -191,7 +191,7 @@ def _handler(number: int, table: dict[str, Any], names: set[str], reading: Readi
     if fields.get("name") in names:
         reading.add((*here, "name"), f"two handlers are called {fields['name']}")
     if fields.get("name") == SETTINGS:
-        advice = f"`moot allow {SETTINGS}` means the settings that weaken a rule; take another name"
+        advice = "`moot allow settings` means the settings that weaken a rule; take another name"
         reading.add((*here, "name"), f"no handler can be called {SETTINGS}: {advice}")
     names.add(fields.get("name", ""))
     _check_action(here, table, fields, reading)
