@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from moot.engine.work import Work
 
-HOSTILE = ("$(touch PWN)", "`touch PWN`", "a b", "-rf", "--agent=x", "x;touch PWN;'", '"$HOME"', "é…|&>PWN")
+HOSTILE = ("$(touch PWN)", "`touch PWN`", "a b", "-RF", "--agent=x", "x;touch PWN;'", '"$HOME"', "é…|&>PWN")
 SUGGESTED = re.compile(
     r"`(moot [^`]*)`|(?:→|:|;|,|or|answer:|confirmation:) (moot [a-z].*?)(?=, or moot |$)", re.MULTILINE
 )

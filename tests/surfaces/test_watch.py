@@ -7,6 +7,7 @@ import json
 import os
 import select
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -330,11 +331,11 @@ def test_who_may_only_read_sees_it_and_is_told_what_is_missing(bare: Command, vi
         if not views:
             path.unlink()
     above = [path for path in bare.repo.parents if path.stat().st_uid == os.getuid() and path != Path("/")]
-    modes = {path: path.stat().st_mode for path in (*above, bare.repo, bare.repo / ".git", state)}
-    open_to_all = {path: path.stat().st_mode for path in state.rglob("*")}
+    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in (*above, bare.repo, bare.repo / ".git", state)}
+    open_to_all = {path: stat.S_IMODE(path.stat().st_mode) for path in state.rglob("*")}
     try:
-        for path in modes:
-            path.chmod(0o755)
+        for path, mode in modes.items():
+            path.chmod(mode | 0o055)  # which leaves the machine's own directories as they are
         for path in (state, *open_to_all):
             path.chmod(0o555 if path.is_dir() else 0o444)
         ran = subprocess.run(
