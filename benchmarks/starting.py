@@ -65,8 +65,9 @@ class Command:
 def measure(stage: Stage) -> list[Row]:
     directory, size = stage.room("starting"), stage.size
     compileall.compile_dir(os.path.join(_PACKAGES, "moot"), quiet=2)
-    plain, typed = (stage.populated(f"starting/{name}", size.events) for name in ("plain", "typed"))
-    Workspace.init(typed, packs=("orchestrator",)).close()
+    plain, packed, typed = (stage.populated(f"starting/{name}", size.events) for name in ("plain", "packed", "typed"))
+    for repository in (packed, typed):
+        Workspace.init(repository, packs=("orchestrator",)).close()
     moot_command = script(directory)
     home = f"{directory}/home"
     os.makedirs(home)
@@ -80,6 +81,8 @@ def measure(stage: Stage) -> list[Row]:
                 [moot_command, "inbox"], reader, plain, lambda: ws.send(workspaces.READER, "The build is up.")
             ),
             "note": Command([moot_command, "send", workspaces.OTHER, "The parser is on main."], sender, plain),
+            "packed_inbox": Command([moot_command, "inbox"], reader, packed),
+            "packed_note": Command([moot_command, "send", workspaces.OTHER, "The parser is on main."], sender, packed),
             "typed": Command(
                 [moot_command, "send", "--type", "task_assignment", "--data", json.dumps(_ASSIGNMENT)],
                 env,
@@ -132,6 +135,8 @@ _ROWS: dict[str, tuple[str | None, str]] = {
     "inbox": ("<= 4", "`moot inbox` with nothing new"),
     "inbox_new": ("<= 4", "`moot inbox` that shows one new note and records it"),
     "note": ("<= 4", "`moot send`: a note"),
+    "packed_inbox": (None, "`moot inbox` with nothing new, with a pack switched on"),
+    "packed_note": (None, "`moot send`: a note, with a pack switched on"),
     "typed": ("<= 6", "`moot send --type task_assignment`, validated, its mailbox files rendered"),
     "hcom_version": (None, "hcom's native binary: `hcom --version`"),
     "hcom_list": (None, "hcom's native binary: `hcom list`"),
