@@ -28,6 +28,8 @@ GOALS = {
     "start.inbox": "<= 4",
     "start.inbox_new": "<= 4",
     "start.note": "<= 4",
+    "start.packed_inbox": None,
+    "start.packed_note": None,
     "start.typed": "<= 6",
     "start.hcom_version": None,
     "start.hcom_list": None,
