@@ -23,10 +23,13 @@ if TYPE_CHECKING:
 
     from moot.core.deciders.decision import Decision
     from moot.core.deciders.effect import Effect
+    from moot.core.deciders.mailbox import Entry
+    from moot.core.deciders.message import Message
     from moot.core.lifecycle import Lifecycle
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction
     from moot.core.record import Record
+    from moot.engine.savepoint import Savepoint
     from moot.views.store import Store
 
     State = TypeVar("State")
@@ -57,7 +60,7 @@ class Work(World):
         self._reactions = reactions
         self._token = token
         self._states: dict[str, Any] = {}
-        self._said: dict[str, tuple[Payload, str | None]] = {}  # messages that nobody has asked for since
+        self._said: dict[str, tuple[Payload, str | None]] = {}  # messages of this commit
 
     @property
     def at(self) -> str:
@@ -83,9 +86,8 @@ class Work(World):
     def message(self, name: str) -> message.Message:
         stream = message.stream(name)
         if stream in self._said:
-            payload, thread = self._said.pop(stream)
-            blank = message.Message(id=name)
-            self._states[stream] = message.evolve(blank, payload, position=-1, at=self._at, thread=thread)
+            payload, thread = self._said[stream]
+            return message.evolve(message.Message(id=name), payload, position=-1, at=self._at, thread=thread)
         return self._once(stream, lambda: load.message(self.store, name))
 
     def new_message(self) -> str:
@@ -109,12 +111,29 @@ class Work(World):
         known: mailbox.Mailbox | None = self._states.get(stream)
         missing = [i for i in ids if known is None or i not in known.entries]
         if known is None:
-            return self._once(stream, lambda: load.mailbox(self.store, name, missing))
-        if missing:
+            known = self._once(stream, lambda: load.mailbox(self.store, name, missing))
+        elif missing:
             more, _ = load.mailbox(self.store, name, missing)
             known = known.replace(entries={**more.entries, **known.entries})
-            self._states[stream] = known
+        if new := self._delivered(name, missing):
+            known = known.replace(entries={**known.entries, **new})
+        self._states[stream] = known
         return known
+
+    def _delivered(self, box: str, ids: Iterable[str]) -> dict[str, Entry]:
+        """Those of these messages that this commit puts into the mailbox."""
+        sent = ((name, self._said[message.stream(name)][0]) for name in ids if message.stream(name) in self._said)
+        return {
+            name: mailbox.Entry(id=name, wants=payload.__dict__["wants"])
+            for name, payload in sent
+            if box.lower() in (to.lower() for to in payload.__dict__["to"])
+        }
+
+    def messages_of_task(self, name: str, attempt: int | None = None, kind: str | None = None) -> list[Message]:
+        """What was said about a task, oldest first, this commit included."""
+        stored = look.messages_of_task(self.store, name, attempt, kind)
+        said = (self.message(stream.partition("/")[2]) for stream in self._said)
+        return stored + [m for m in said if m.task == name and attempt in (None, m.attempt) and kind in (None, m.kind)]
 
     def graph(self, names: Iterable[str]) -> graph.Graph:
         more, version = load.graph(self.store, names)
@@ -214,6 +233,15 @@ class Work(World):
         if not found.exists:
             raise unknown_task(self.store, name)
         return found
+
+    def savepoint(self) -> Savepoint:
+        """A context that undoes what was decided inside it when an error leaves it, and lets the error pass.
+
+        Versions that were read stay conditions: the error rests on them.
+        """
+        from moot.engine.savepoint import Savepoint
+
+        return Savepoint(self)
 
     # --- doing --------------------------------------------------------------------------------------------------------
 

@@ -124,7 +124,7 @@ def _types(wrong: list[Defect]) -> str:
 
 def _said_before(work: Work, sub: Submission, task: Task, data: dict[str, Any]) -> tuple[str, ...]:
     """A flag for what was said word for word in an earlier attempt: it may come out of an old copy of a file."""
-    earlier = look.messages_of_task(work.store, task.id, None, sub.spec.name) if task.exists else []
+    earlier = work.messages_of_task(task.id, None, sub.spec.name) if task.exists else []
     again = [m.attempt for m in earlier if m.attempt != task.attempt and rules.same(data, m.data or {})]
     return (f"said_before: word for word a message of attempt {again[-1]}",) if again else ()
 
@@ -176,7 +176,7 @@ def _report(work: Work, sub: Submission, task: Task, data: dict[str, Any], flags
         _store(work, sub, task, data, flags)
         work.do_task(task.id, MoveTask(verb="submit", actor=developer, report=sub.id))
     elif task.state == "awaiting_review":
-        earlier = look.messages_of_task(work.store, task.id, task.attempt, sub.spec.name)
+        earlier = work.messages_of_task(task.id, task.attempt, sub.spec.name)
         if any(_is_repeat(sub, data, message.data or {}) for message in earlier):
             return  # an identical repeat has no effect
         _store(work, sub, task, data, (*flags, "amendment: a later report for an attempt that is in review"))
@@ -249,7 +249,7 @@ def _check_taker(work: Work, sub: Submission, task: Task) -> None:
     """
     if sub.source is not None:
         return
-    given = [m.id for m in look.messages_of_task(work.store, task.id, task.attempt, "task_assignment")]
+    given = [m.id for m in work.messages_of_task(task.id, task.attempt, "task_assignment")]
     entries = work.mailbox("@developer", given).entries
     taker = next((entries[name].taker for name in reversed(given) if name in entries and entries[name].taker), None)
     if taker is None or taker.startswith("role:") or same_agent(taker, sub.sender.principal):

@@ -1,0 +1,24 @@
+"""One part of a commit that can fail without the rest: when an error leaves it, what it decided is undone."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.engine.work import Work
+
+
+class Savepoint:
+    """See `Work.savepoint`. States are never changed in place, so a shallow copy is enough."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def __enter__(self) -> None:
+        work = self._work
+        self._before = len(work.drafts), dict(work._states), dict(work._said)  # noqa: SLF001
+
+    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
+        if kind is not None:
+            work = self._work
+            decided, work._states, work._said = self._before  # noqa: SLF001
+            del work.drafts[decided:]
