@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import os
 import shutil  # noqa: TID253 (loaded on demand)
-import subprocess  # noqa: TID253 (loaded on demand)
 import tempfile  # noqa: TID253 (loaded on demand)
 
 from moot.core.record import Record
-from moot.engine import gitdir
+from moot.engine import gitdir, processes
 from moot.engine.performers.environment import search_path
 
 TYPE_CHECKING = False
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _PATIENCE = 120.0
+_LISTING = 1 << 28  # bytes of file names that git may list
 _FILES = 50_000  # outside of git, where nobody says what belongs to the work
 _BYTES = 1 << 30
 _HARMLESS = (
@@ -66,9 +66,12 @@ def of(root: str, without: Sequence[str] = (), *, common: str | None = None) -> 
     try:
         with tempfile.TemporaryDirectory(prefix="moot-tree-") as place:
             return _Index(root, git, place, without).tree()
-    except (OSError, subprocess.SubprocessError) as problem:
-        said = getattr(problem, "stderr", None)
-        return Tree(why=(said.decode("utf-8", "replace").strip() if said else str(problem))[:500])
+    except (OSError, processes.NotStarted, _GitFailed) as problem:
+        return Tree(why=str(problem)[:500])
+
+
+class _GitFailed(Exception):
+    pass
 
 
 class _Index:
@@ -128,33 +131,35 @@ class _Index:
                 skipped.append(path)
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
             if paths:
-                done = self._run(*_WHOLE, "update-index", option, "-z", "--stdin", said=b"\0".join(paths) + b"\0")
-                done.check_returncode()
+                self._do(*_WHOLE, "update-index", option, "-z", "--stdin", said=b"\0".join(paths) + b"\0")
+
+    def _run(self, *words: str, said: bytes = b"") -> processes.Ran:
+        argv = (*self._command, *words)
+        ran = processes.run(
+            argv, cwd=self._root, env=self._env, keep=_LISTING, apart=True, stdin=said, timeout=_PATIENCE
+        )
+        if ran.timed_out:
+            raise _GitFailed(f"git was not done within {_PATIENCE:g} s")
+        return ran
+
+    def _do(self, *words: str, said: bytes = b"") -> bytes:
+        """What git answers. It must succeed."""
+        ran = self._run(*words, said=said)
+        if ran.code:
+            raise _GitFailed(ran.errors.tail.decode("utf-8", "replace").strip() or f"git failed with {ran.code}")
+        if not ran.output.whole:
+            raise _GitFailed(f"git lists more than {_LISTING} bytes of file names")
+        return ran.output.tail
 
     def _listed(self, *words: str) -> list[bytes]:
-        done = self._run(*words)
-        done.check_returncode()
-        return done.stdout.split(b"\0")[:-1]
-
-    def _run(self, *words: str, said: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [*self._command, *words],
-            cwd=self._root,
-            env=self._env,
-            input=said,
-            capture_output=True,
-            timeout=_PATIENCE,
-            check=False,
-        )
+        return self._do(*words).split(b"\0")[:-1]
 
     def _ask(self, *words: str, fails: bool = False) -> str:
-        done = self._run(*words)
-        if not fails:
-            done.check_returncode()
-        return done.stdout.decode("ascii", "replace").strip()
+        answer = self._run(*words).output.tail if fails else self._do(*words)
+        return answer.decode("ascii", "replace").strip()
 
     def _fails(self, *words: str) -> bool:
-        return self._run(*words).returncode != 0
+        return self._run(*words).code != 0
 
 
 def _of_folder(root: str, without: Sequence[str]) -> Tree:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
 from moot.core.deciders import receipt as receipts
 from moot.core.errors import Unknown, Usage
+from moot.core.identity import without_person
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import counted, fence, one_line
@@ -27,7 +30,7 @@ class Checked(Record):
 
 def check(session: Session, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
     from moot.api.proofs import content
-    from moot.engine.commands import run
+    from moot.engine import processes
 
     if timeout is not None and not timeout:
         raise Usage("bad_arguments", "A check needs some time.", "Leave --timeout out, or say how long: 10m.")
@@ -35,7 +38,18 @@ def check(session: Session, command: tuple[str, ...], task: str | None, timeout:
         raise Usage("bad_arguments", "The command has no name.", "For example: moot check -- pytest -q")
     session.try_out(lambda work: _check_may(session, work, task))  # before the work, not after it
     before = content(session)
-    ran = run(command, session.cwd, tail=receipts.TAIL_LIMIT, timeout=timeout, show=session.output, alive=session.stamp)
+    try:
+        ran = processes.run(
+            command,
+            cwd=session.cwd,
+            env=without_person(os.environ),
+            keep=receipts.TAIL_LIMIT,
+            timeout=timeout,
+            show=session.output,
+            alive=session.stamp,
+        )
+    except processes.NotStarted as error:
+        raise error.usage(command[0]) from None
     after = content(session)
 
     def act(work: Work) -> None:
@@ -48,9 +62,9 @@ def check(session: Session, command: tuple[str, ...], task: str | None, timeout:
             argv=command,
             code=ran.code,
             seconds=ran.seconds,
-            digest=ran.digest,
-            size=ran.size,
-            tail=ran.tail.decode("utf-8", "replace"),
+            digest=ran.output.digest,
+            size=ran.output.size,
+            tail=ran.output.tail.decode("utf-8", "replace"),
             tree=before.name,
             commit=before.commit,
             dirty=before.dirty,

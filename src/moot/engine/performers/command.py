@@ -1,21 +1,17 @@
-"""A command: its words as they are, without a shell; the event as JSON on standard input; its last output kept.
+"""The command of an effect: the event as JSON on standard input, the end of its output kept.
 
-It runs in the root of the worktree, in a process group of its own that is killed when the time is over, with the
-program and the files that `moot.engine.exact` has found, and an environment of its own. A function of Python is a
-command too: the interpreter runs `entry.py`, which calls it.
+It runs in the root of the worktree, with the program and the files that `moot.engine.exact` has found, and an
+environment of its own; `moot.engine.processes` runs it. A function of Python is a command too: the interpreter runs
+`entry.py`, which calls it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import select
-import signal
-import subprocess  # noqa: TID253 (this module itself is loaded on demand)
 import sys
-import tempfile  # noqa: TID253
-import time
 
+from moot.engine import processes
 from moot.engine.exact import interpreter, is_elsewhere
 from moot.engine.performers import Result, entry, environment
 from moot.engine.performers.copies import copies
@@ -24,9 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.engine.exact import Exact
     from moot.engine.performers import Job
+    from moot.engine.processes import Ran
 
-_TICK = 0.05  # seconds: how late the end is seen of a command that left its output open
-_GRACE = 2.0  # seconds between asking a command to end and killing it
 _KEPT = 2000  # bytes of output, the last ones
 
 
@@ -50,25 +45,37 @@ def _run(job: Job, exact: Exact, copied: dict[int, str]) -> Result:
     env |= {"MOOT_EFFECT_KEY": job.key, "MOOT_EFFECT_ATTEMPT": str(job.attempt)}
     if exact.script is not None:
         env["MOOT_SCRIPT"] = exact.script
-    hold = () if job.hold is None else (job.hold,)
-    with tempfile.TemporaryFile() as said:  # a pipe could be full while nobody reads it
-        said.write(json.dumps(job.event).encode())
-        said.seek(0)
-        try:
-            process = subprocess.Popen(
-                words,
-                stdin=said,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                cwd=exact.cwd,
-                env=env,
-                start_new_session=True,
-                pass_fds=hold,
-            )
-        except OSError as error:
-            return Result(ok=False, detail=f"{(job.handler.run or words)[0]} cannot be run: {error.strerror}")
-    with process:
-        return _Watch(process, job).result()
+    try:
+        ran = processes.run(
+            words,
+            cwd=exact.cwd,
+            env=env,
+            keep=_KEPT,
+            stdin=json.dumps(job.event).encode(),
+            timeout=job.handler.timeout,
+            cancel=job.cancel.is_set,
+            hold=() if job.hold is None else (job.hold,),
+        )
+    except processes.NotStarted as error:
+        return Result(ok=False, detail=f"{(job.handler.run or words)[0]} cannot be run: {error.why}")
+    return _result(job, ran)
+
+
+def _result(job: Job, ran: Ran) -> Result:
+    said = ran.output.tail.decode(errors="replace")
+    if ran.timed_out:
+        why = f"not done within {job.handler.timeout:g} s"
+    elif ran.cancelled:
+        why = "its runner was stopped"
+    elif ran.signal:
+        why = f"killed by signal {ran.signal}"
+    elif ran.code == 0:
+        return Result(ok=True, detail=said.strip())
+    else:
+        why = "" if ran.code == entry.RAISED and job.handler.python else f"exit code {ran.code}"
+    # With the last line that it wrote: there, programs say what is wrong.
+    last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
+    return Result(ok=False, detail=f"{why}: {last}" if why and last else why or last, stopped=ran.cancelled)
 
 
 def _words(exact: Exact, copied: dict[int, str]) -> list[str] | None:
@@ -100,70 +107,3 @@ def _no_program(exact: Exact) -> str:
         return "it is not in PATH (directories of the workspace are not searched)"
     path = os.path.join(exact.cwd, words[0])
     return "Permission denied" if os.path.exists(path) else "No such file or directory"
-
-
-class _Watch:
-    """A command while it runs."""
-
-    def __init__(self, process: subprocess.Popen[bytes], job: Job) -> None:
-        assert process.stdout is not None
-        self._process = process
-        self._job = job
-        self._output = process.stdout.fileno()
-        self._ears = select.poll()
-        self._ears.register(self._output, select.POLLIN | select.POLLHUP)
-        self._open = True
-        self._tail = b""
-
-    def result(self) -> Result:
-        end = time.monotonic() + self._job.handler.timeout
-        while self._process.poll() is None:
-            left = end - time.monotonic()
-            if left <= 0 or self._job.cancel.is_set():
-                self._kill()
-                why = f"not done within {self._job.handler.timeout:g} s" if left <= 0 else "its runner was stopped"
-                return Result(ok=False, detail=self._with_output(why), stopped=left > 0)
-            self._listen(min(left, _TICK))
-        while self._open and self._listen(0):
-            pass  # what it said last
-        code = self._process.returncode
-        if code == 0:
-            return Result(ok=True, detail=self._said().strip())
-        if code == entry.RAISED and self._job.handler.python:
-            return Result(ok=False, detail=self._with_output(""))
-        why = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-        return Result(ok=False, detail=self._with_output(why))
-
-    def _listen(self, patience: float) -> bool:
-        """Take in some output, within so many seconds. False if there is none."""
-        if not self._open:
-            try:
-                self._process.wait(patience)
-            except subprocess.TimeoutExpired:
-                pass
-            return False
-        if not self._ears.poll(patience * 1000):
-            return False
-        piece = os.read(self._output, 1 << 16)
-        self._open = bool(piece)
-        self._tail = (self._tail + piece)[-_KEPT:]
-        return self._open
-
-    def _kill(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(self._process.pid, number)
-                self._process.wait(_GRACE)
-            except ProcessLookupError:
-                break
-            except subprocess.TimeoutExpired:
-                continue
-        self._process.wait()
-
-    def _said(self) -> str:
-        return self._tail.decode(errors="replace")
-
-    def _with_output(self, why: str) -> str:
-        """Why it failed, with the last thing that it said: there, programs say what is wrong."""
-        last = next((line.strip() for line in reversed(self._said().splitlines()) if line.strip()), "")
-        return f"{why}: {last}" if why and last else why or last

@@ -6,14 +6,13 @@ While the command runs, it counts as present: an agent that thinks for an hour i
 from __future__ import annotations
 
 import os
-import signal
-import subprocess  # noqa: TID253 (this module is loaded only to run a command)
 import sys
-from shutil import which  # noqa: TID253
+from shutil import which  # noqa: TID253 (this module is loaded only to run a command)
 
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, without_person
 from moot.core.text import visible
+from moot.engine import processes
 from moot.engine.place import VARIABLE
 from moot.engine.tracing import Tracing
 from moot.surfaces.cli.parse import directory
@@ -75,26 +74,17 @@ def _usage(message: str) -> Usage:
 
 
 def _run(session: Session, command: list[str], env: dict[str, str], cwd: str) -> int:
+    beat = min(session.settings.task_ttl, session.settings.claim_ttl) / 4
+    seen = True
+
+    def stamp() -> None:
+        nonlocal seen
+        seen = _stamped(session, warn=seen)
+
     try:
-        child = subprocess.Popen(command, env=env, cwd=cwd)
-    except FileNotFoundError:
-        raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.") from None
-    except OSError as error:
-        raise Usage("not_runnable", f"{command[0]} cannot be run: {error.strerror}.", "Check its rights.") from None
-    # The terminal sends an interrupt to both; what it means is the child's to say.
-    before = {sig: signal.signal(sig, lambda number, _frame: _pass_on(child, number)) for sig in _FORWARDED}
-    try:
-        beat = min(session.settings.task_ttl, session.settings.claim_ttl) / 4
-        seen = True
-        while True:
-            try:
-                code = child.wait(timeout=max(0.05, min(beat, 15.0)))
-                return code if code >= 0 else 128 - code
-            except subprocess.TimeoutExpired:
-                seen = _stamped(session, warn=seen)
-    finally:
-        for sig, handler in before.items():
-            signal.signal(sig, handler)
+        return processes.foreground(command, cwd=cwd, env=env, alive=stamp, every=max(0.05, min(beat, 15.0)))
+    except processes.NotStarted as error:
+        raise error.usage(command[0]) from None
 
 
 def _stamped(session: Session, *, warn: bool) -> bool:
@@ -111,14 +101,6 @@ def _stamped(session: Session, *, warn: bool) -> bool:
 def _warn(error: MootError) -> None:
     sys.stderr.write(visible(f"moot: warning: {error.message} {error.remedy} [{error.code}]") + "\n")
     sys.stderr.flush()
-
-
-_FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-
-def _pass_on(child: subprocess.Popen[bytes], number: int) -> None:
-    if number != signal.SIGINT:
-        child.send_signal(number)
 
 
 def _leave(session: Session) -> None:
