@@ -21,6 +21,7 @@ from moot.core.deciders.artifact import (
     stream,
 )
 from moot.core.errors import MootError, Unknown
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
@@ -33,7 +34,7 @@ def after(*commands):
     state = NOTHING
     for command in commands:
         for payload in decide(state, command):
-            state = evolve(state, payload, at=AT)
+            state = evolve(state, payload, Meta(at=AT))
     return state
 
 
@@ -93,7 +94,7 @@ def test_its_size_is_bounded(command):
 
 def test_an_event_of_another_kind_is_no_event_of_an_artifact():
     with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), at=AT)
+        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 NAMES = st.lists(st.sampled_from("abc"), max_size=3).map(tuple)
@@ -127,7 +128,7 @@ class Artifacts(RuleBasedStateMachine):
     def does(self, command):
         (payload,) = decide(self.state, command)
         self.log.append((payload.type, json.dumps(payload.plain())))
-        self.state = evolve(self.state, payload, at=AT)
+        self.state = evolve(self.state, payload, Meta(at=AT))
 
     @invariant()
     def it_is_what_the_model_says(self):
@@ -139,7 +140,7 @@ class Artifacts(RuleBasedStateMachine):
     def teardown(self):
         state = NOTHING
         for kind, data in self.log:
-            state = evolve(state, EVENTS[kind].of(json.loads(data)), at=AT)
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(at=AT))
         assert state == self.state
 
 

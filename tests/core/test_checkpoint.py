@@ -24,6 +24,7 @@ from moot.core.deciders.checkpoint import (
     stream,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 from moot.core.principal import Actor
 
@@ -38,7 +39,7 @@ def after(*commands):
     state = NOTHING
     for command in commands:
         for payload in decide(state, command):
-            state = evolve(state, payload, at=AT)
+            state = evolve(state, payload, Meta(at=AT))
     return state
 
 
@@ -141,7 +142,7 @@ def test_an_id_is_used_once():
 
 def test_an_event_of_another_kind_is_no_event_of_a_checkpoint():
     with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), at=AT)
+        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 @given(st.text(), st.lists(st.text(), max_size=5))
@@ -187,7 +188,7 @@ class Checkpoints(RuleBasedStateMachine):
             return
         (payload,) = decide(self.state, command)
         self.log.append((payload.type, json.dumps(payload.plain())))
-        self.state = evolve(self.state, payload, at=AT)
+        self.state = evolve(self.state, payload, Meta(at=AT))
         match payload:
             case CheckpointReached():
                 self.status = "reached"
@@ -205,7 +206,7 @@ class Checkpoints(RuleBasedStateMachine):
     def teardown(self):
         state = NOTHING
         for kind, data in self.log:
-            state = evolve(state, EVENTS[kind].of(json.loads(data)), at=AT)
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(at=AT))
         assert state == self.state
         ends = [kind for kind, _ in self.log if kind != "checkpoint:reached"]
         assert len(ends) <= 1

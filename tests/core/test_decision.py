@@ -24,6 +24,7 @@ from moot.core.deciders.decision import (
     stream,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
@@ -36,7 +37,7 @@ def after(*commands):
     state = NOTHING
     for command in commands:
         for payload in decide(state, command):
-            state = evolve(state, payload, at=AT)
+            state = evolve(state, payload, Meta(at=AT))
     return state
 
 
@@ -90,7 +91,7 @@ def test_only_what_stands_can_take_the_place_of_another():
 
 def test_an_event_of_another_kind_is_no_event_of_a_decision():
     with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), at=AT)
+        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ class Decisions(RuleBasedStateMachine):
             return
         (payload,) = decide(self.state, command)
         self.log.append((payload.type, json.dumps(payload.plain())))
-        self.state = evolve(self.state, payload, at=AT)
+        self.state = evolve(self.state, payload, Meta(at=AT))
         self.status = "standing" if made else "superseded"
 
     @invariant()
@@ -145,7 +146,7 @@ class Decisions(RuleBasedStateMachine):
     def teardown(self):
         state = NOTHING
         for kind, data in self.log:
-            state = evolve(state, EVENTS[kind].of(json.loads(data)), at=AT)
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(at=AT))
         assert state == self.state
 
 

@@ -24,6 +24,7 @@ from moot.core.deciders.dependency import (
     stream,
 )
 from moot.core.errors import MootError, Refused, Unknown
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
@@ -35,7 +36,7 @@ def run(*commands):
     state, said = NOTHING, []
     for command in commands:
         for payload in decide(state, command):
-            state = evolve(state, payload, at=AT)
+            state = evolve(state, payload, Meta(at=AT))
             said.append(payload)
     return state, said
 
@@ -97,7 +98,7 @@ def test_those_who_wait_are_bounded(monkeypatch):
 
 def test_an_event_of_another_kind_is_no_event_of_a_dependency():
     with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), at=AT)
+        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 NEEDERS, ARTIFACTS = ("Yeats", "task/task-1", "person:anna"), ("a", "b")
@@ -114,7 +115,7 @@ class Dependencies(RuleBasedStateMachine):
     def does(self, command):
         for payload in decide(self.state, command):
             self.log.append((payload.type, json.dumps(payload.plain())))
-            self.state = evolve(self.state, payload, at=AT)
+            self.state = evolve(self.state, payload, Meta(at=AT))
             self.told += satisfied([payload])
 
     @rule(needer=st.sampled_from(NEEDERS))
@@ -150,7 +151,7 @@ class Dependencies(RuleBasedStateMachine):
     def teardown(self):
         state = NOTHING
         for kind, data in self.log:
-            state = evolve(state, EVENTS[kind].of(json.loads(data)), at=AT)
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(at=AT))
         assert state == self.state
 
 

@@ -8,6 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from moot.core.deciders.receipt import COMMAND_LIMIT, Receipt, RecordReceipt, check, decide, evolve
 from moot.core.errors import MootError, Refused
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 
 T0 = "2030-01-01T00:00:00.000Z"
@@ -32,7 +33,7 @@ def run(**more):
 
 def recorded(name="r-1", **more):
     (event,) = decide(Receipt(id=name), run(**more))
-    return evolve(Receipt(id=name), event, at=T0)
+    return evolve(Receipt(id=name), event, Meta(at=T0))
 
 
 def verdict(receipt, task=TASKS[0], tree=TREES[0]):
@@ -79,7 +80,7 @@ def test_a_command_has_a_limit():
 
 def test_an_event_of_something_else_is_a_mistake():
     with pytest.raises(TypeError):
-        evolve(Receipt(id="r-1"), Payload(), at=T0)
+        evolve(Receipt(id="r-1"), Payload(), Meta(at=T0))
 
 
 class Receipts(RuleBasedStateMachine):
@@ -112,7 +113,7 @@ class Receipts(RuleBasedStateMachine):
             assert caught.value.code == "receipt_exists"
         else:
             (event,) = decide(state, command)
-            self.known[name] = self.first[name] = evolve(state, event, at=T0)
+            self.known[name] = self.first[name] = evolve(state, event, Meta(at=T0))
 
     @invariant()
     def none_ever_changes(self):

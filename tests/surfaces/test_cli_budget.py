@@ -41,7 +41,7 @@ OUTSIDE = (
 EVERYWHERE = words("""
     moot moot.api moot.api.answer moot.api.catalogue moot.api.pack moot.api.session moot.api.verbs
     moot.core moot.core.claims moot.core.compact moot.core.errors moot.core.event moot.core.graph moot.core.identity
-    moot.core.ids
+    moot.core.ids moot.core.kind
     moot.core.lifecycle moot.core.meeting moot.core.paths moot.core.payload moot.core.principal moot.core.record
     moot.core.task moot.core.text moot.core.timestamps
     moot.core.deciders moot.core.deciders.agent moot.core.deciders.claims moot.core.deciders.entry

@@ -310,9 +310,9 @@ READER = """
 import encodings.ascii, json, os, pwd, sys, unicodedata
 import moot.wiring, moot.api.verbs.watch, moot.engine.onlooker, moot.engine.user_state
 import moot.views.aside, moot.views.project, moot.logs.sqlite.codec
-from moot.core.deciders import late
+from moot.core.kind import kind_of
 from moot.surfaces.cli.main import main
-late("checkpoint")
+kind_of("checkpoint")
 if os.getuid() == 0:
     os.setgid(65534)
     os.setuid(65534)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from moot.core.compact import dumps
-from moot.core.deciders import LATE
 from moot.core.errors import Unknown
+from moot.core.kind import TABLE
 from moot.core.principal import agent_stream, mailbox_stream, name_of
 from moot.core.record import Record
 from moot.core.text import one_line
@@ -219,7 +219,7 @@ def _look_for_work(store: Store, found: Streams, task: Task) -> None:
 
 def _late(store: Store, thing: str) -> Streams:
     found: Streams = {}
-    for kind in LATE:
+    for kind in TABLE:
         if load.late(store, kind, thing)[0].exists:
             _look_for_late(store, found, kind, thing)
     return found

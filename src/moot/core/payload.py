@@ -1,4 +1,4 @@
-"""What every decider's events have in common: a type and a version beside their fields."""
+"""What every event has in common: a type and a version beside its fields, and what its fields mean to people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,24 @@ if TYPE_CHECKING:
 
 
 class Payload(Record):
-    """The data of one event. Subclasses set `type`, and raise `v` when a field changes its meaning."""
+    """The data of one event. Subclasses set `type`, and raise `v` when a field changes its meaning.
+
+    Every field that can hold text is in one of four lists, or `tests/core/test_words.py` fails:
+
+    words: what people wrote. Search finds it, and it can be redacted.
+    quiet: what programs or people wrote that search leaves out. It can be redacted.
+    names: what rules go by and people look for, such as paths. Search finds it, and it stays.
+    marks: what rules go by: ids, principals, states. Search leaves it out, and it stays.
+
+    said: the event in a sentence, a template of its fields. `{argv:words}` joins with blanks, `{old:json}` writes JSON.
+    asides: pairs of a field and a template; each is added in brackets where the field is not empty.
+    """
 
     type: ClassVar[str] = ""
     v: ClassVar[int] = 1
+    words: ClassVar[tuple[str, ...]] = ()
+    quiet: ClassVar[tuple[str, ...]] = ()
+    names: ClassVar[tuple[str, ...]] = ()
+    marks: ClassVar[tuple[str, ...]] = ()
+    said: ClassVar[str] = ""
+    asides: ClassVar[tuple[tuple[str, str], ...]] = ()

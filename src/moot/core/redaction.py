@@ -9,8 +9,8 @@ What always holds:
 
 from __future__ import annotations
 
-from moot.core.deciders import LATE, late
 from moot.core.errors import Refused
+from moot.core.kind import find
 from moot.core.payload import Payload
 from moot.core.record import Record
 
@@ -111,9 +111,8 @@ def is_free(event: Event | Draft) -> bool:
 
 def _decided(kind: str) -> Mapping[str, type[Payload]]:
     """The events of such streams that rules decide, or read."""
-    if kind in LATE:
-        found: Mapping[str, type[Payload]] = late(kind).EVENTS
-        return found
+    if (found := find(kind)) is not None:
+        return found.events
     from moot.core import claims, task
     from moot.core.deciders import agent, effect, entry, graph, mailbox, message, settings
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from moot.core import claims as holdings
 from moot.core import principal as principals
 from moot.core import task as tasks
-from moot.core.deciders import LATE, agent, claims, entry, graph, late, mailbox, message, task
+from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.event import Draft
+from moot.core.kind import Meta, find, kind_of
 from moot.core.reactions import World
 from moot.core.text import command_line
 from moot.views import load, look
@@ -277,8 +278,7 @@ class Work(World):
         self._happened("entry", name, entry.stream(name), entry.decide(self.entry(name), command))
 
     def do_late(self, kind: str, key: str, command: Any) -> None:
-        """A command to an entity of one of the late kinds (see `moot.core.deciders`)."""
-        self._happened(kind, key, f"{kind}/{key}", late(kind).decide(self.state(kind, key), command))
+        self._happened(kind, key, f"{kind}/{key}", kind_of(kind).decide(self.state(kind, key), command, None))
 
     def effect(self, name: str) -> Effect:
         from moot.core.deciders import effect
@@ -359,8 +359,8 @@ class Work(World):
                 return claims.evolve(self.claims(), payload, position=0, by="")
             case "graph":
                 return graph.evolve(self._states[graph.STREAM], payload)
-            case _ if kind in LATE:
-                return late(kind).evolve(self.state(kind, key), payload, at=self._at)
+            case _ if (known := find(kind)) is not None and known.evolve is not None:
+                return known.evolve(self.state(kind, key), payload, Meta(at=self._at))
             case "effect":
                 from moot.core.deciders import effect
 

@@ -8,9 +8,9 @@ from moot.core.compact import dumps, loads
 from moot.core.deciders import agent as agents
 from moot.core.deciders import entry as held
 from moot.core.deciders import graph as edges
-from moot.core.deciders import late as late_decider
 from moot.core.deciders import mailbox as boxes
 from moot.core.deciders import message as messages
+from moot.core.kind import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,9 +33,10 @@ def entry(store: Store, name: str) -> tuple[held.Entry, int]:
 
 
 def late(store: Store, kind: str, name: str) -> tuple[Any, int]:
-    """An entity of one of the late kinds (see `moot.core.deciders`)."""
-    state = late_decider(kind).State
-    return store.state(f"{kind}/{name}", state) or (state(id=name), 0)
+    """An entity of one of the kinds of `moot.core.kind`."""
+    known = kind_of(kind)
+    assert known.state is not None
+    return store.state(known.stream(name), known.state) or (known.new(name), 0)
 
 
 def claims(store: Store) -> tuple[claim.ClaimsState, int]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from moot.core.compact import dumps, loads
-from moot.core.deciders import late
 from moot.core.deciders.agent import Agent
 from moot.core.deciders.entry import Entry as HeldEntry
 from moot.core.deciders.message import Message
+from moot.core.kind import kind_of
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import Task
@@ -133,9 +133,11 @@ def held_entries(store: Store) -> list[HeldEntry]:
 
 
 def things(store: Store, kind: str, limit: int, *, ended: bool = False) -> Iterator[Any]:
-    """Entities of one of the late kinds: those that are open, oldest first; or all of them, newest first."""
+    """Entities of one kind: those that are open, oldest first; or all of them, newest first."""
+    state = kind_of(kind).state
+    assert state is not None
     for (body,) in store.rows("things" if ended else "open_things", kind, limit):
-        yield late(kind).State.of(loads(body))
+        yield state.of(loads(body))
 
 
 def told(store: Store, name: str) -> set[str]:
@@ -144,7 +146,7 @@ def told(store: Store, name: str) -> set[str]:
 
 
 def things_of_task(store: Store, task: str) -> list[tuple[str, str]]:
-    """Kind and id of every entity of a late kind that belongs to the task."""
+    """Kind and id of every entity that belongs to the task."""
     return [(kind, name) for kind, name in store.rows("things_of_task", task)]
 
 

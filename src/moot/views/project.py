@@ -9,8 +9,9 @@ from __future__ import annotations
 from moot.core import claims as holdings
 from moot.core import task as tasks
 from moot.core.compact import storable
-from moot.core.deciders import LATE, agent, claims, entry, graph, late, mailbox, message, task
+from moot.core.deciders import agent, claims, entry, graph, mailbox, message, task
 from moot.core.errors import Unavailable
+from moot.core.kind import TABLE, find, kind_of, meta_of
 from moot.views import load
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ EVENTS: dict[str, dict[str, type[Payload]]] = {
     "mailbox": mailbox.EVENTS,
     "message": message.EVENTS,
     "task": tasks.EVENTS,
-}  # and those of the late kinds, which few logs have: see `events_of`
+}  # and those of `moot.core.kind`, which few logs have: see `events_of`
 
 
 # Kinds of streams that few logs have, and that fold into rows of their own, in a module of their own.
@@ -76,13 +77,13 @@ def events_of(kind: str) -> dict[str, type[Payload]]:
         from moot.core.redaction import EVENTS as TOMBSTONES
 
         return TOMBSTONES
-    found: dict[str, type[Payload]] = late(kind).EVENTS if kind in LATE else {}
-    return found
+    known = find(kind)
+    return dict(known.events) if known is not None else {}
 
 
 def all_events() -> dict[str, dict[str, type[Payload]]]:
     """All events that there are, by the kind of their stream."""
-    return {kind: events_of(kind) for kind in sorted((*EVENTS, *LATE, *APART, "redactions"))}
+    return {kind: events_of(kind) for kind in sorted((*EVENTS, *TABLE, *APART, "redactions"))}
 
 
 def _apart(kind: str) -> Any:
@@ -161,11 +162,14 @@ def _task(store: Store, event: Event, key: str, known: type[Payload]) -> None:
 
 
 def _late(store: Store, event: Event, key: str, known: type[Payload]) -> None:
-    kind = event.stream.partition("/")[0]
-    state, _ = load.late(store, kind, key)
-    after = late(kind).evolve(state, known.of(event.data), at=event.at)
+    kind = kind_of(event.stream.partition("/")[0])
+    assert kind.evolve is not None
+    state, _ = load.late(store, kind.name, key)
+    after = kind.evolve(state, known.of(event.data), meta_of(event))
     _put(store, event, after)
-    store.run("put_thing", kind, key, int(after.open), event.position, after.task)
+    if kind.columns is not None:
+        columns = kind.columns(after)
+        store.run("put_thing", kind.name, key, int(columns["open"]), event.position, columns.get("task"))
 
 
 def number_of(task_id: str) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import apsw
 
 from moot.core.checks import check
-from moot.core.deciders import LATE
+from moot.core.kind import find
 from moot.core.shape import misfit
 from moot.views import load
 from moot.views.aside import Aside
@@ -91,7 +91,7 @@ class Trial:
 
                 return effect(batch, key)[0]
             case _:
-                return load.late(batch, kind, key)[0] if kind in LATE else None
+                return load.late(batch, kind, key)[0] if find(kind) is not None else None
 
     def close(self) -> None:
         self._views.close()

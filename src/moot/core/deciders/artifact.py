@@ -11,9 +11,14 @@ Who needs what is a matter of each name (`moot.core.deciders.dependency`), so th
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 from moot.core.text import command_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.kind import Meta
 
 PLACE_LIMIT = 100  # paths of one artifact
 NAME_LIMIT = 100  # names that one event may add
@@ -26,6 +31,11 @@ def stream(artifact: str) -> str:
 
 class ArtifactCreated(Payload):
     type = "artifact:created"
+    said = "made known: {summary}"
+    asides = (("provides", "provides {provides}"), ("uri", "uri {uri}"), ("paths", "paths {paths}"))
+    words = ("summary",)
+    names = ("paths", "uri", "provides", "flags")
+    marks = ("creator", "kind", "task")
     creator: str
     paths: tuple[str, ...] = ()
     uri: str | None = None
@@ -38,6 +48,11 @@ class ArtifactCreated(Payload):
 
 class ArtifactModified(Payload):
     type = "artifact:modified"
+    said = "changed: {changes}"
+    asides = (("provides", "provides {provides}"),)
+    words = ("changes",)
+    names = ("paths", "provides", "flags")
+    marks = ("modifier", "task")
     modifier: str
     changes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()  # added
@@ -79,9 +94,6 @@ class Artifact(Record):
         return tuple(dict.fromkeys(own))
 
 
-State = Artifact
-
-
 class CreateArtifact(Record):
     creator: str
     paths: tuple[str, ...] = ()
@@ -102,7 +114,7 @@ class ModifyArtifact(Record):
     flags: tuple[str, ...] = ()
 
 
-def decide(state: Artifact, command: CreateArtifact | ModifyArtifact) -> list[Payload]:
+def decide(state: Artifact, command: CreateArtifact | ModifyArtifact, _facts: object = None) -> list[Payload]:
     match command:
         case CreateArtifact():
             if state.exists:
@@ -158,18 +170,33 @@ def _each_once(items: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(items))
 
 
-def evolve(state: Artifact, event: Payload, *, at: str) -> Artifact:
+def evolve(state: Artifact, event: Payload, meta: Meta) -> Artifact:
     match event:
         case ArtifactCreated():
             fields = {name: value for name, value in event.__dict__.items() if name != "flags"}
-            return Artifact(id=state.id, status="made", at=at, changed_at=at, changed_by=event.creator, **fields)
+            return Artifact(
+                id=state.id, status="made", at=meta.at, changed_at=meta.at, changed_by=event.creator, **fields
+            )
         case ArtifactModified():
             return state.replace(
                 paths=(*state.paths, *event.paths),
                 provides=(*state.provides, *event.provides),
-                changed_at=at,
+                changed_at=meta.at,
                 changed_by=event.modifier,
                 changes=state.changes + 1,
             )
         case _:
             raise TypeError(f"not an event of an artifact: {event!r}")
+
+
+KIND = Kind(
+    name="artifact",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Artifact,
+    columns=lambda state: {"open": state.exists, "task": state.task},
+    plural="artifacts",
+    made_by="`moot artifact`",
+    check="moot.core.checks:artifact",
+)

@@ -12,6 +12,7 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.principal import name_of, same_agent
 from moot.core.record import Record, unreachable
@@ -19,6 +20,7 @@ from moot.core.text import command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from moot.core.kind import Meta
     from moot.core.principal import Actor
 
 KINDS = ("human-verify", "decision", "human-action")  # those that everybody knows; any other word will do
@@ -31,6 +33,12 @@ def stream(checkpoint: str) -> str:
 
 class CheckpointReached(Payload):
     type = "checkpoint:reached"
+    said = "waits for a person ({kind}): {question}"
+    asides = (("options", "options {options}"), ("awaiting", "awaiting {awaiting}"))
+    words = ("question", "options")
+    quiet = ("awaiting",)
+    names = ("flags",)
+    marks = ("who", "kind", "task")
     who: str
     kind: str
     question: str
@@ -42,6 +50,9 @@ class CheckpointReached(Payload):
 
 class CheckpointResolved(Payload):
     type = "checkpoint:resolved"
+    said = "answered: {answer} {text}"
+    words = ("answer", "text")
+    marks = ("who",)
     who: str
     answer: str
     text: str = ""
@@ -49,6 +60,9 @@ class CheckpointResolved(Payload):
 
 class CheckpointWithdrawn(Payload):
     type = "checkpoint:withdrawn"
+    said = "withdrawn"
+    words = ("reason",)
+    marks = ("who",)
     who: str
     reason: str
 
@@ -82,9 +96,6 @@ class Checkpoint(Record):
         return self.status == "reached"
 
 
-State = Checkpoint
-
-
 class ReachCheckpoint(Record):
     who: str
     kind: str
@@ -106,7 +117,9 @@ class WithdrawCheckpoint(Record):
     reason: str
 
 
-def decide(state: Checkpoint, command: ReachCheckpoint | ResolveCheckpoint | WithdrawCheckpoint) -> list[Payload]:
+def decide(
+    state: Checkpoint, command: ReachCheckpoint | ResolveCheckpoint | WithdrawCheckpoint, _facts: object = None
+) -> list[Payload]:
     match command:
         case ReachCheckpoint():
             return _reached(state, command)
@@ -217,16 +230,29 @@ def _over(state: Checkpoint) -> MootError:
     )
 
 
-def evolve(state: Checkpoint, event: Payload, *, at: str) -> Checkpoint:
+def evolve(state: Checkpoint, event: Payload, meta: Meta) -> Checkpoint:
     match event:
         case CheckpointReached():
             fields = {name: value for name, value in event.__dict__.items() if name != "flags"}
-            return Checkpoint(id=state.id, status="reached", at=at, **fields)
+            return Checkpoint(id=state.id, status="reached", at=meta.at, **fields)
         case CheckpointResolved():
             return state.replace(
-                status="resolved", answer=event.answer, text=event.text, resolved_by=event.who, ended_at=at
+                status="resolved", answer=event.answer, text=event.text, resolved_by=event.who, ended_at=meta.at
             )
         case CheckpointWithdrawn():
-            return state.replace(status="withdrawn", text=event.reason, resolved_by=event.who, ended_at=at)
+            return state.replace(status="withdrawn", text=event.reason, resolved_by=event.who, ended_at=meta.at)
         case _:
             raise TypeError(f"not an event of a checkpoint: {event!r}")
+
+
+KIND = Kind(
+    name="checkpoint",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Checkpoint,
+    columns=lambda state: {"open": state.open, "task": state.task},
+    plural="checkpoints",
+    made_by="`moot checkpoint`",
+    check="moot.core.checks:checkpoint",
+)

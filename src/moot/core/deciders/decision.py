@@ -11,10 +11,15 @@ Who is told, follows from what it concerns (`moot.core.reactions.decisions`).
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.principal import name_of
 from moot.core.record import Record, unreachable
 from moot.core.text import command_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.kind import Meta
 
 AFFECTS_LIMIT = 50  # names, and as many paths
 
@@ -25,6 +30,11 @@ def stream(decision: str) -> str:
 
 class DecisionMade(Payload):
     type = "decision:made"
+    said = "decided “{title}”"
+    asides = (("replaces", "in place of {replaces}"), ("affects", "affects {affects}"), ("paths", "paths {paths}"))
+    words = ("title", "rationale")
+    names = ("paths", "flags")
+    marks = ("maker", "affects", "task", "replaces")
     maker: str
     title: str
     rationale: str = ""
@@ -38,6 +48,9 @@ class DecisionMade(Payload):
 
 class DecisionSuperseded(Payload):
     type = "decision:superseded"
+    said = "superseded by {by}"
+    words = ("reason",)
+    marks = ("by", "who")
     by: str
     who: str
     reason: str = ""
@@ -70,9 +83,6 @@ class Decision(Record):
         return self.status == "standing"
 
 
-State = Decision
-
-
 class MakeDecision(Record):
     maker: str
     title: str
@@ -91,7 +101,7 @@ class SupersedeDecision(Record):
     reason: str = ""
 
 
-def decide(state: Decision, command: MakeDecision | SupersedeDecision) -> list[Payload]:
+def decide(state: Decision, command: MakeDecision | SupersedeDecision, _facts: object = None) -> list[Payload]:
     match command:
         case MakeDecision():
             if state.exists:
@@ -176,12 +186,25 @@ def _fits(pattern: str, name: str) -> bool:
     return len(name) - len(rest[-1]) >= at and name.endswith(rest[-1])
 
 
-def evolve(state: Decision, event: Payload, *, at: str) -> Decision:
+def evolve(state: Decision, event: Payload, meta: Meta) -> Decision:
     match event:
         case DecisionMade():
             fields = {name: value for name, value in event.__dict__.items() if name != "flags"}
-            return Decision(id=state.id, status="standing", at=at, **fields)
+            return Decision(id=state.id, status="standing", at=meta.at, **fields)
         case DecisionSuperseded():
             return state.replace(status="superseded", superseded_by=event.by)
         case _:
             raise TypeError(f"not an event of a decision: {event!r}")
+
+
+KIND = Kind(
+    name="decision",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Decision,
+    columns=lambda state: {"open": state.open, "task": state.task},
+    plural="decisions",
+    made_by="`moot decide`",
+    check="moot.core.checks:decision",
+)

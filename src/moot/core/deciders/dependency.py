@@ -13,12 +13,15 @@ name, a person, or the stream of something that waits (`task/task-003`).
 from __future__ import annotations
 
 from moot.core.errors import Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from moot.core.kind import Meta
 
 NEEDER_LIMIT = 1000  # that wait for one name
 
@@ -29,23 +32,31 @@ def stream(name: str) -> str:
 
 class DependencyDeclared(Payload):
     type = "dependency:declared"
+    said = "{needer} needs it"
+    marks = ("needer", "who")
     needer: str
     who: str  # who said so; it hears of it where nobody else can
 
 
 class DependencyProvided(Payload):
     type = "dependency:provided"
+    said = "provided by {artifact}"
+    marks = ("artifact",)
     artifact: str
 
 
 class DependencySatisfied(Payload):
     type = "dependency:satisfied"
+    said = "{artifact} is there for {required_by}"
+    marks = ("artifact", "required_by")
     artifact: str
     required_by: tuple[str, ...]
 
 
 class DependencyDropped(Payload):
     type = "dependency:dropped"
+    said = "{needer} needs it no more"
+    marks = ("needer",)
     needer: str
 
 
@@ -70,13 +81,6 @@ class Dependency(Record):
         """Whether somebody waits for it."""
         return bool(self.waiting)
 
-    @property
-    def task(self) -> str | None:
-        return None
-
-
-State = Dependency
-
 
 class DeclareNeed(Record):
     needer: str
@@ -91,7 +95,7 @@ class DropNeed(Record):
     needer: str
 
 
-def decide(state: Dependency, command: DeclareNeed | Provide | DropNeed) -> list[Payload]:
+def decide(state: Dependency, command: DeclareNeed | Provide | DropNeed, _facts: object = None) -> list[Payload]:
     match command:
         case DeclareNeed():
             return _declared(state, command)
@@ -128,11 +132,11 @@ def _declared(state: Dependency, command: DeclareNeed) -> list[Payload]:
     return told
 
 
-def evolve(state: Dependency, event: Payload, *, at: str) -> Dependency:
+def evolve(state: Dependency, event: Payload, meta: Meta) -> Dependency:
     match event:
         case DependencyDeclared():
             return state.replace(
-                waiting={**state.waiting, event.needer: event.who}, since={**state.since, event.needer: at}
+                waiting={**state.waiting, event.needer: event.who}, since={**state.since, event.needer: meta.at}
             )
         case DependencyProvided():
             return state.replace(artifacts=(*state.artifacts, event.artifact))
@@ -150,3 +154,15 @@ def _without(state: Dependency, needers: tuple[str, ...]) -> Dependency:
         waiting={needer: who for needer, who in state.waiting.items() if needer not in needers},
         since={needer: at for needer, at in state.since.items() if needer not in needers},
     )
+
+
+KIND = Kind(
+    name="dependency",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Dependency,
+    columns=lambda state: {"open": bool(state.waiting)},
+    made_by="`moot artifact need`",
+    check="moot.core.checks:dependency",
+)

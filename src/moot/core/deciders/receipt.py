@@ -10,9 +10,14 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record
 from moot.core.text import command_line, option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.kind import Meta
 
 TAIL_LIMIT = 4096  # bytes of output that are kept
 COMMAND_LIMIT = 100_000  # characters
@@ -24,6 +29,11 @@ def stream(receipt: str) -> str:
 
 class ReceiptRecorded(Payload):
     type = "receipt:recorded"
+    said = "ran {argv:words} in {seconds} s: exit code {code}"
+    words = ("argv",)
+    quiet = ("tail",)
+    names = ("task",)
+    marks = ("by", "digest", "tree", "commit", "worktree", "directory")
     by: str
     argv: tuple[str, ...]
     code: int  # of the command; 128 + n: ended by the signal n
@@ -86,9 +96,6 @@ class Receipt(Record):
         return None if self.tree == tree else "the files have changed since"
 
 
-State = Receipt
-
-
 class RecordReceipt(Record):
     by: str
     argv: tuple[str, ...]
@@ -135,7 +142,7 @@ def check(receipt: Receipt, task: str, tree: str | None) -> None:
         )
 
 
-def decide(state: Receipt, command: RecordReceipt) -> list[Payload]:
+def decide(state: Receipt, command: RecordReceipt, _facts: object = None) -> list[Payload]:
     if state.exists:
         raise Refused("receipt_exists", f"{state.id} is recorded already.", "Leave the id out.", receipt=state.id)
     if sum(map(len, command.argv)) > COMMAND_LIMIT:
@@ -143,7 +150,20 @@ def decide(state: Receipt, command: RecordReceipt) -> list[Payload]:
     return [ReceiptRecorded(**command.__dict__)]
 
 
-def evolve(state: Receipt, event: Payload, *, at: str) -> Receipt:
+def evolve(state: Receipt, event: Payload, meta: Meta) -> Receipt:
     if isinstance(event, ReceiptRecorded):
-        return Receipt(id=state.id, at=at, **event.__dict__)
+        return Receipt(id=state.id, at=meta.at, **event.__dict__)
     raise TypeError(f"not an event of a receipt: {event!r}")
+
+
+KIND = Kind(
+    name="receipt",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Receipt,
+    columns=lambda state: {"open": state.exists, "task": state.task},
+    plural="receipts",
+    made_by="`moot check`",
+    check="moot.core.checks:receipt",
+)

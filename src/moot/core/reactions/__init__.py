@@ -60,7 +60,7 @@ class World(ABC):
 
     @abstractmethod
     def state(self, kind: str, key: str) -> Any:
-        """The state of an entity of one of the late kinds (see `moot.core.deciders`)."""
+        """The state of an entity of this kind (see `moot.core.kind`)."""
 
     @abstractmethod
     def claims(self) -> ClaimsState: ...

@@ -1,0 +1,145 @@
+"""A kind: one value that says everything about one sort of entity.
+
+A kind has a stream for each of its entities (`task/task-007`), or one stream for all of them (`claims`). Whoever loads,
+folds, lists, searches, redacts, explains or checks an entity asks its kind, so a new kind is one module and one line of
+`TABLE`. What an event type has to say (its words, its sentence) stands in its payload class (`moot.core.payload`).
+
+Kinds are imported when they are first needed: most commands need few of them.
+"""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any
+
+    from moot.core.event import Draft, Event
+    from moot.core.payload import Payload
+
+# Where each kind is: the prefix of its streams, and "module:attribute". The order is that in which ids are looked up.
+TABLE: Mapping[str, str] = {
+    "artifact": "moot.core.deciders.artifact:KIND",
+    "dependency": "moot.core.deciders.dependency:KIND",
+    "decision": "moot.core.deciders.decision:KIND",
+    "checkpoint": "moot.core.deciders.checkpoint:KIND",
+    "receipt": "moot.core.deciders.receipt:KIND",
+}
+
+
+class Meta(Record):
+    """Where an event stands in the log. One that is decided and not appended yet has no position."""
+
+    at: str = ""
+    by: str = ""
+    position: int = 0
+    commit: str = ""
+    n: int = 0
+    thread: str | None = None
+
+
+NOWHERE = Meta()
+
+
+def meta_of(event: Event) -> Meta:
+    return Meta.made(
+        {
+            "at": event.at,
+            "by": event.by,
+            "position": event.position,
+            "commit": event.commit,
+            "n": event.n,
+            "thread": event.thread,
+        }
+    )
+
+
+class Kind(Record):
+    """See the module.
+
+    name: the prefix of its streams.
+    events: its event types, each with its payload class.
+    decide: `decide(state, command, facts)` gives events or refuses. `facts` is what it needs to know from outside.
+    evolve: `evolve(state, payload, meta)` gives the next state.
+    state: the record that is folded; its first field is the id. None: only the version of a stream is kept.
+    columns: what lists filter by: `open`, `task` and others. None: it is in no list.
+    single: there is one stream for all of it, called by the name.
+    lowers: the case of an id does not count.
+    plural: what search and completion call its entities; nothing: search finds its events one by one.
+    made_by: the commands that make its events, for those who try to emit one.
+    parts: which parts of the state a command, or a payload, is about, where a state is read in parts.
+    check: "module:attribute" of `check(state, event)`, which judges events that come from elsewhere.
+    text: what search finds of an event's data, where that is not simply its words.
+    """
+
+    name: str
+    events: Mapping[str, type[Payload]]
+    decide: Callable[[Any, Any, Any], list[Payload]]
+    evolve: Callable[[Any, Any, Meta], Any] | None = None
+    state: type[Record] | None = None
+    columns: Callable[[Any], Mapping[str, Any]] | None = None
+    single: bool = False
+    lowers: bool = False
+    plural: str = ""
+    made_by: str = ""
+    parts: Callable[[Any], Iterable[str]] | None = None
+    check: str = ""
+    text: Callable[[Mapping[str, Any]], str] | None = None
+
+    def key(self, name: str) -> str:
+        """The id as its stream has it."""
+        return name.lower() if self.lowers else name
+
+    def stream(self, name: str = "") -> str:
+        return self.name if self.single else f"{self.name}/{name.lower() if self.lowers else name}"
+
+    def new(self, name: str = "") -> Any:
+        """The state before the first event."""
+        if self.state is None:
+            return None
+        return self.state() if self.single else self.state(name)
+
+    def payload(self, event: Event | Draft) -> type[Payload] | None:
+        """The class of an event's payload; None if this version of moot does not know the type, or its `v`."""
+        known = self.events.get(event.type)
+        return None if known is None or event.v > known.v else known
+
+
+_table = dict(TABLE)
+_found: dict[str, Kind] = {}
+
+
+def find(name: str) -> Kind | None:
+    """The kind of this name, None if there is none."""
+    known = _found.get(name)
+    if known is None and name in _table:
+        known = _found[name] = load(_table[name])
+    return known
+
+
+def kind_of(name: str) -> Kind:
+    """The kind of this name, which exists."""
+    known = find(name)
+    if known is None:
+        raise TypeError(f"there is no kind {name!r}")
+    return known
+
+
+def kinds() -> list[Kind]:
+    """All kinds that there are, in the order of the table."""
+    return [kind_of(name) for name in _table]
+
+
+def use(table: Mapping[str, str]) -> None:
+    """Look kinds up in this table from now on. Only tests have another one than `TABLE`: see `moot.testing`."""
+    _table.clear()
+    _table.update(table)
+    _found.clear()
+
+
+def load(place: str) -> Any:
+    """What "module:attribute" names."""
+    module, _, attribute = place.partition(":")
+    return getattr(__import__(module, fromlist=[attribute]), attribute)
