@@ -18,7 +18,7 @@ REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT / "src"))
 
 from moot.api import catalogue  # noqa: E402
-from moot.api.pack import pack_of  # noqa: E402
+from moot.api.protocol.loading import pack_of  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
 from moot.surfaces.cli import man, reference  # noqa: E402
 from moot.surfaces.cli.help import HEADINGS, manual_lines, own_lines  # noqa: E402
@@ -136,10 +136,9 @@ def lifecycles() -> str:
     with (SOURCE / "packs" / "orchestrator" / "pack.toml").open("rb") as file:
         data = tomllib.load(file)
     data.pop("limits", None)
-    pack = pack_of(data, {m["schema"]: {} for m in data["messages"].values()}, int)
+    pack = pack_of(data, {m["schema"]: {} for m in data["messages"].values()})
     parts = [NOTE, "# Lifecycles of tasks\n"]
-    for life in (CORE, pack.lifecycle):
-        assert life is not None
+    for life in (CORE, *pack.lifecycles):
         parts.append(f"## {life.name}\n")
         parts.append("```mermaid\nstateDiagram-v2\n    [*] --> " + life.initial)
         parts += [f"    {e.source} --> {e.target}: {e.verb}" for e in life.edges]

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import moot.packs.orchestrator as package
+from moot.api.protocol.content import fingerprint, normalise_paths, render, same
 from moot.core.lifecycle import PHASES
 from moot.core.schema import Defect, check_schema, defects
-from moot.packs.orchestrator.rules import fingerprint, normalise_paths, render, review, same
+from moot.packs.orchestrator.rules import review
 
 FOLDER = os.path.dirname(package.__file__)
 with open(os.path.join(FOLDER, "pack.toml"), "rb") as file:

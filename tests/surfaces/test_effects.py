@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from moot import Workspace
-from moot.api.pack import Emission, Pack, Packs, Protocol
+from moot.api.pack import MessageType, Pack, Packs, Protocol, Saying
 from moot.core.deciders.effect import DEEPEST
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused, Unknown, Usage
@@ -100,25 +100,21 @@ def test_nobody_waits_for_a_core_event_that_cannot_come(run: Command) -> None:
 class Builds(Protocol):
     """A pack that has made `build:broken` a command of its own: it tells everybody."""
 
-    def accept(self, *_: Any, **__: Any) -> None:
-        raise AssertionError("it has no messages")
-
-    same = render = check_move = accept
-    reactions = ()
-
-    def happen(self, work, emission: Emission) -> None:
-        if "by" not in emission.data:
+    def hear(self, work, saying: Saying) -> None:
+        if "by" not in saying.data:
             raise Refused("no_culprit", "Nobody is named.", "Give --data '{\"by\": …}'.")
-        text = f"{emission.data['by']} broke it"
+        text = f"{saying.data['by']} broke it"
         command = SendMessage(
-            kind="note", sender=emission.sender.principal, to=("Bob",), wants="nothing", size=1, limit=9, text=text
+            kind="note", sender=saying.sender.principal, to=("Bob",), wants="nothing", size=1, limit=9, text=text
         )
-        work.do_message("m-broken", command, emission.thread)
+        work.do_message("m-broken", command, saying.thread)
 
 
 def test_a_type_that_a_pack_binds_becomes_that_packs_command(ada: Workspace, bob: Workspace) -> None:
     session = ada._session
-    session.packs = Packs([Pack(name="builds", title="Builds", events=("build:broken",))], lambda _: Builds())
+    broken = MessageType(name="build:broken", pack="builds", how="event")
+    pack = Pack(name="builds", title="Builds", events=(broken,))
+    session.packs = Packs([pack], lambda _: Builds(pack))
     with pytest.raises(Refused, match="Nobody is named"):
         ada.emit("build:broken")
     with pytest.raises(Usage, match="has its stream"):

@@ -29,10 +29,7 @@ def resolve(work: Work, packs: Packs, to: Iterable[str], sender: Actor) -> tuple
 
 def _mailboxes(work: Work, packs: Packs, address: str, sender: Actor) -> list[str]:
     if address.lower() in ("@all", "@everyone"):
-        others = [a.name for a in look.agents(work.store) if a.here and a.name.lower() != sender.name.lower()]
-        if not others:
-            raise Refused("nobody_here", "Nobody else is here.", "`moot agents --all` lists who was.")
-        return others
+        return others(work, sender)
     if address.startswith("@"):
         return _role(work, packs, address[1:], sender)
     if address.startswith("person:"):
@@ -40,15 +37,26 @@ def _mailboxes(work: Work, packs: Packs, address: str, sender: Actor) -> list[st
     return [_agent(work, address)]
 
 
+def others(work: Work, sender: Actor) -> list[str]:
+    """Everybody who is here, but for the sender."""
+    found = [a.name for a in look.agents(work.store) if a.here and a.name.lower() != sender.name.lower()]
+    if not found:
+        raise Refused("nobody_here", "Nobody else is here.", "`moot agents --all` lists who was.")
+    return found
+
+
 def _role(work: Work, packs: Packs, role: str, sender: Actor) -> list[str]:
     shared = next((name for name in packs.shared_roles if name.lower() == role.lower()), None)
-    if shared is not None:
-        return [f"@{shared}"]
+    return [f"@{shared}"] if shared is not None else members(work, role, sender, packs.shared_roles)
+
+
+def members(work: Work, role: str, sender: Actor, more: Iterable[str] = ()) -> list[str]:
+    """Those who fill a role, but for the sender. `more`: other roles that can be written to."""
     here = [a for a in look.agents(work.store) if a.here]
     fill = [a for a in here if role.lower() in {name.lower() for name in a.roles}]
     members = [a.name for a in fill if a.name.lower() != sender.name.lower()]
     if not members:
-        known = sorted({r for a in here for r in a.roles} | set(packs.shared_roles))
+        known = sorted({r for a in here for r in a.roles} | set(more))
         raise Unknown(
             "unknown_role",
             f"Nobody here fills the role {role!r}.",

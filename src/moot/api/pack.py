@@ -1,30 +1,33 @@
 """What a pack is: a protocol as data, plus a `Protocol` for the few things that data cannot say.
 
-`Packs` are the active ones of a workspace. Which packs exist, and where, is known to `moot.wiring` alone.
+`Packs` are the active ones of a workspace. Which packs exist, and where, is known to `moot.wiring` alone. What the
+data of a pack makes of a message is in `moot.api.protocol`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from moot.api.answer import Answer
 from moot.core.deciders.message import WANTS
-from moot.core.errors import Refused, Unknown, Usage
-from moot.core.lifecycle import Edge, Lifecycle, State
+from moot.core.errors import Unknown
+from moot.core.principal import Actor
 from moot.core.record import Record
-from moot.core.text import command_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from moot.api.answer import Notice
+    from moot.api.answer import Answer, Notice
     from moot.api.session import Session
-    from moot.core.principal import Actor
+    from moot.api.verbs.care import Finding
+    from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
+    from moot.core.schema import Defect
     from moot.core.task import Task
     from moot.engine.work import Work
+
+NOBODY = Actor(principal="")
 
 
 class Mirrors(ABC):
@@ -41,99 +44,150 @@ class Mirrors(ABC):
 
 class Role(Record):
     name: str
-    title: str
-    does: str
-    delivery: str  # each (every member gets its own), one (a mailbox of the role; the first to acknowledge takes it)
+    title: str = ""
+    does: str = ""
+    delivery: str = "each"  # each (every member gets its own), one (a mailbox of the role; the first to ack takes it)
+    also: tuple[str, ...] = ()  # who may act in the role without having joined with it
 
 
 class MessageType(Record):
+    """A type of message, or an event that the pack binds: the same without recipients."""
+
     name: str
     pack: str
-    sender: str  # the role that sends it,
-    also: tuple[str, ...]  # and who may do so without having joined in that role
-    to: str  # the role that gets it
-    schema: dict[str, Any]
+    senders: tuple[str, ...] = ()  # the roles that send it; none: anybody may
+    also: tuple[str, ...] = ()  # who may do so without having joined in such a role
+    to: tuple[str, ...] = ()  # roles, @requester, @all
+    schema: dict[str, Any] = {}  # noqa: RUF012
     order: tuple[str, ...] = ()
     wants: str = "nothing"
     stamp: str | None = None
-    task: str | None = None
+    task: str | None = None  # the field that names the task
     paths: tuple[str, ...] = ()
+    answers: str | None = None  # the type of message that it answers
+    creates: Mapping[str, Any] | None = None  # lifecycle of the task that it adds; fields for its title, body, extra
+    moves: str | None = None  # the verb by which it moves its task
+    reason: str | None = None  # the field with the reason of such a move
+    repeat: str = "store"  # store, ignore (an equal one has no effect), amend (nor has it, and another one amends)
+    how: str = "message"  # or event
 
     @property
-    def mailbox(self) -> str:
-        return f"@{self.to}"
+    def sender(self) -> str:
+        """The role that a file speaks for."""
+        return self.senders[0] if self.senders else self.pack
+
+    @property
+    def word(self) -> str:
+        """What the protocol itself calls it: a name that another pack has, too, is written `pack/name`."""
+        return self.name.rpartition("/")[2]
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return tuple(to if to.startswith("@") else f"@{to}" for to in self.to)
+
+    def render(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The message as the protocol writes it."""
+        from moot.api.protocol.content import render
+
+        return render(self.word, data, self.order)
 
 
 class MirrorSpec(Record):
+    """A file of the protocol. `fields` has the names that the form uses inside of it; what they mean is the form's."""
+
     name: str
     pack: str
     path: str
     form: str
-    mailbox: str
-    types: tuple[str, ...]
+    mailbox: str = ""
+    types: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()  # prefixes of streams; none: the form says so
+    scope: str = "workspace"  # or worktree
+    missing: str = "restore"  # or reset, ignore
+    emptied: str = "clear"  # or restore
+    fields: Mapping[str, Any] = {}
 
 
 class Pack(Record):
     name: str
     title: str
+    version: str = ""
     roles: tuple[Role, ...] = ()
     messages: tuple[MessageType, ...] = ()
+    events: tuple[MessageType, ...] = ()  # free events that are commands of this pack; a name may end in `*`
     mirrors: tuple[MirrorSpec, ...] = ()
-    lifecycle: Lifecycle | None = None
+    lifecycles: tuple[Lifecycle, ...] = ()
     message_limit: int = 0
-    events: tuple[str, ...] = ()  # types of free events that are commands of this pack
+
+    def role(self, name: str) -> Role | None:
+        return next((role for role in self.roles if role.name == name), None)
 
 
-class Submission(Record):
-    """A typed message on its way in: from a caller, or (`source`) from a file."""
+class Saying(Record):
+    """A message, or an event that a pack binds, on its way in: from a caller, or (`source`) from a file."""
 
     spec: MessageType
     data: dict[str, Any]
-    id: str
-    sender: Actor
-    limit: int
-    roots: tuple[str, ...]  # of the worktrees, to make paths relative
-    now: float
-    ttl: float = 0.0  # of a task that the message makes
+    given: Mapping[str, Any] = {}  # the data as it was said, without a stamp of moot's
+    type: str = ""  # as it was said; an event's may be one of a family
+    sender: Actor = NOBODY
+    id: str = ""  # that a message gets
+    limit: int = 0
+    roots: tuple[str, ...] = ()  # of the worktrees, to make paths relative
+    now: float = 0.0
+    ttl: float = 0.0  # of a task that it makes
     source: str | None = None
-
-
-class Emission(Record):
-    """A free event on its way in whose type a pack has made a command of its own."""
-
-    type: str
-    data: dict[str, Any]
-    sender: Actor
-    limit: int
     thread: str | None = None
+    facts: Mapping[str, Any] = {}  # what `Protocol.observe` found
+    flags: tuple[str, ...] = ()  # each a code, a colon and a sentence
+    defects: tuple[Defect, ...] = ()
 
 
-class Protocol(ABC):
-    """The computations of a pack. They decide through `Work` and touch nothing else."""
+class Protocol:
+    """The computations of a pack. All parts are optional; the data of the pack does the rest.
 
-    @abstractmethod
-    def accept(self, work: Work, submission: Submission) -> None:
-        """Check a message, with the task it speaks of, and let it happen. Raises what is wrong with it."""
+    Only `observe` may look at anything outside, and it runs before the commit. Everything else is pure, or decides
+    through `Work`.
+    """
 
-    @abstractmethod
+    reactions: tuple[Reaction, ...] = ()  # what follows from an event, in the same commit
+    closers: tuple[Callable[[Work], None], ...] = ()  # run when all is decided, before the append
+    forms: Mapping[str, Any] = {}  # of mirrors, beside the shared ones
+    stages: Mapping[str, Any] = {}  # the criteria of stages, by name
+
+    def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
+        self.pack, self.settings = pack, settings or {}
+
+    def observe(self, _call: Session, _saying: Saying) -> Mapping[str, Any]:
+        """What has to be looked up for this saying. The facts come with it."""
+        return {}
+
+    def hear(self, work: Work, saying: Saying) -> None:
+        """Let a message or an event happen. Raises what is wrong with it."""
+        from moot.api.protocol import hearing
+
+        hearing.hear(work, self, saying)
+
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
         """A text that is equal for equal messages, however they were written down."""
+        from moot.api.protocol.content import fingerprint, normalise_paths
 
-    @abstractmethod
-    def render(self, spec: MessageType, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The message as the protocol writes it."""
+        return fingerprint(normalise_paths({**data, "type": spec.word}, spec.paths, roots)[0])
 
-    @abstractmethod
-    def check_move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
+    def move(self, _work: Work, _task: Task, _verb: str, _reason: str | None) -> tuple[str, ...]:
         """Flags that a move of one of its tasks gets; raises if it needs more than was given."""
+        return ()
 
-    @property
-    @abstractmethod
-    def reactions(self) -> tuple[Reaction, ...]: ...
+    def address(self, _text: str) -> str | None:
+        """An address in the protocol's own words as one that moot knows; None: this is not one of them."""
+        return None
 
-    def happen(self, work: Work, emission: Emission) -> None:
-        """Let happen what an event means that the pack binds (`events` in its pack.toml). Raises what is wrong."""
-        raise NotImplementedError(f"the pack binds {emission.type} and does nothing with it")
+    def guard(self, _actor: Actor, _paths: Sequence[str]) -> None:
+        """Raise what stands against this actor's claiming of these paths."""
+
+    def check(self) -> Sequence[Finding]:
+        """What `moot doctor` should say about the pack."""
+        return ()
 
 
 class Packs:
@@ -153,153 +207,96 @@ class Packs:
         return tuple(mirror for pack in self.packs for mirror in pack.mirrors)
 
     def lifecycles(self) -> dict[str, Lifecycle]:
-        return {pack.name: pack.lifecycle for pack in self.packs if pack.lifecycle is not None}
+        return {life.name: life for pack in self.packs for life in pack.lifecycles}
 
     def reactions(self) -> tuple[Reaction, ...]:
-        return tuple(reaction for pack in self.packs for reaction in self.protocol(pack.name).reactions)
+        from moot.api.protocol.clearing import clearing
 
-    def find(self, kind: str) -> MessageType | None:
-        return next((spec for pack in self.packs for spec in pack.messages if spec.name == kind), None)
+        usual = (clearing(pack) for pack in self.packs if pack.mirrors)
+        return (*usual, *(reaction for pack in self.packs for reaction in self.protocol(pack.name).reactions))
 
-    def binding(self, kind: str) -> str | None:
-        """The pack that has made this type of event its own."""
-        return next((pack.name for pack in self.packs if kind in pack.events), None)
+    def find(self, kind: str, pack: str | None = None) -> MessageType | None:
+        """The type of message with this name. `pack/type` is always possible; `pack`: among those of one pack."""
+        types = [spec for p in self.packs if pack in (None, p.name) for spec in p.messages]
+        return next((spec for spec in types if kind in (spec.name, f"{spec.pack}/{spec.name}")), None)
+
+    def binding(self, kind: str) -> MessageType | None:
+        """What a pack has made of this type of event."""
+        bound = [spec for pack in self.packs for spec in pack.events]
+        return next((spec for spec in bound if spec.name == kind), None) or next(
+            (spec for spec in bound if spec.name.endswith("*") and kind.startswith(spec.name[:-1])), None
+        )
 
     def limit(self, pack: str, setting: int) -> int:
         return max(setting, *(p.message_limit for p in self.packs if p.name == pack))
 
-    def check_move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
-        if not any(pack.name == task.lifecycle for pack in self.packs):
+    def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
+        pack = task.lifecycle.partition("/")[0]
+        if not any(one.name == pack for one in self.packs):
             return ()
-        return self.protocol(task.lifecycle).check_move(work, task, verb, reason)
+        return self.protocol(pack).move(work, task, verb, reason)
+
+    def saying(
+        self,
+        call: Session,
+        spec: MessageType,
+        data: dict[str, Any],
+        *,
+        kind: str = "",
+        roots: tuple[str, ...] | None = None,
+        source: str | None = None,
+        sender: Actor = NOBODY,
+        thread: str | None = None,
+    ) -> Saying:
+        """Something that is about to be said, with all that has to be known before the commit."""
+        if roots is None:
+            from moot.engine.place import worktrees
+
+            roots = tuple(tree.root for tree in worktrees(call.place))
+        saying = Saying(
+            spec=spec,
+            data=data,
+            type=kind or spec.name,
+            sender=sender,
+            limit=self.limit(spec.pack, call.settings.message_limit),
+            roots=roots,
+            now=call.clock.wall_seconds(),
+            ttl=call.settings.task_ttl,
+            source=source,
+            thread=thread,
+        )
+        facts = self.protocol(spec.pack).observe(call, saying)
+        return saying.replace(facts=facts) if facts else saying
+
+    def hear(self, work: Work, saying: Saying) -> str:
+        """Let it happen, inside of a commit. The id of the message, if it is one and was not said before."""
+        if saying.spec.how == "message" and not saying.id:
+            saying = saying.replace(id=work.new_message())
+        self.protocol(saying.spec.pack).hear(work, saying)
+        return saying.id
 
     def send(
-        self, session: Session, kind: str, to: tuple[str, ...], data: Any, text: str | None, *, dry_run: bool
+        self,
+        session: Session,
+        kind: str,
+        to: tuple[str, ...],
+        data: Any,
+        text: str | None,
+        thread: str | None,
+        *,
+        dry_run: bool,
     ) -> Answer:
         """A typed message from a surface."""
-        from moot.api.verbs.mail import stored
-        from moot.engine.place import worktrees
+        from moot.api.protocol.sending import send
 
         spec = self.find(kind)
         if spec is None:
             raise self.unknown_type(kind)
-        if not isinstance(data, dict) or text is not None:
-            raise Usage(
-                "bad_json",
-                f"A {kind} is a JSON object given by --data, without another text.",
-                f"For example: {command_line('send', options=option('--type', kind))} --data @message.json",
-            )
-        if any(address != spec.mailbox for address in to):
-            raise Refused(
-                "wrong_mailbox",
-                f"A {kind} goes to {spec.mailbox} and nobody else.",
-                "Leave the recipient out.",
-                mailbox=spec.mailbox,
-            )
-        roots = tuple(tree.root for tree in worktrees(session.place))
-
-        def act(work: Work) -> None:
-            submission = Submission(
-                spec=spec,
-                data={"type": kind, **data},
-                id=work.new_message(),
-                sender=session.actor(work),
-                limit=self.limit(spec.pack, session.settings.message_limit),
-                roots=roots,
-                now=session.clock.wall_seconds(),
-                ttl=session.settings.task_ttl,
-            )
-            self.protocol(spec.pack).accept(work, submission)
-
-        if dry_run:
-            return session.try_out(act)
-        outcome = session.commit(act)
-        if not outcome.events:
-            return self._there_already(session, spec, data, roots)
-        answer = stored(outcome)
-        for flag in answer.result.flags:
-            session.warn(*(part.strip() for part in flag.split(":", 1)))
-        return answer
-
-    def _there_already(
-        self, session: Session, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]
-    ) -> Answer:
-        """The answer to a message that is equal to one before it, and so changed nothing."""
-        from moot.api.verbs.mail import Receipt
-        from moot.views import look
-
-        def text(said: Mapping[str, Any]) -> str:
-            return self.protocol(spec.pack).same(spec, {k: v for k, v in said.items() if k != spec.stamp}, roots)
-
-        task = str(data.get(spec.task or ""))
-        sent = look.messages_of_task(session.engine.read(), task, kind=spec.name)
-        found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
-        receipt = Receipt(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
-        return Answer(result=receipt, say=(f"{found.id} says the same already; nothing changed.",))
+        return send(session, spec, to, data, text, thread, dry_run=dry_run)
 
     def unknown_type(self, kind: str) -> Unknown:
         typed = [spec.name for pack in self.packs for spec in pack.messages]
         known = ", ".join([*(k for k in WANTS if k != "reply"), *typed])
         return Unknown(
-            "unknown_type", f"{kind!r} is no message type here.", f"Known: {known}.", known=known.split(", ")
+            "unknown_type", f"{kind!r} is not a message type here.", f"Known: {known}.", known=known.split(", ")
         )
-
-
-def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]], size: Callable[[Any], int]) -> Pack:
-    """A pack from its parsed `pack.toml` and the message schemas it names."""
-    name = data["name"]
-    return Pack(
-        name=name,
-        title=data["title"],
-        roles=tuple(
-            Role(name=role, title=r["title"], does=r["does"], delivery=r["delivery"])
-            for role, r in data.get("roles", {}).items()
-        ),
-        messages=tuple(
-            MessageType(
-                name=kind,
-                pack=name,
-                sender=m["from"],
-                also=tuple(data["roles"][m["from"]].get("also", ())),
-                to=m["to"],
-                schema=schemas[m["schema"]],
-                order=tuple(m.get("order", ())),
-                wants=m.get("wants", "nothing"),
-                stamp=m.get("stamp"),
-                task=m.get("task"),
-                paths=tuple(m.get("paths", ())),
-            )
-            for kind, m in data.get("messages", {}).items()
-        ),
-        mirrors=tuple(
-            MirrorSpec(name=mirror, pack=name, **{**m, "types": tuple(m["types"])})
-            for mirror, m in data.get("mirrors", {}).items()
-        ),
-        lifecycle=_lifecycle(name, data["lifecycle"]) if "lifecycle" in data else None,
-        message_limit=size(data.get("limits", {}).get("message", 0)),
-        events=tuple(data.get("events", ())),
-    )
-
-
-def _lifecycle(name: str, data: Mapping[str, Any]) -> Lifecycle:
-    edges = (
-        Edge(
-            verb=e["verb"],
-            source=e["from"],
-            target=e["to"],
-            who=tuple(e["who"]),
-            needs=tuple(e.get("needs", ())),
-            attempt=e.get("attempt", 0),
-            takes=e.get("takes", False),
-            explicit=e.get("explicit", False),
-        )
-        for e in data["edges"]
-    )
-    return Lifecycle(
-        name=name,
-        states=tuple(State(name=state, phase=s["phase"]) for state, s in data["states"].items()),
-        edges=tuple(edges),
-        silence=data.get("silence", "return"),
-        attempts=data.get("attempts", 3),
-        exhausted=data.get("exhausted"),
-    )

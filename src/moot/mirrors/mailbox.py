@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 
 from moot.api.answer import Notice
-from moot.api.pack import Submission
 from moot.core import timestamps
 from moot.core.deciders.entry import HoldEntry
 from moot.core.deciders.mailbox import Ack, Clear, Restore
@@ -50,10 +49,9 @@ class Absorbed(Record):
 def rendered(session: Session, spec: MirrorSpec) -> tuple[bytes, tuple[str, ...]]:
     """The file's content as the log has it, and the ids of the messages that it shows."""
     store = session.engine.read()
-    protocol = session.packs.protocol(spec.pack)
-    types = {kind: session.packs.find(kind) for kind in spec.types}
+    types = {kind: found for kind in spec.types if (found := session.packs.find(kind, spec.pack))}
     visible = look.shown_in_file(store, spec.mailbox, spec.types)
-    messages = [protocol.render(types[d.message.kind], d.message.data or {}) for d in visible]  # type: ignore[arg-type]
+    messages = [types[d.message.kind].render(d.message.data or {}) for d in visible]
     content = {"messages": messages, "lastRead": look.last_read(store, spec.mailbox)}
     return strict_json.dump(content), tuple(d.entry.id for d in visible)
 
@@ -114,7 +112,7 @@ class _Taking:
 
     def _type(self, entry: Any) -> MessageType | MootError:
         kind = entry.get("type") if isinstance(entry, dict) else None
-        spec = self._session.packs.find(kind) if isinstance(kind, str) else None
+        spec = self._session.packs.find(kind, self._spec.pack) if isinstance(kind, str) else None
         if spec is None or spec.pack != self._spec.pack:
             types = [t.name for p in self._session.packs.packs if p.name == self._spec.pack for t in p.messages]
             found = (shown(entry["type"]) if "type" in entry else NOTHING) if isinstance(entry, dict) else shown(entry)
@@ -127,7 +125,8 @@ class _Taking:
                 defects=[wrong.full()],
             )
         if spec.name not in self._spec.types:
-            home = next((m.path for m in self._session.packs.mirrors if spec.name in m.types), spec.mailbox)
+            files = [m.path for m in self._session.packs.mirrors if spec.name in m.types]
+            home = ", ".join(files or spec.addresses)
             return Refused(
                 "wrong_mailbox", f"A {spec.name} does not belong in this file.", f"It belongs in {home}.", mailbox=home
             )
@@ -153,22 +152,14 @@ class _Taking:
 
     def _accept(self, spec: MessageType, entry: dict[str, Any], place: int) -> str | None:
         session, identity = self._session, ""
+        saying = session.packs.saying(
+            session, spec, entry, roots=self._roots, sender=self._writer, source=self._spec.path
+        )
 
         def act(work: Work) -> None:
             nonlocal identity
             identity = work.new_message()
-            submission = Submission(
-                spec=spec,
-                data=entry,
-                id=identity,
-                sender=self._writer,
-                limit=session.packs.limit(spec.pack, session.settings.message_limit),
-                roots=self._roots,
-                now=session.clock.wall_seconds(),
-                ttl=session.settings.task_ttl,
-                source=self._spec.path,
-            )
-            self._protocol.accept(work, submission)
+            session.packs.hear(work, saying.replace(id=identity))
 
         try:
             self._commit(act)
@@ -257,7 +248,7 @@ class _Taking:
                 Notice("bad_last_read", f"{self._path}: lastRead is no date and time; left as it was.")
             )
             return
-        readers = next(t.to for kind in self._spec.types if (t := self._session.packs.find(kind)))
+        readers = self._spec.mailbox.removeprefix("@")
 
         def act(work: Work) -> None:
             box = work.mailbox(self._spec.mailbox, ids)

@@ -207,4 +207,5 @@ def _packs(settings: Settings, state: str, *, keep: bool) -> Packs:
         return Packs()
     from moot.wiring.packs import pack, protocol
 
-    return Packs([pack(name, state, keep=keep) for name in settings.packs], protocol)
+    found = {name: pack(name, state, keep=keep) for name in settings.packs}
+    return Packs(tuple(found.values()), lambda name: protocol(found[name]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from moot.api.pack import Pack, pack_of
+from moot.api.protocol.loading import pack_of
 from moot.core.errors import Unavailable, Usage
 from moot.engine import caches
 from moot.private_files import check_folders
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from moot.api.pack import Protocol
+    from moot.api.pack import Pack, Protocol
 
 SHIPPED = ("orchestrator",)
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
 
 
-def protocol(name: str) -> Protocol:
+def protocol(pack: Pack) -> Protocol:
     from moot.packs.orchestrator.protocol import Orchestrator
 
-    return {"orchestrator": Orchestrator}[name]()
+    return {"orchestrator": Orchestrator}[pack.name](pack)
 
 
 def pack(name: str, state: str, *, keep: bool = True) -> Pack:
@@ -35,17 +35,13 @@ def pack(name: str, state: str, *, keep: bool = True) -> Pack:
     kept = caches.recall(cache)
     try:
         if kept["signature"] == _signature(name, kept["schemas"]):
-            return _made(kept["pack"], kept["schemas"])
+            return pack_of(kept["pack"], kept["schemas"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # no cache, or of another version: parse
     data, schemas = _parsed(name)
     if keep:
         _keep(state, name, {"signature": _signature(name, schemas), "pack": data, "schemas": schemas})
-    return _made(data, schemas)
-
-
-def _made(data: Mapping[str, Any], schemas: Mapping[str, Any]) -> Pack:
-    return pack_of(data, schemas, int)
+    return pack_of(data, schemas)
 
 
 def _signature(name: str, schemas: Mapping[str, Any]) -> list[list[Any]]:

@@ -81,9 +81,7 @@ def _quarantined(session: Session, entry: Entry) -> str:
 def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
     import json
 
-    from moot.api.pack import Submission
     from moot.api.verbs.mail import stored
-    from moot.engine.place import worktrees
 
     entry = _known(session, id)
     body = data if data is not None else json.loads(entry.raw or "null")
@@ -94,24 +92,14 @@ def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
             f"{id} names no message type of an active pack.",
             "Give the corrected message: `moot held resubmit ID --data @message.json`.",
         )
-    roots = tuple(tree.root for tree in worktrees(session.place))
+    sender = Actor(principal=role(spec.sender), roles=(spec.sender,))
+    saying = session.packs.saying(session, spec, body, sender=sender, source=entry.path)
 
     def act(work: Work) -> None:
         _check_role(session.actor(work), spec)
         identity = work.new_message()
         work.do_entry(id, Resubmit(message=identity))
-        submission = Submission(
-            spec=spec,
-            data=body,
-            id=identity,
-            sender=Actor(principal=role(spec.sender), roles=(spec.sender,)),
-            limit=session.packs.limit(spec.pack, session.settings.message_limit),
-            roots=roots,
-            now=session.clock.wall_seconds(),
-            ttl=session.settings.task_ttl,
-            source=entry.path,
-        )
-        session.packs.protocol(spec.pack).accept(work, submission)
+        session.packs.hear(work, saying.replace(id=identity))
 
     outcome = session.commit(act)
     if not any(event.type == Sent.type for event in outcome.events):

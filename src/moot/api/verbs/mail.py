@@ -50,7 +50,7 @@ def send(
     if type == "reply":
         raise Usage("bad_arguments", "A reply answers a message.", "Name it: moot reply ID 'text'")
     if type not in WANTS:
-        return session.packs.send(session, type, to, data, text, dry_run=dry_run)
+        return session.packs.send(session, type, to, data, text, thread, dry_run=dry_run)
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     if to and text is None and data is None:

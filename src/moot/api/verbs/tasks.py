@@ -188,7 +188,7 @@ def moved(
     def act(work: Work) -> None:
         actor = session.actor(work)
         state = work.known_task(task)
-        flags = session.packs.check_move(work, state, verb, reason)
+        flags = session.packs.move(work, state, verb, reason)
         command = MoveTask(
             verb=verb,
             actor=actor,

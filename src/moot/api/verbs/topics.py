@@ -53,9 +53,12 @@ class Emission(Record):
 def emit(session: Session, type: str, data: Any, stream: str | None, thread: str | None) -> Answer:  # noqa: A002
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
-    pack = session.packs.binding(type)
-    if pack is not None and stream is not None:
-        raise Usage("bad_arguments", f"{type} is the pack {pack}'s own, and has its stream.", "Leave --stream out.")
+    bound = session.packs.binding(type)
+    if bound is not None and stream is not None:
+        raise Usage(
+            "bad_arguments", f"{type} belongs to the pack {bound.pack}, and has its stream.", "Leave --stream out."
+        )
+    saying = session.packs.saying(session, bound, data or {}, kind=type) if bound else None
     topic = (stream or type.partition(":")[0]).removeprefix("topic/")
     command = Emit(
         type=type,
@@ -71,16 +74,12 @@ def emit(session: Session, type: str, data: Any, stream: str | None, thread: str
         root = work.message(thread).thread if thread else None
         if thread is not None and not work.message(thread).exists:
             raise Unknown("unknown_message", f"There is no message {thread!r}.", "`moot inbox` lists yours.")
-        if pack is None:
+        if saying is None:
             work.do_topic(command, root)
             return
-        from moot.api.pack import Emission as Bound
+        session.packs.hear(work, saying.replace(sender=sender, thread=root))
 
-        limit = session.packs.limit(pack, session.settings.message_limit)
-        bound = Bound(type=type, data=data or {}, sender=sender, limit=limit, thread=root)
-        session.packs.protocol(pack).happen(work, bound)
-
-    return _answer(session.commit(act), type, pack)
+    return _answer(session.commit(act), type, bound.pack if bound else None)
 
 
 def owned() -> dict[str, str]:

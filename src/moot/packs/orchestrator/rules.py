@@ -1,25 +1,17 @@
 """What the schemas cannot say about the two messages of this protocol.
 
-Pure: it is told where a message came from, when it arrived and where the project lies, and never looks itself.
-Malformed data is the schemas' business and passes through here without a word.
+Pure: the arguments say where a message came from and when it arrived. The schemas refuse malformed data.
 """
 
 from __future__ import annotations
 
+from moot.api.protocol.content import clock_flags, too_deep
 from moot.core.phrases import NOTHING, shown
 from moot.core.schema import Defect
-from moot.core.timestamps import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from typing import Any
-
-CLOCK_TOLERANCE = 300.0
-"""Seconds that a sender's clock may differ from the time of arrival."""
-
-DEEPEST = 98
-"""Levels of a message. In a mailbox it stands in a list in an object, and files are read up to 100 levels."""
 
 _NAMED = 5
 
@@ -32,20 +24,11 @@ def review(
     `at` is the time of arrival in seconds since 1970; without it no clocks are compared.
     """
     wrong: list[Defect] = []
-    flags = _clock_flags(data.get("timestamp"), at)
+    flags = clock_flags(data.get("timestamp"), at)
     if kind == "completion_report":
         wrong, about_build = _review_build(data.get("buildResult"), from_file)
         flags = about_build + _twice_listed(data) + flags
-    deep = [
-        Defect(name, f"at most {DEEPEST} levels", "more") for name, value in data.items() if _levels(value) >= DEEPEST
-    ]
-    return wrong + deep, flags
-
-
-def _levels(value: Any) -> int:
-    """How deeply a value is nested: 0 for a number, 1 for a list of numbers."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
-    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
+    return wrong + too_deep(data), flags
 
 
 def _review_build(build: Any, from_file: bool) -> tuple[list[Defect], list[str]]:  # noqa: FBT001
@@ -79,110 +62,3 @@ def _texts(data: dict[str, Any], field: str) -> dict[str, None]:
     """The strings of a list, each once, in order."""
     given = data.get(field)
     return dict.fromkeys(text for text in given if isinstance(text, str)) if isinstance(given, list) else {}
-
-
-def _clock_flags(timestamp: Any, at: float | None) -> list[str]:
-    sent = parse(timestamp) if isinstance(timestamp, str) else None
-    if sent is None or at is None or abs(sent - at) <= CLOCK_TOLERANCE:
-        return []
-    side = "before" if sent < at else "after"
-    return [f"clock_differs: the sender's timestamp lies {_span(abs(sent - at))} {side} the arrival"]
-
-
-def _span(seconds: float) -> str:
-    for unit, length in (("days", 86_400), ("hours", 3600)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:.0f} {unit}"
-    return f"{seconds / 60:.0f} minutes"
-
-
-def render(kind: str, data: dict[str, Any], order: Iterable[str]) -> dict[str, Any]:
-    """The message as the protocol writes it: its type, the keys of `order` that it has, then the others as they came.
-
-    A dotted key (`buildResult.status`) orders the fields of an object inside.
-    """
-    whole = {**data, "type": kind}
-    inner: dict[str, list[str]] = {}
-    ordered: dict[str, Any] = {}
-    for key in order:
-        outer, dot, name = key.partition(".")
-        if dot:
-            inner.setdefault(outer, []).append(name)
-        elif key in whole:
-            ordered[key] = whole[key]
-    ordered.update(whole)
-    for key, names in inner.items():
-        value = ordered.get(key)
-        if isinstance(value, dict):
-            ordered[key] = {**{name: value[name] for name in names if name in value}, **value}
-    return ordered
-
-
-def fingerprint(data: dict[str, Any]) -> str:
-    """The content as canonical text: the same whatever the order of keys, another for 1, 1.0 and true.
-
-    Paths are to be normalised before, on both sides of a comparison.
-    """
-    import json
-
-    return json.dumps(data, sort_keys=True, separators=(",", ":"))
-
-
-def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    return fingerprint(one) == fingerprint(other)
-
-
-def normalise_paths(
-    data: dict[str, Any], fields: Iterable[str], roots: Sequence[str]
-) -> tuple[dict[str, Any], list[Defect]]:
-    """A copy with the paths in the given lists relative to the project root, and what cannot be made so.
-
-    `roots` are the absolute paths of the project's worktrees. The text alone decides: symlinks are not followed.
-    """
-    changed, wrong = dict(data), []
-    for field in fields:
-        paths = data.get(field)
-        if not isinstance(paths, list):
-            continue
-        changed[field] = kept = []
-        for index, path in enumerate(paths):
-            inside = _relative(path, roots) if isinstance(path, str) and path else path
-            if inside is None and path is not None:
-                wrong.append(Defect(f"{field}[{index}]", "the path of a file inside the project", shown(path)))
-            kept.append(inside or path)
-    return changed, wrong
-
-
-def _relative(path: str, roots: Sequence[str]) -> str | None:
-    """The path from the root that it lies below, with forward slashes; None if it leaves the project or is its root."""
-    path = path.replace("\\", "/")
-    steps = None if _in_a_home(path) else _steps(path)
-    if steps is not None and _is_absolute(path):
-        above = [root for root in map(_steps, roots) if root is not None and steps[: len(root)] == root]
-        steps = steps[len(max(above, key=len)) :] if above else None
-    if not steps:
-        return None
-    inside = "/".join(steps) + ("/" if path.endswith("/") else "")
-    elsewhere = _in_a_home(inside) or _is_absolute(inside)  # without a dot before it, which was there or is due now
-    return f"./{inside}" if elsewhere else inside
-
-
-def _in_a_home(path: str) -> bool:
-    return path == "~" or path.startswith("~/")
-
-
-def _is_absolute(path: str) -> bool:
-    return path.startswith("/") or (path[:1].isalpha() and path[1:3] == ":/")
-
-
-def _steps(path: str) -> list[str] | None:
-    """The names along a path, `.` and `..` resolved; None if it climbs above its beginning."""
-    steps: list[str] = []
-    for step in path.replace("\\", "/").split("/"):
-        if step == "..":
-            if not steps:
-                return None
-            steps.pop()
-        elif step not in ("", "."):
-            steps.append(step)
-    return steps

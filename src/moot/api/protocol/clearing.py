@@ -1,0 +1,40 @@
+"""A task that is done leaves the files of its pack; one that starts over leaves its finished attempt behind."""
+
+from __future__ import annotations
+
+from moot.core.task import Moved
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.api.pack import Pack
+    from moot.core.payload import Payload
+    from moot.core.reactions import Reaction, Step, World
+
+_ENDED = ("done", "stopped")
+
+
+def clearing(pack: Pack) -> Reaction:
+    """The reaction for the mailboxes that this pack has as files."""
+    lives = {life.name: life for life in pack.lifecycles}
+    files = [(mirror.mailbox, mirror.types) for mirror in pack.mirrors if mirror.mailbox]
+
+    def clear(key: str, happened: Payload, world: World) -> Iterator[Step]:
+        if not isinstance(happened, Moved) or world.task(key).lifecycle not in lives:
+            return
+        life, done = lives[world.task(key).lifecycle], happened.phase == "done"
+        over = happened.phase == "open" and life.phase(happened.source) in _ENDED
+        if not done and not over:
+            return
+        from moot.core.deciders.mailbox import Clear
+
+        for mailbox, kinds in files:
+            shown = world.shown(mailbox, kinds)
+            ids = tuple(message for message, task in shown if task == key)
+            last = done and len(ids) == len(shown)  # then the file is empty, and says since when
+            if ids or last:
+                reason = "completed" if done else "reset"
+                yield "mailbox", mailbox, Clear(ids=ids, reason=reason, at=world.at if last else None)
+
+    return clear

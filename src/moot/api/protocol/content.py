@@ -1,0 +1,141 @@
+"""The content of a message: how it is written, when two are equal, and what is odd about one beyond its schema.
+
+Pure: it gets the time of arrival and the roots of the worktrees as arguments.
+"""
+
+from __future__ import annotations
+
+from moot.core.phrases import shown
+from moot.core.schema import Defect
+from moot.core.timestamps import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+CLOCK_TOLERANCE = 300.0
+"""Seconds that a sender's clock may differ from the time of arrival."""
+
+DEEPEST = 98
+"""Levels of a message. In a file it may stand in a list in an object, and files are read up to 100 levels."""
+
+
+def too_deep(data: Mapping[str, Any]) -> list[Defect]:
+    return [
+        Defect(name, f"at most {DEEPEST} levels", "more") for name, value in data.items() if _levels(value) >= DEEPEST
+    ]
+
+
+def _levels(value: Any) -> int:
+    """How deeply a value is nested: 0 for a number, 1 for a list of numbers."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
+    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
+
+
+def clock_flags(timestamp: Any, at: float | None) -> list[str]:
+    """A flag if the time that a sender gives differs too much from the time of arrival. Without `at`: none."""
+    sent = parse(timestamp) if isinstance(timestamp, str) else None
+    if sent is None or at is None or abs(sent - at) <= CLOCK_TOLERANCE:
+        return []
+    side = "before" if sent < at else "after"
+    return [f"clock_differs: the sender's timestamp lies {_span(abs(sent - at))} {side} the arrival"]
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("days", 86_400), ("hours", 3600)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds / 60:.0f} minutes"
+
+
+def render(kind: str, data: Mapping[str, Any], order: Iterable[str]) -> dict[str, Any]:
+    """The message as the protocol writes it: its type, the keys of `order` that it has, then the others as they came.
+
+    A dotted key (`buildResult.status`) orders the fields of an object inside.
+    """
+    whole = {**data, "type": kind}
+    inner: dict[str, list[str]] = {}
+    ordered: dict[str, Any] = {}
+    for key in order:
+        outer, dot, name = key.partition(".")
+        if dot:
+            inner.setdefault(outer, []).append(name)
+        elif key in whole:
+            ordered[key] = whole[key]
+    ordered.update(whole)
+    for key, names in inner.items():
+        value = ordered.get(key)
+        if isinstance(value, dict):
+            ordered[key] = {**{name: value[name] for name in names if name in value}, **value}
+    return ordered
+
+
+def fingerprint(data: Mapping[str, Any]) -> str:
+    """The content as canonical text: the same whatever the order of keys, another for 1, 1.0 and true.
+
+    Paths are to be normalised before, on both sides of a comparison.
+    """
+    import json
+
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
+def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return fingerprint(one) == fingerprint(other)
+
+
+def normalise_paths(
+    data: dict[str, Any], fields: Iterable[str], roots: Sequence[str]
+) -> tuple[dict[str, Any], list[Defect]]:
+    """A copy with the paths in the given lists relative to the project root, and what cannot be made so.
+
+    `roots` are the absolute paths of the project's worktrees. The text alone decides: symlinks are not followed.
+    """
+    changed, wrong = dict(data), []
+    for field in fields:
+        paths = data.get(field)
+        if not isinstance(paths, list):
+            continue
+        changed[field] = kept = []
+        for index, path in enumerate(paths):
+            inside = _relative(path, roots) if isinstance(path, str) and path else path
+            if inside is None and path is not None:
+                wrong.append(Defect(f"{field}[{index}]", "the path of a file inside the project", shown(path)))
+            kept.append(inside or path)
+    return changed, wrong
+
+
+def _relative(path: str, roots: Sequence[str]) -> str | None:
+    """The path from the root that it lies below, with forward slashes; None if it leaves the project or is its root."""
+    path = path.replace("\\", "/")
+    steps = None if _in_a_home(path) else _steps(path)
+    if steps is not None and _is_absolute(path):
+        above = [root for root in map(_steps, roots) if root is not None and steps[: len(root)] == root]
+        steps = steps[len(max(above, key=len)) :] if above else None
+    if not steps:
+        return None
+    inside = "/".join(steps) + ("/" if path.endswith("/") else "")
+    elsewhere = _in_a_home(inside) or _is_absolute(inside)  # without a dot before it, which was there or is due now
+    return f"./{inside}" if elsewhere else inside
+
+
+def _in_a_home(path: str) -> bool:
+    return path == "~" or path.startswith("~/")
+
+
+def _is_absolute(path: str) -> bool:
+    return path.startswith("/") or (path[:1].isalpha() and path[1:3] == ":/")
+
+
+def _steps(path: str) -> list[str] | None:
+    """The names along a path, `.` and `..` resolved; None if it climbs above its beginning."""
+    steps: list[str] = []
+    for step in path.replace("\\", "/").split("/"):
+        if step == "..":
+            if not steps:
+                return None
+            steps.pop()
+        elif step not in ("", "."):
+            steps.append(step)
+    return steps

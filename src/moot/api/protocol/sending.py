@@ -1,0 +1,73 @@
+"""A message of a pack that a surface sends, and the answer that its sender gets."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.core.errors import Refused, Usage
+from moot.core.text import command_line, option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from moot.api.pack import MessageType
+    from moot.api.session import Session
+    from moot.engine.work import Work
+
+
+def send(
+    session: Session,
+    spec: MessageType,
+    to: tuple[str, ...],
+    data: Any,
+    text: str | None,
+    thread: str | None,
+    *,
+    dry_run: bool,
+) -> Answer:
+    from moot.api.verbs.mail import stored
+
+    if not isinstance(data, dict) or text is not None:
+        raise Usage(
+            "bad_json",
+            f"A {spec.name} is a JSON object given by --data, without another text.",
+            f"For example: {command_line('send', options=option('--type', spec.name))} --data @message.json",
+        )
+    if any(address not in spec.addresses for address in to):
+        raise Refused(
+            "wrong_mailbox",
+            f"A {spec.name} goes to {', '.join(spec.addresses)} and nobody else.",
+            "Leave the recipient out.",
+            mailbox=", ".join(spec.addresses),
+        )
+    saying = session.packs.saying(session, spec, {"type": spec.word, **data}, thread=thread)
+
+    def act(work: Work) -> None:
+        session.packs.hear(work, saying.replace(sender=session.actor(work)))
+
+    if dry_run:
+        return session.try_out(act)
+    outcome = session.commit(act)
+    if not outcome.events:
+        return _there_already(session, spec, data, saying.roots)
+    answer = stored(outcome)
+    for flag in answer.result.flags:
+        session.warn(*(part.strip() for part in flag.split(":", 1)))
+    return answer
+
+
+def _there_already(session: Session, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
+    """The answer to a message that is equal to one before it, and so changed nothing."""
+    from moot.api.verbs.mail import Receipt
+    from moot.views import look
+
+    def text(said: Mapping[str, Any]) -> str:
+        plain = {k: v for k, v in said.items() if k != spec.stamp}
+        return session.packs.protocol(spec.pack).same(spec, plain, roots)
+
+    task = str(data.get(spec.task or ""))
+    sent = look.messages_of_task(session.engine.read(), task, kind=spec.name)
+    found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
+    receipt = Receipt(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
+    return Answer(result=receipt, say=(f"{found.id} already says the same. Nothing changed.",))
