@@ -210,6 +210,8 @@ class Packs:
         return {life.name: life for pack in self.packs for life in pack.lifecycles}
 
     def reactions(self) -> tuple[Reaction, ...]:
+        if not self.packs:
+            return ()
         from moot.api.protocol.clearing import clearing
 
         usual = (clearing(pack) for pack in self.packs if pack.mirrors)
