@@ -1,7 +1,7 @@
-"""The contract of a log: five operations, the same on every engine; and of carrying one, where the engine can.
+"""The contract of a log: five operations, the same on every engine. An engine that can do so also offers an `Archive`.
 
-A log is one gap-free total order of events per workspace. Every implementation in `moot.logs` passes
-`tests/logs/conformance.py`, and is finished when it does. A log knows nothing of views, rules or agents.
+A log is one gap-free total order of events per workspace. Every implementation passes `tests/logs/conformance.py`, and
+is finished when it does; `moot.testing.memory_log` is the smallest. A log knows nothing of views, rules or agents.
 """
 
 from __future__ import annotations
@@ -61,18 +61,6 @@ class Mismatch(Record):
     first: int
 
 
-class Ahead(Record):
-    """What one says who decided before its turn.
-
-    upon: the id of the commit that stood where the log ended then. Where another stands, another log was put in place,
-    and all that was read is a `Conflict`.
-    at: the time, asked for when the turn comes: it goes with the positions. It takes the place of the commit's.
-    """
-
-    upon: str
-    at: Callable[[], str]
-
-
 class Gone(Exception):
     """The events asked for were archived; `floor` is the first position that can be read."""
 
@@ -81,31 +69,38 @@ class Gone(Exception):
         self.floor = floor
 
 
-class Log(ABC):
-    """See the module. All methods may raise `moot.core.errors.Unavailable`.
+class Handle:
+    """How a caller uses its handle on a log, and what the handle found. An engine without such things ignores it.
 
-    kept: whoever uses it only looks, so it stays in its format, and an append to an `outdated` one is refused.
-    upgraded: from which version to which this handle has brought it, if it had to.
-    damage: what is wrong with an event that cannot be read. It was met, and for this handle the log ends before it.
-    progress: told about a long upgrade: what is done, how much of it, of how much.
+    kept: the caller does not want the log upgraded, so an append to an `outdated` log is refused.
+    outdated: the log has the format of an older version of moot. It can be read; the first append upgrades it.
+    upgraded: the versions before and after, if this handle upgraded the log. The caller that reports it resets it.
+    damage: why an event cannot be read. For this handle the log ends before that event.
+    patience: seconds to wait for another writer; None leaves it to the engine.
     """
 
     kept = False
     upgraded: tuple[int, int] | None = None
     damage: Unavailable | None = None
-    progress: Callable[[str, int, int], None] | None = None
+    patience: float | None = None
 
-    patience: float | None = None  # seconds to wait for another who writes; None: as long as the engine likes
+    @property
+    def outdated(self) -> bool:
+        return False
+
+
+class Log(ABC):
+    """See the module. Every operation may raise `moot.core.errors.Unavailable`.
+
+    A log can be replaced while a handle is open on it, by `moot restore`. Readers then continue on the new one, and an
+    append whose conditions were read from the old one is answered with `Conflict`.
+    """
+
+    handle: Handle
 
     @abstractmethod
     def append(
-        self,
-        commit: Commit,
-        conditions: Mapping[str, int],
-        events: Sequence[Draft],
-        key: Key | None = None,
-        as_of: int | None = None,
-        ahead: Ahead | None = None,
+        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """Append all `events` as one commit if every stream in `conditions` still has the given version.
 
@@ -113,12 +108,8 @@ class Log(ABC):
         written; the answer only says whether the commit or the key is known: `Duplicate`, `Mismatch`, or
         `Appended(0, 0)` if neither is. After an error, the same commit id may be tried again.
 
-        `as_of` is where the log ended when the conditions were read: one that still ends there has moved in no stream.
-        A stream that is written to must have the version that is given all the same: no two events follow the same one.
-        Whoever read them outside of `exclusive` decided `ahead` of its turn, and says more about that.
-
-        What is appended is durable when this returns, or inside of `exclusive` when that ends. Whoever builds on it
-        before comes after it in the log, so that it cannot be durable alone.
+        What is appended is durable when this returns, or inside of `exclusive` when that ends. A commit that builds on
+        it earlier comes after it in the log, so it cannot be durable alone.
         """
 
     @abstractmethod
@@ -134,38 +125,24 @@ class Log(ABC):
         """Whole commits past `after`, as they come, in lists of at least one event.
 
         Ends when `timeout` seconds passed since the start; never ends without one. Never shows half a commit.
-        It also ends, at once, when the file descriptor `stop` can be read or its other end was closed: so one thread
-        ends what another one waits for.
+        It also ends, at once, when the file descriptor `stop` can be read or its other end was closed: this is how one
+        thread ends what another one waits for.
         """
 
     @abstractmethod
-    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
+    def exclusive(self) -> AbstractContextManager[object]:
         """Keep other writers out for a moment, where the engine can; elsewhere conflicts do the work.
 
-        Without `wait` the block is entered at once, and is told whether others are kept out: False if one of them
-        writes just now. Not re-entrant. `append` and `read` may be used inside.
+        Not re-entrant. The other operations may be used inside.
         """
-
-    @property
-    def outdated(self) -> bool:
-        """Whether it has the format of an older version of moot. It can be read; the first append upgrades it."""
-        return False
-
-    @property
-    def whole(self) -> Log:
-        """The log up to its real end, for one that shows only a part of another."""
-        return self
 
     @abstractmethod
     def close(self) -> None:
-        """Give back what is open."""
-
-    def refresh(self) -> None:  # noqa: B027 (most engines have nothing to do here)
-        """Look again at what is open: another log may have been put into its place."""
+        """Release what is open."""
 
     @property
     def archive(self) -> Archive:
-        """The log as a whole, where the engine lets one carry it."""
+        """The log as a whole, where the engine can copy it or erase from it."""
         raise Unavailable(
             "no_archive",
             "This kind of log cannot be carried by moot.",
@@ -227,21 +204,16 @@ class Shown(Log):
 
     def __init__(self, log: Log) -> None:
         self.raw = log
+        self.handle = log.handle
         # These show nothing, and are on the way of every command.
         self.append, self.head, self.exclusive = log.append, log.head, log.exclusive  # type: ignore[method-assign]
-        self._upto = 0  # the last tombstone that is known
+        self._last: tuple[int, str] = (0, "")  # the last known tombstone: its position and commit
         self._named: dict[int, dict[str, Any]] = {}  # the data of tombstones, by the position that they name
 
     def append(
-        self,
-        commit: Commit,
-        conditions: Mapping[str, int],
-        events: Sequence[Draft],
-        key: Key | None = None,
-        as_of: int | None = None,
-        ahead: Ahead | None = None,
+        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        return self.raw.append(commit, conditions, events, key, as_of, ahead)
+        return self.raw.append(commit, conditions, events, key)
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         return self._without_text(self.raw.read(after, limit, stream))
@@ -253,25 +225,11 @@ class Shown(Log):
         for events in self.raw.follow(after, timeout, stop):
             yield self._without_text(events)
 
-    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
-        return self.raw.exclusive(wait=wait)
+    def exclusive(self) -> AbstractContextManager[object]:
+        return self.raw.exclusive()
 
     def close(self) -> None:
         self.raw.close()
-
-    @property
-    def patience(self) -> float | None:
-        return self.raw.patience
-
-    @patience.setter
-    def patience(self, seconds: float | None) -> None:
-        self.raw.patience = seconds
-
-    @property
-    def whole(self) -> Log:
-        """See `Log.whole`. What was redacted stays so, however far back one looks."""
-        found = self.raw.whole
-        return self if found is self.raw else found if isinstance(found, Shown) else Shown(found)
 
     @property
     def archive(self) -> Archive:
@@ -279,7 +237,14 @@ class Shown(Log):
 
     def tombstones(self) -> dict[int, dict[str, Any]]:
         """What the tombstones say, by the position that they name: together, and `each` of them as it stands there."""
-        while new := self.raw.read(self._upto, _PAGE, REDACTIONS):
+        last = self._last[0]
+        new = self.raw.read(max(last - 1, 0), _PAGE, REDACTIONS)
+        if last:
+            if not new or (new[0].position, new[0].commit) != self._last:  # another log was put in its place
+                self._last, self._named = (0, ""), {}
+                return self.tombstones()
+            del new[0]
+        while new:
             from moot.core.redaction import is_well_formed
 
             for event in new:
@@ -289,17 +254,14 @@ class Shown(Log):
                 before = self._named.get(position, {"fields": [], "digest": said["digest"], "each": []})
                 more = {"fields": [*before["fields"], *said["fields"]], "digest": before["digest"]}
                 self._named[position] = {**said, **more, "each": [*before["each"], said]}
-            self._upto = new[-1].position
+            self._last = new[-1].position, new[-1].commit
+            new = self.raw.read(new[-1].position, _PAGE, REDACTIONS)
         return self._named
 
     def last_tombstone(self) -> int:
-        """Where the last tombstone stands, 0 if there is none."""
+        """The position of the last tombstone, 0 if there is none."""
         self.tombstones()
-        return self._upto
-
-    def refresh(self) -> None:
-        self.raw.refresh()
-        self._upto, self._named = 0, {}
+        return self._last[0]
 
     def _without_text(self, events: list[Event]) -> list[Event]:
         named = self.tombstones() if events else {}

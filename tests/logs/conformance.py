@@ -16,7 +16,7 @@ import pytest
 
 from moot.core.errors import MootError, Usage
 from moot.core.event import Commit, Draft, Event, Key
-from moot.log import Ahead, Appended, Conflict, Duplicate, Log, Mismatch
+from moot.log import Appended, Conflict, Duplicate, Log, Mismatch
 from tests.logs.processes import Worker
 from tests.logs.roles import AT, commit
 
@@ -24,10 +24,6 @@ if TYPE_CHECKING:
     from tests.logs.engines import Engine
 
 Make = Callable[[], Log]
-
-
-def ahead(upon: str) -> Ahead:
-    return Ahead(upon=upon, at=lambda: "in its turn")
 
 
 def draft(stream: str, **data: Any) -> Draft:
@@ -126,22 +122,24 @@ class Basics:
         assert log.append(commit("two"), {"a": 2}, [draft("c")]) == Appended(4, 4)
 
     def test_no_two_events_follow_the_same_one_even_if_the_log_ends_where_it_did(self, log):
-        """Whoever believes that a stream is new does not look, and may be wrong: by chance, or by mistake."""
+        """Nobody else has written, and the caller is wrong all the same: by chance, or by mistake."""
         log.append(commit("one"), {}, [draft("a"), draft("a"), draft("b")])
-        assert log.append(commit("two"), {"c": 0, "a": 0}, [draft("c"), draft("a")], as_of=3) == Conflict("a", 2)
+        for wrong in (0, 1, 3, 4):
+            with log.exclusive():
+                assert log.head() == 3
+                answer = log.append(commit("two"), {"c": 0, "a": wrong}, [draft("c"), draft("a")])
+            assert answer == Conflict("a", 2)
         assert log.head() == 3
-        assert log.append(commit("two"), {"c": 0, "a": 2}, [draft("c"), draft("a")], as_of=3) == Appended(4, 5)
+        assert log.append(commit("two"), {"c": 0, "a": 2}, [draft("c"), draft("a")]) == Appended(4, 5)
+
+    def test_a_known_commit_is_a_duplicate_whatever_its_conditions_say(self, log):
+        log.append(commit("one"), {"a": 0}, [draft("a")])
+        for conditions in ({}, {"a": 0}, {"a": 1}, {"a": 7, "b": 7}):
+            assert log.append(commit("one"), conditions, [draft("a"), draft("b")]) == Duplicate(1, 1)
 
     def test_a_stream_that_is_only_read_is_a_condition_too(self, log):
         log.append(commit("one"), {}, [draft("read")])
         assert log.append(commit("two"), {"read": 0}, [draft("written")]) == Conflict("read", 1)
-
-    def test_what_rests_upon_a_commit_that_is_not_there_is_a_conflict_whatever_the_versions_say(self, log):
-        log.append(commit("one"), {}, [draft("a")])
-        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, ahead=ahead("another")) == Conflict("a", 0)
-        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=2, ahead=ahead("one")) == Conflict("a", 0)
-        assert log.append(commit("two"), {"a": 1}, [draft("a")], as_of=1, ahead=ahead("one")) == Appended(2, 2)
-        assert log.read(1)[0].at == "in its turn"
 
     def test_the_same_commit_again_is_a_duplicate_at_the_same_positions(self, log, make):
         log.append(commit("one"), {}, [draft("a")])

@@ -204,7 +204,7 @@ def test_who_appends_often_lets_the_disk_begin_early(log, monkeypatch):
 
 
 def test_the_journal_is_a_write_ahead_log(log):
-    with log._database as connection:
+    with log.database as connection:
         assert connection.pragma("journal_mode") == "wal"
         assert connection.pragma("synchronous") == 1  # around checkpoints: what a commit needs, `flush` does
         assert connection.pragma("auto_vacuum") == 0
@@ -324,7 +324,7 @@ def test_a_file_of_an_older_version_is_migrated_when_it_is_written(engine, log, 
     _add_migration(monkeypatch, tmp_path, "CREATE TABLE extra (a TEXT) STRICT; INSERT INTO extra VALUES ('new');")
     with closing(engine.open()) as newer, closing(engine.open()) as another:
         assert newer.append(commit("two"), {"a": 1}, [draft("a")]) == Appended(2, 2)
-        with another._database as connection:
+        with another.database as connection:
             assert connection.pragma("user_version") == file.VERSION
             assert connection.execute("SELECT a FROM extra").get == "new"
 

@@ -125,10 +125,10 @@ def test_a_log_of_an_earlier_version_is_migrated_and_keeps_what_it_has(tmp_path:
     _of_version(tmp_path, version, 0, 1, 2)
     log = SqliteLog(str(tmp_path))
     assert [event.prev for event in log.read(stream="a")] == [0, 1, 2]
-    assert (log.outdated, older.version_of(tmp_path / file.NAME)) == (True, version)
+    assert (log.handle.outdated, older.version_of(tmp_path / file.NAME)) == (True, version)
     each, drafts = commit("one", "a")
     assert log.append(each, {"a": 3}, drafts) == Appended(4, 4)
-    assert (log.outdated, log.upgraded) == (False, (version, file.VERSION))
+    assert (log.handle.outdated, log.handle.upgraded) == (False, (version, file.VERSION))
     assert all(event.digest for event in log.read())
     log.close()
     connection = apsw.Connection(str(tmp_path / file.NAME))

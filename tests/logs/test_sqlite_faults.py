@@ -54,7 +54,7 @@ def check_whole(engine: SqliteEngine, acked: list[list]) -> None:
             assert [event.n for event in events[first - 1 : last]] == list(range(last - first + 1))
             assert log.append(commit(name), {}, [draft("again")]) == Duplicate(first, last)
         assert all(event.data.get("of", 1) == _size(events, event) for event in events)
-        with log._database as connection:
+        with log.database as connection:
             assert connection.pragma("integrity_check") == "ok"
             assert connection.execute("SELECT count(*), sum(last - first + 1) FROM commits").get == (
                 len({event.commit for event in events}),
@@ -126,7 +126,7 @@ def _wait_until(true) -> None:
 
 
 @pytest.mark.promise(15)
-def test_waiting_in_vain_again_and_again_costs_one_thread_and_no_file_more(engine):
+def test_waiting_in_vain_again_and_again_costs_no_thread_and_no_file_more(engine):
     impatient = SqliteEngine(engine.directory, lock_timeout=0.01)
     with Worker(engine, "hold") as holder, closing(impatient.open()) as log:
         holder.hear()
@@ -134,13 +134,13 @@ def test_waiting_in_vain_again_and_again_costs_one_thread_and_no_file_more(engin
         for _ in range(20):
             with pytest.raises(Unavailable):
                 log.append(commit("mine"), {}, [draft("a")])
-            files.add(log._lock._file)
+            files.add(log.lock._file)
             threads.add(_thread._count())
         assert (len(files), len(threads)) == (1, 1)
         holder.tell()
         assert holder.hear() == "out"
         patient = SqliteEngine(engine.directory)
-        log._lock._timeout = 30.0
+        log.lock._timeout = 30.0
         assert isinstance(log.append(commit("mine"), {}, [draft("a")]), Appended)
         with closing(patient.open()) as other:  # and it was given back
             assert isinstance(other.append(commit("theirs"), {}, [draft("a")]), Appended)
@@ -246,9 +246,7 @@ def test_a_file_that_a_newer_program_migrates_is_not_written_by_those_who_have_i
         assert log.head() == 1
 
 
-@pytest.mark.parametrize(
-    "use", [lambda log: log.read(), lambda log: [*log.follow(0, timeout=5)], lambda log: log.refresh()]
-)
+@pytest.mark.parametrize("use", [lambda log: log.read(), lambda log: [*log.follow(0, timeout=5)]])
 def test_one_who_has_it_open_is_told_when_a_newer_program_changes_its_tables(engine, use):
     with closing(engine.open()) as log:
         log.append(commit("one"), {}, [draft("a")])

@@ -62,7 +62,7 @@ def test_a_log_of_an_older_version_is_read_as_it_is(tmp_path: Path, version: int
     ]
     assert [event.commit for event in reader.read(stream="test/b")] == ["b"]
     assert [event.commit for events in reader.follow(1, timeout=0) for event in events] == ["b"]
-    assert (reader.head(), reader.outdated, reader.workspace) == (2, True, writer_id(tmp_path))
+    assert (reader.head(), reader.handle.outdated, reader.workspace) == (2, True, writer_id(tmp_path))
     with pytest.raises(Unavailable) as caught:
         append(reader, "c")
     assert caught.value.code == "read_only"
@@ -78,16 +78,16 @@ def test_a_handle_that_may_write_leaves_the_version_alone_while_it_is_told_to_lo
     older.age(tmp_path, version)
     before = (tmp_path / "log.db").read_bytes()
     log = SqliteLog(str(tmp_path))
-    log.kept = True
+    log.handle.kept = True
     with log.exclusive():
         assert log.head() == 0
         with pytest.raises(Unavailable) as caught:
             append(log, "a")
-    assert (caught.value.code, log.upgraded) == ("older_log", None)
+    assert (caught.value.code, log.handle.upgraded) == ("older_log", None)
     assert (tmp_path / "log.db").read_bytes() == before
-    log.kept = False
+    log.handle.kept = False
     append(log, "a")
-    assert log.upgraded == (version, file.VERSION)
+    assert log.handle.upgraded == (version, file.VERSION)
     log.close()
 
 
@@ -98,7 +98,7 @@ def test_one_who_reads_goes_on_when_another_upgrades_the_log(tmp_path: Path) -> 
     assert reader.read() == []
     append(writer, "a")
     (event,) = (event for events in reader.follow(0, timeout=0) for event in events)
-    assert (event.commit, bool(event.digest), reader.outdated) == ("a", True, False)
+    assert (event.commit, bool(event.digest), reader.handle.outdated) == ("a", True, False)
     reader.close()
     writer.close()
 

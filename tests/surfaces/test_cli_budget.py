@@ -52,7 +52,7 @@ EVERYWHERE = words("""
     moot.forks moot.log moot.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
-    moot.logs.sqlite.queries moot.logs.sqlite.transaction moot.logs.sqlite.waiter
+    moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
     moot.views moot.views.file moot.views.load moot.views.look moot.views.store
     moot.wiring

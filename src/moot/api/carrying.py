@@ -49,7 +49,7 @@ def exported(log: Shown, after: int, fits: Callable[[Event], bool]) -> Iterator[
             rest.append(events.pop())  # it may go on in the next page
         rest.reverse()
         yield after, _in_envelopes(events, source, fits, redacted)
-    if log.raw.damage is not None and rest and not _ended(log, rest[-1]):
+    if log.handle.damage is not None and rest and not _ended(log, rest[-1]):
         rest = []  # the rest of its commit cannot be read
     yield after, _in_envelopes(rest, source, fits, redacted)
 

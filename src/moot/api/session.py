@@ -94,9 +94,9 @@ class Session:
         kind = catalogue.kind_of(verb, given)
         looks = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
         # To look at an old log is no reason to upgrade it, and whoever is nobody does no more than look.
-        self.engine.log.raw.kept = looks or (kind == "look" and self.caller.nobody)
+        self.engine.log.handle.kept = looks or (kind == "look" and self.caller.nobody)
         self._looks = looks and self.past is None
-        self.engine.log.patience = LOOKING if self._looks and name not in _WHOLE_LOG else None
+        self.engine.log.handle.patience = LOOKING if self._looks and name not in _WHOLE_LOG else None
         if self.past is not None:
             from moot.api.past import asked_of
 
@@ -112,11 +112,11 @@ class Session:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
-        if self.engine.log.raw.upgraded is not None:
+        if self.engine.log.handle.upgraded is not None:
             from moot.api.upgrades import notice_of
 
-            self._warnings.append(notice_of(self.engine.log.raw))
-        if (damage := self.engine.log.raw.damage) is not None:
+            self._warnings.append(notice_of(self.engine.log.handle))
+        if (damage := self.engine.log.handle.damage) is not None:
             self.warn("damaged_log", f"{damage.message} All before it can be read: this goes as far. {damage.remedy}")
         if self.past is not None and self.past.said:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
@@ -192,16 +192,13 @@ class Session:
         self.warn(error.code, f"{error.message} {error.remedy}")
         return Answer(result={"position": self._stored}, say=(f"stored, up to position {self._stored}",))
 
-    def commit(self, act: Callable[[Work], None], *, ahead: bool = False) -> Outcome:
-        """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow.
-
-        `ahead`: see `Engine.commit`.
-        """
+    def commit(self, act: Callable[[Work], None]) -> Outcome:
+        """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow."""
         if self.past is not None:  # a verb that looks, unless it is told to do something
             from moot.engine.past import read_only
 
             raise read_only("Changing something")
-        outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key(), ahead=ahead)
+        outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
         self._kept(outcome)
         if outcome.events:
             self.sync()
@@ -257,13 +254,13 @@ class Session:
 
     def sync(self) -> None:
         """Bring the mirrors into step, except where that would upgrade a log that is only looked at."""
-        log = self.engine.log.raw
-        if self.mirrors is None or (log.kept and log.outdated):
+        handle = self.engine.log.handle
+        if self.mirrors is None or (handle.kept and handle.outdated):
             return
         try:
             self._warnings += self.mirrors.sync()
         except Unavailable as error:
-            if error is not log.damage:  # else whoever only looks can go on
+            if error is not handle.damage:  # else whoever only looks can go on
                 raise
 
     def warn(self, code: str, message: str) -> None:

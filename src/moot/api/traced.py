@@ -56,8 +56,8 @@ class TracedSession(Session):
         said = f"Nothing is traced: the provider {missing!r} (OTEL_PYTHON_TRACER_PROVIDER) cannot be loaded."
         return answer.replace(warnings=(*answer.warnings, Notice("not_traced", said)))
 
-    def commit(self, act: Callable[[Work], None], *, ahead: bool = False) -> Outcome:
-        self._outcome = super().commit(act, ahead=ahead)
+    def commit(self, act: Callable[[Work], None]) -> Outcome:
+        self._outcome = super().commit(act)
         return self._outcome
 
     def join(self, name: str | None, free: Callable[[Work], str], act: Callable[[Work, str], None]) -> Outcome:

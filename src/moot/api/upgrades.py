@@ -6,13 +6,13 @@ from moot.api.answer import Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.log import Log
+    from moot.log import Handle
 
 
-def notice_of(log: Log) -> Notice:
+def notice_of(handle: Handle) -> Notice:
     """It is said once."""
-    before, now = log.upgraded or (0, 0)
-    log.upgraded = None
+    before, now = handle.upgraded or (0, 0)
+    handle.upgraded = None
     return Notice(
         "log_migrated",
         f"The log was upgraded from version {before} to {now}. Older versions of moot can no longer open it; end "

@@ -56,7 +56,7 @@ class Engine:
         lifecycles: Mapping[str, Lifecycle],
         reactions: Sequence[Reaction],
     ) -> None:
-        self.log = Shown(log)
+        self.log = self.whole = Shown(log)  # `whole`: up to its real end, where `log` ends earlier
         self.store = store
         self.clock = clock
         self.lifecycles = lifecycles
@@ -67,7 +67,6 @@ class Engine:
         self.judge: Callable[[str], Rules] | None = None  # says anew what is in force, if the log has recorded others
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
-        self.crowded = False  # others wrote just now, and did not stop: no use in looking whether the turn is free
         self._bound = False
         self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
 
@@ -82,7 +81,7 @@ class Engine:
         return self.store
 
     def fold_in(self) -> None:
-        """What others appended, by one who has the turn."""
+        """Fold what others appended, while holding the writer lock."""
         try:
             self.begin()
             self.catch_up()
@@ -101,30 +100,18 @@ class Engine:
         by: str | Callable[[Work], str],
         act: Callable[[Work], None],
         key: Callable[[str], Key] | None = None,
-        *,
-        ahead: bool = False,
     ) -> Outcome:
         """Decide and append until no other was faster. `act` may run several times and must not touch the world.
 
-        `by` is the principal, or finds it out (an agent's incarnation is known only inside). `ahead`: what is decided
-        rests on the states of streams alone, so that it need not wait for its turn to be decided (`moot.engine.ahead`).
+        `by` is the principal, or finds it out (an agent's incarnation is known only inside).
         """
-        ahead = ahead and self.requests is None  # what effects are requested for is known only inside
-        lost: Conflict | None = None
+        stream = "the log"
         for _ in range(_TRIES):
-            result: Outcome | Conflict | None = None
-            if not (ahead and self.crowded):
-                with self.log.exclusive(wait=not ahead) as alone:
-                    if alone:
-                        result = self._inside(by, act, key, ahead=ahead)
-            if result is None:
-                from moot.engine.ahead import commit_ahead
-
-                ahead, result = False, commit_ahead(self, by, act, key)
+            with self.log.exclusive():
+                result = self._inside(by, act, key)
             if isinstance(result, Outcome):
                 return result
-            lost = result or lost
-        stream = lost.stream if lost else "the log"
+            stream = result.stream
         raise Held(
             "lost_race",
             f"Others were faster {_TRIES} times in a row ({stream}).",
@@ -137,15 +124,10 @@ class Engine:
         by: str | Callable[[Work], str],
         act: Callable[[Work], None],
         key: Callable[[str], Key] | None,
-        *,
-        ahead: bool,
-    ) -> Outcome | Conflict | None:
-        """One attempt of one who has the turn. None: the views are behind, so others are about and wait for it."""
+    ) -> Outcome | Conflict:
+        """One attempt while holding the writer lock."""
         try:
             self.begin()
-            if ahead and self.store.cursor() < self.log.head():
-                self.store.rollback()
-                return None
             result = self._attempt(by, act, key)
             if not isinstance(result, Conflict):
                 return self._finish(result)
@@ -177,7 +159,7 @@ class Engine:
         if self.requests is not None:
             self.requests(work, principal)
         commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal, "via": work.via})
-        result = self.log.append(commit, work.conditions, work.drafts, request, cursor)
+        result = self.log.append(commit, work.conditions, work.drafts, request)
         if isinstance(result, Appended):
             return self._appended(events_of(work, commit, result), cursor)
         return result if isinstance(result, Conflict) else self.repeated(result, request)
@@ -274,9 +256,8 @@ class Engine:
         return not position or bool(event and event[0].position == position and event[0].commit == commit)
 
     def _leave_behind(self) -> None:
-        if self.store.exchanged():  # while this one waited for its turn
+        if self.store.exchanged():  # while this one waited for the lock
             self.store.close()
-            self.log.refresh()
         if not self._of_this_log():
             self.store.close()
             self.store.renew()
@@ -342,7 +323,6 @@ class Engine:
         self._bind(inside=inside)
         if self.store.exchanged():  # another made them anew, maybe because it put another log into place
             self.store.close()
-            self.log.refresh()
             self._bound = False
             self._bind(inside=inside)
 

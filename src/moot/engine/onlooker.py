@@ -69,8 +69,6 @@ class Onlooker(Engine):
         by: str | Callable[[Work], str],  # noqa: ARG002
         act: Callable[[Work], None],  # noqa: ARG002
         key: Callable[[str], Key] | None = None,  # noqa: ARG002
-        *,
-        ahead: bool = False,  # noqa: ARG002
     ) -> Outcome:
         _refuse()
 

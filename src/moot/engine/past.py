@@ -15,7 +15,7 @@ from moot.core.record import Record
 from moot.engine.clock import Clock
 from moot.engine.moments import moment
 from moot.engine.presence import Presence
-from moot.log import Appended, Duplicate, Log
+from moot.log import Appended, Duplicate, Handle, Log
 from moot.views.snapshots import Snapshot, discard
 from moot.views.unnamed import shelf_of
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from moot.core.event import Draft, Event, Key
-    from moot.log import Ahead, Conflict, Mismatch
+    from moot.log import Conflict, Mismatch, Shown
     from moot.views.snapshots import Shelf
     from moot.views.store import Store
 
@@ -50,13 +50,10 @@ class Then(Record):
 class PastLog(Log):
     """The events of another log up to one position. Nothing can be added."""
 
-    def __init__(self, log: Log, end: int) -> None:
-        self._log = log
+    def __init__(self, log: Shown, end: int) -> None:
+        self.handle = Handle()
+        self.whole = log
         self._end = end
-
-    @property
-    def whole(self) -> Log:
-        return self._log.whole
 
     def append(
         self,
@@ -64,20 +61,18 @@ class PastLog(Log):
         conditions: Mapping[str, int],
         events: Sequence[Draft],
         key: Key | None = None,
-        as_of: int | None = None,
-        ahead: Ahead | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """See `Log.append`. Only whether a commit is known can be asked."""
         if events:
             raise read_only("This")
-        found = self._log.append(commit, conditions, (), key, as_of, ahead)
+        found = self.whole.append(commit, conditions, (), key)
         return Appended(0, 0) if isinstance(found, Duplicate) and found.last > self._end else found
 
     def read(self, after: int = 0, limit: int = 500, stream: str | None = None) -> list[Event]:
         """See `Log.read`."""
         if stream is None:
-            return self._log.read(after, min(limit, self._end - after)) if after < self._end else []
-        return [event for event in self._log.read(after, limit, stream) if event.position <= self._end]
+            return self.whole.read(after, min(limit, self._end - after)) if after < self._end else []
+        return [event for event in self.whole.read(after, limit, stream) if event.position <= self._end]
 
     def head(self) -> int:
         """See `Log.head`."""
@@ -89,18 +84,18 @@ class PastLog(Log):
             after = events[-1].position
             yield events
 
-    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:  # noqa: ARG002
+    def exclusive(self) -> AbstractContextManager[object]:
         """See `Log.exclusive`. Nobody writes here."""
         return _Nobody()
 
     def close(self) -> None:
         """See `Log.close`."""
-        self._log.close()
+        self.whole.close()
 
 
 class _Nobody:
-    def __enter__(self) -> bool:
-        return True
+    def __enter__(self) -> None:
+        return
 
     def __exit__(self, *_: object) -> None:
         return

@@ -113,8 +113,10 @@ def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
 
 def _judged(engine: Engine, fresh: Store, chain: _Chain, compare: Compare) -> tuple[int, int, list[str]]:
     redacted, erased = _tombstones(engine, chain)
-    if engine.log.raw.damage is not None:
-        chain.complain(f"position {engine.log.raw.damage.details['position']} cannot be read: {engine.log.raw.damage}")
+    if engine.log.handle.damage is not None:
+        chain.complain(
+            f"position {engine.log.handle.damage.details['position']} cannot be read: {engine.log.handle.damage}"
+        )
     # A log with a hole cannot be folded into anything worth comparing.
     return redacted, erased, chain.problems or compare(engine, fresh, chain)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.engine.clock import Clock
-    from moot.engine.past import Progress
+    from moot.engine.past import PastLog, Progress
     from moot.log import Log
 
 
@@ -27,7 +27,7 @@ class Visitor(Engine):
 
     def __init__(
         self,
-        log: Log,
+        log: PastLog,
         store: Store,
         clock: Clock,
         lifecycles: Mapping[str, Lifecycle],
@@ -36,6 +36,7 @@ class Visitor(Engine):
         state: str,
     ) -> None:
         super().__init__(log, store, clock, lifecycles, reactions)
+        self.whole = log.whole
         self._state = state
 
     def read(self) -> Store:
@@ -45,12 +46,10 @@ class Visitor(Engine):
         return super().read()
 
     def _look_again(self) -> None:
-        whole, store = self.log.whole, self.store
-        if not isinstance(store, Snapshot) or _stands(whole, store.mark):
+        store = self.store
+        if not isinstance(store, Snapshot) or _stands(self.whole, store.mark):
             return
-        whole.refresh()  # the last tombstone may even be gone, with the log that had it
-        self.log.refresh()
-        store.become(moment(whole, self._state, self.log.head(), self.progress))
+        store.become(moment(self.whole, self._state, self.log.head(), self.progress))
         self._bound = False
 
 

@@ -54,7 +54,7 @@ class FileMirrors(Mirrors):
         warnings: tuple[Notice, ...] = ()
         if not self._in_step(wanted):
             # Whoever has the turn may render our events too; then only the files are left to look at.
-            patience = self._session.engine.log.patience
+            patience = self._session.engine.log.handle.patience
             longest = _TURN if patience is None else min(_TURN, patience)
             with turn(os.path.join(self._directory, "lock"), longest, lambda: self._in_step(wanted)) as got:
                 if got == "ours":

@@ -67,7 +67,7 @@ def open_session(
     packs = _packs(settings, place.state, keep=not reading)
     clock = clock or Clock()
     reactions = (dependencies, departures, later, *packs.reactions())
-    real = _opened(place.state, reading=reading, at=at)
+    real = _opened(place.state, progress, reading=reading, at=at)
     log: Log = real
     presence, then = Presence(place.state, clock), None
     engines: Callable[[Log, Any, Clock, Any, Any], Engine] = Engine
@@ -88,10 +88,10 @@ def open_session(
     engine = engines(log, store, clock, _lifecycles(settings, packs), reactions)
     if settings.handlers:
         engine.requests = _requests(settings, clock, env)
-    engine.via, engine.progress, real.progress = via, progress, progress
+    engine.via, engine.progress = via, progress
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
-    session.env, session.identity = env, lambda: real.workspace
+    session.env, session.identity = env, lambda: real.archive.identity()  # noqa: PLW0108 (imported when it is asked)
     _rule(session)
     session.progress, session.past = progress or session.progress, then
     session.standing = () if place.main_root else _elsewhere(place)
@@ -173,8 +173,10 @@ def _rule(session: Session) -> None:
         engine.lifecycles, engine.in_force = {"core": with_receipts(core), **packs}, RECEIPTS
 
 
-def _opened(state: str, *, reading: bool, at: str | int | None) -> SqliteLog:
-    log = SqliteLog(state, reading=reading and at is None)
+def _opened(
+    state: str, progress: Callable[[str, int, int], None] | None, *, reading: bool, at: str | int | None
+) -> SqliteLog:
+    log = SqliteLog(state, reading=reading and at is None, progress=progress)
     if not reading and os.path.exists(os.path.join(state, RESTORING)):
         from moot.logs.sqlite.restore import tidy
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def go_back(
     log: Log, state: str, at: str | int, clock: Clock, progress: Progress | None
-) -> tuple[Log, Store, Clock, Presence, Then]:
-    log = Shown(log)  # below the past: what was redacted later is gone from every moment before, too
-    then = find(log, at, clock.wall_seconds())
-    store = moment(log, state, then.position, progress)
+) -> tuple[PastLog, Store, Clock, Presence, Then]:
+    whole = Shown(log)  # below the past: what was redacted later is gone from every moment before, too
+    then = find(whole, at, clock.wall_seconds())
+    store = moment(whole, state, then.position, progress)
     stopped = clock if then.seconds is None else StoppedClock(then.seconds)
-    return PastLog(log, then.position), store, stopped, NoPresence(state, stopped), then
+    return PastLog(whole, then.position), store, stopped, NoPresence(state, stopped), then
 
 
 def visitor(state: str) -> Callable[[Log, Any, Clock, Any, Any], Visitor]:

@@ -119,7 +119,7 @@ def checkup(session: Session) -> list[Finding]:
     """What an open workspace says about itself."""
     import apsw
 
-    session.engine.log.raw.kept = True
+    session.engine.log.handle.kept = True
     store, now = session.engine.read(), session.clock.wall_seconds()
     session.sync()
     gone = [a.name for a in look.agents(store) if a.here and session.silence(a.principal) > session.settings.task_ttl]
@@ -156,7 +156,7 @@ _EFFECTS = (
 def _log(session: Session) -> Finding:
     """Whether the log takes events, tried with one that has to be refused, and whether all that it has are known."""
     log, by = session.engine.log, "moot"
-    if log.raw.outdated:
+    if log.handle.outdated:
         said = f"{counted(log.head(), 'event')}; of an older version, which the next command that writes upgrades"
         return Finding("log", good=True, message=said)
     never = Draft(stream="claims", type="file:claimed", data={})

@@ -78,8 +78,8 @@ def _pages(session: Session, after: int, fits: Any) -> Iterator[list[dict[str, A
 def _to_the_end(session: Session, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
     """The same for one who could take a part for the whole: if there is more that cannot be read, that is an error."""
     yield from pages
-    if session.engine.log.raw.damage is not None:
-        raise session.engine.log.raw.damage
+    if session.engine.log.handle.damage is not None:
+        raise session.engine.log.handle.damage
 
 
 def _spoken(pages: Iterator[list[dict[str, Any]]]) -> Iterator[Answer]:

@@ -81,8 +81,7 @@ def send(
 
     if dry_run:
         return session.try_out(act)
-    named = not any(address.startswith("@") for address in to)  # who is here is asked inside
-    return stored(session.commit(act, ahead=named))
+    return stored(session.commit(act))
 
 
 def stored(outcome: Outcome) -> Answer:

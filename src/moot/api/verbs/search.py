@@ -70,7 +70,7 @@ def search(
         since=_time(session, "since", since),
         until=_time(session, "until", until),
     )
-    log, state = session.engine.log.whole, session.place.state
+    log, state = session.engine.whole, session.place.state
     most = min(limit, _MOST)
     things, more = look_up(log, state, query, filters, most, newest=newest, progress=session.progress)
     store = session.engine.read()

@@ -15,7 +15,7 @@ from moot.core.errors import Unavailable
 from moot.core.text import counted
 from moot.log import Archive
 from moot.logs.sqlite import carried, faults, file, queries, transaction
-from moot.logs.sqlite.log import CHAINED, Stay
+from moot.logs.sqlite.log import CHAINED
 from moot.private_files import hand_over
 
 TYPE_CHECKING = False
@@ -36,9 +36,8 @@ _PAUSE = 0.05
 class SqliteArchive(Archive):
     """See the module. It shares the handle of its log."""
 
-    def __init__(self, database: Database, turn: Turn, log: SqliteLog) -> None:
+    def __init__(self, database: Database, log: SqliteLog) -> None:
         self._database = database
-        self._turn = turn
         self._log = log
 
     def identity(self) -> str:
@@ -49,16 +48,20 @@ class SqliteArchive(Archive):
         from moot.logs.sqlite.codec import data_of
 
         texts = [[data_of(draft) for draft in drafts] for _, drafts in commits]
-        self._database.check_writable()
-        if self._log.damage is not None:
-            raise self._log.damage
-        if self._turn.taken:
-            return self._extend(head, commits, texts, identity)
-        with Stay(self._turn):
-            return self._extend(head, commits, texts, identity)
+        self._log.check_writable()
+        turn = self._log.turn()
+        if turn is not None:
+            return self._extend(turn, head, commits, texts, identity)
+        with self._log.exclusive() as turn:
+            return self._extend(turn, head, commits, texts, identity)
 
     def _extend(
-        self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], texts: list[list[str]], identity: str
+        self,
+        turn: Turn,
+        head: int,
+        commits: Sequence[tuple[Commit, Sequence[Draft]]],
+        texts: list[list[str]],
+        identity: str,
     ) -> bool:
         if self._database.outdated:
             self._log.upgrade()
@@ -75,7 +78,7 @@ class SqliteArchive(Archive):
                 connection.execute("COMMIT")
         except UnicodeEncodeError as error:
             raise faults.not_text(commits[0][0].id, error.object) from error
-        self._turn.written = True
+        turn.written = True
         return True
 
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
@@ -107,7 +110,7 @@ class SqliteArchive(Archive):
 
     def note_carried(self, what: dict[str, Any]) -> None:
         self._database.check_writable()
-        with Stay(self._turn), self._database as connection:
+        with self._log.exclusive(), self._database as connection:
             connection.execute("BEGIN IMMEDIATE")
             carried.put(connection, what)
             connection.execute("COMMIT")
@@ -132,9 +135,9 @@ class SqliteArchive(Archive):
     def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
         """Rewrites the file: pages that were split long ago may still hold what a row was once."""
         self._database.check_writable()
-        if self._turn.taken:
+        if self._log.turn() is not None:
             return self._erase(rows)
-        with Stay(self._turn):
+        with self._log.exclusive():
             return self._erase(rows)
 
     def _erase(self, rows: Mapping[int, dict[str, Any]]) -> None:

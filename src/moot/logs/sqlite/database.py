@@ -83,7 +83,7 @@ class Database:
                 if isinstance(error, apsw.Error):
                     said = faults.of_sqlite(error, self.path, connection.system_errno)
                     if isinstance(error, apsw.SQLError):  # no such column, or the like
-                        said = self._superseded(connection) or faults.damaged(self.path, str(error))
+                        said = self.superseded(connection) or faults.damaged(self.path, str(error))
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
         except apsw.Error:
@@ -145,11 +145,12 @@ class Database:
     def notice_upgrade(self) -> None:
         """Look at the version again: another process may have migrated the file. Raises if it was a newer program."""
         with self as connection:
-            error = self._superseded(connection)
+            error = self.superseded(connection)
             if error is not None:
                 raise error
 
-    def _superseded(self, connection: apsw.Connection) -> Unavailable | None:
+    def superseded(self, connection: apsw.Connection) -> Unavailable | None:
+        """Look at the version of the file. The error to raise if a newer program has upgraded it."""
         version = file.version_of(connection)
         if version > file.VERSION >= self.version:
             return faults.superseded(self.path, version, file.VERSION)

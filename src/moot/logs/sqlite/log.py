@@ -1,18 +1,23 @@
 """`SqliteLog`: the contract of `moot.log` on one SQLite file.
 
-An append is one transaction behind the queue of writers (`lock.py`), and done when it is on the disk. Readers see a
+An append is one transaction behind the writer lock (`lock.py`), and done when it is on the disk. Readers see a
 snapshot, and neither wait for writers nor make them wait. Then the bell wakes those who follow.
+
+What is known of the file is not asked for again while nobody else writes to it. SQLite counts the changes that a
+connection sees: as long as that count is the one after our own last commit, the end of the log and the versions of
+streams are what they were.
 """
 
 from __future__ import annotations
 
 import os
 import time
+from _weakref import ref  # what `weakref.ref` is, without the import of the rest
 
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.log import Appended, Conflict, Duplicate, Log
+from moot.log import Appended, Conflict, Duplicate, Handle, Log
 from moot.logs.sqlite import bell, faults, file, queries, transaction
 from moot.logs.sqlite.database import Database
 from moot.logs.sqlite.lock import NoLock, WriterLock
@@ -20,17 +25,26 @@ from moot.logs.sqlite.lock import NoLock, WriterLock
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
-    from typing import TypeVar
+    from typing import Self
 
     from moot.core.event import Commit, Draft, Event, Key
-    from moot.log import Ahead, Archive, Mismatch
-
-    T = TypeVar("T")
+    from moot.log import Archive, Mismatch
 
 _PAGE = 500
 CHAINED = 4  # the version from which on there is a chain
 _POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
+_REMEMBERED = 1000  # versions of streams
+
+
+class SqliteHandle(Handle):
+    """A handle on a file of some version."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @property
+    def outdated(self) -> bool:
+        return self._database.outdated
 
 
 class SqliteLog(Log):
@@ -44,18 +58,28 @@ class SqliteLog(Log):
         exclusive: bool = True,
         lock_timeout: float = 30.0,
         reading: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        """With `reading`, the file is opened so that nothing can be written: not even what is due is moved into it."""
+        """With `reading`, the file is opened so that nothing can be written: not even what is due is moved into it.
+
+        `progress` is called during a long upgrade: what is done, how much of it, of how much.
+        """
         self.directory = os.path.abspath(directory)
-        self._database = Database(self.directory, lock_timeout, reading=reading)
-        with self._database:
-            pass  # whatever is wrong with it is said now
-        self._bell = bell_directory or bell.directory_for(self.directory)
-        self._lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
-        self._turn = Turn(self._lock, self._bell, self._database)
+        self.database = Database(self.directory, lock_timeout, reading=reading)
+        self.handle = SqliteHandle(self.database)
+        with self.database:
+            pass  # any error is raised now
+        self._progress = progress
+        self.bell = bell_directory or bell.directory_for(self.directory)
+        self.lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
+        self.turn: Callable[[], Turn | None] = _nobody  # a weak reference to the `Turn` that this handle is in
         self._encode: Callable[[Draft], str] | None = None
         # After our last append: the number of changes that SQLite has seen, the end of the log, and the hash there.
         self._known: tuple[apsw.Connection | None, int, int, bytes] = (None, 0, 0, b"")
+        self._versions: dict[str, int] = {}  # of streams, as long as the above holds
+        self._seen = (0, "")  # a commit that was read or appended here: a log without it is another one
+        self._replaced = False  # another log was put in place since the last append
+        self._looked = 0  # the number of changes when the version and the damage were last looked at
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
@@ -72,156 +96,175 @@ class SqliteLog(Log):
         """See `Log.archive`."""
         from moot.logs.sqlite.archive import SqliteArchive
 
-        return SqliteArchive(self._database, self._turn, self)
-
-    @property
-    def patience(self) -> float | None:
-        """See `Log.patience`."""
-        return self._lock.patience
-
-    @patience.setter
-    def patience(self, seconds: float | None) -> None:
-        self._lock.patience = seconds
+        return SqliteArchive(self.database, self)
 
     def append(
-        self,
-        commit: Commit,
-        conditions: Mapping[str, int],
-        events: Sequence[Draft],
-        key: Key | None = None,
-        as_of: int | None = None,
-        ahead: Ahead | None = None,
+        self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
+        turn = self.turn()
         if not events:
-            with self._database as connection:
+            with self.database as connection:
                 known = transaction.known(connection, commit, key)
             if key is not None and isinstance(known, Duplicate):
-                self._make_sure()
+                self._make_sure(turn)
             return known or Appended(0, 0)
         if self._encode is None:
-            from moot.logs.sqlite.codec import data_of  # whoever only reads may do without
+            from moot.logs.sqlite.codec import data_of  # a reader never needs it
 
             self._encode = data_of
         data = [self._encode(draft) for draft in events]  # before the lock: nobody need wait for this
-        self._database.check_writable()
-        if self.damage is not None:
-            raise self.damage
+        self.check_writable()
         try:
-            if self._turn.taken:
-                return self._append(commit, conditions, events, data, key, as_of, ahead)
-            with Stay(self._turn, wait=False) as had:
-                if had:
-                    return self._append(commit, conditions, events, data, key, as_of, ahead)
-            return self._turn.hold(lambda: self._append(commit, conditions, events, data, key, as_of, ahead))
+            if turn is not None:
+                return self._append(turn, commit, conditions, events, data, key)
+            with Turn(self) as turn:
+                return self._append(turn, commit, conditions, events, data, key)
         except UnicodeEncodeError as error:
             raise faults.not_text(commit.id, error.object) from error
 
-    def _make_sure(self) -> None:
-        """Whoever is told that it was done before relies on it: the one who did it may have died before its flush."""
-        if self._turn.taken:
-            self._turn.relied = True  # flushed when the turn ends
+    def check_writable(self) -> None:
+        """Raise the reason why nothing may be appended, if there is one."""
+        self.database.check_writable()
+        if self.handle.damage is not None:
+            self.head()  # it may have been repaired
+            if self.handle.damage is not None:
+                raise self.handle.damage
+
+    def _make_sure(self, turn: Turn | None) -> None:
+        """A caller that is told that it was done before relies on it, and who did it may have died before its flush."""
+        if turn is not None:
+            turn.relied = True  # flushed when the turn ends
         else:
-            self._database.flush()
+            self.database.flush()
 
     def _append(
         self,
+        turn: Turn,
         commit: Commit,
         conditions: Mapping[str, int],
         events: Sequence[Draft],
         data: list[str],
         key: Key | None,
-        as_of: int | None,
-        ahead: Ahead | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        if self._database.notice_another_file() and as_of is not None:
-            return Conflict(next(iter(conditions), ""), 0)  # what was read was of another log
-        if self._database.outdated:
+        if self.database.notice_another_file():
+            self._replaced = True
+        if self.database.outdated:
             self.upgrade()
-        with self._database as connection:
+        with self.database as connection:
             execute = connection.execute
-            in_turn = connection.in_transaction  # begun by `head`
-            if not in_turn:
+            early = connection.in_transaction  # begun by `head`
+            if not early:
                 execute("BEGIN IMMEDIATE")
             head, previous = self._end(connection)
-            refusal: Duplicate | Mismatch | Conflict | None = None
-            if key is not None or head != as_of:
-                refusal = transaction.known(connection, commit, key)
-            if ahead is not None:
-                commit = commit.replace(at=ahead.at())
-                refusal = refusal or (
-                    transaction.exchanged(connection, conditions, as_of, ahead.upon) if as_of else None
-                )
-            if refusal is None and head != as_of:
-                refusal = transaction.moved(connection, conditions)
+            refusal = self._refusal(connection, commit, conditions, events, key)
             if refusal is not None:
                 execute("ROLLBACK")
                 if isinstance(refusal, Duplicate):
-                    self._turn.relied = True  # see `_make_sure`
+                    turn.relied = True  # see `_make_sure`
                 return refusal
             try:
-                written = transaction.write(connection, head, previous, commit, conditions, events, data, key)
-            except apsw.ConstraintError:  # a stream is not as it was said to be
+                last, mark, digests = transaction.write(
+                    connection, head, previous, commit, conditions, events, data, key
+                )
+            except apsw.ConstraintError:  # the commit is known, or a stream that should be new is not
                 execute("ROLLBACK")
-                refusal = transaction.moved(connection, conditions)
+                refusal = transaction.known(connection, commit, key) or transaction.moved(connection, conditions)
                 if refusal is None:
                     raise
+                turn.relied = isinstance(refusal, Duplicate) or turn.relied
                 return refusal
             execute("COMMIT")
-            last, mark, digests = written
-            self._known = connection, connection.data_version(), last, mark
-        self._turn.written = True
-        if in_turn:  # the views are written now: the disk can work meanwhile
-            self._database.flush_early()
+            self._looked = connection.data_version()
+            self._known, self._seen = (connection, self._looked, last, mark), (last, commit.id)
+            self._remember({event.stream: head + 1 + n for n, event in enumerate(events)})
+        turn.written = True
+        if early:  # the views are written now: the disk can work meanwhile
+            self.database.flush_early()
         return Appended.made({"first": head + 1, "last": last, "digests": digests})
 
-    def upgrade(self) -> None:
-        """Bring the file up to date, for one who has the turn and is about to write."""
-        if self.kept:
-            raise faults.older(self._database.path, self._database.version, file.VERSION)
-        tell = self.progress
-        done = self._database.bring_up_to_date(lambda n, of: tell("upgrading the log", n, of) if tell else None)
-        self.upgraded = done or self.upgraded
+    def _refusal(
+        self,
+        connection: apsw.Connection,
+        commit: Commit,
+        conditions: Mapping[str, int],
+        events: Sequence[Draft],
+        key: Key | None,
+    ) -> Duplicate | Mismatch | Conflict | None:
+        """Why it cannot be appended. A known commit, and a second first event of a stream, the tables refuse."""
+        refusal: Duplicate | Mismatch | Conflict | None = None
+        if key is not None:
+            refusal = transaction.known(connection, commit, key)
+        replaced, self._replaced = self._replaced, False
+        if refusal is None and conditions and replaced:
+            refusal = Conflict(next(iter(conditions)), 0)
+        if refusal is None:
+            written, known = {event.stream for event in events}, self._versions
+            asked = {
+                stream: version
+                for stream, version in conditions.items()
+                if known.get(stream) != version and (version or stream not in written)
+            }
+            refusal = transaction.moved(connection, asked) if asked else None
+            if refusal is None:
+                self._remember(asked)
+        if isinstance(refusal, Conflict):
+            refusal = transaction.known(connection, commit, key) or refusal
+        return refusal
 
-    @property
-    def outdated(self) -> bool:
-        """See `Log.outdated`."""
-        return self._database.outdated
+    def _remember(self, versions: Mapping[str, int]) -> None:
+        if len(self._versions) > _REMEMBERED:
+            self._versions.clear()
+        self._versions.update(versions)
+
+    def upgrade(self) -> None:
+        """Upgrade the file, inside a turn that is about to write."""
+        if self.handle.kept:
+            raise faults.older(self.database.path, self.database.version, file.VERSION)
+        tell = self._progress
+        done = self.database.bring_up_to_date(lambda n, of: tell("upgrading the log", n, of) if tell else None)
+        self.handle.upgraded = done or self.handle.upgraded
 
     def _end(self, connection: apsw.Connection) -> tuple[int, bytes]:
-        """Where the log ends and the hash of its last commit, inside a transaction that may write.
-
-        Both are asked for only if another has written since we did.
-
-        SQLite counts the changes that a connection sees, its own and those of others.
-        """
+        """The end of the log and the hash of its last commit, inside a transaction that may write."""
         known, changes, head, mark = self._known
-        if known is connection and changes == connection.data_version():
+        now = connection.data_version()
+        if known is connection and changes == now:
             return head, mark
         version = file.version_of(connection)
-        if version > file.VERSION:  # migrated under us by a newer program
-            raise faults.superseded(self._database.path, version, file.VERSION)
+        if version > file.VERSION:  # upgraded by a newer program while this one was running
+            raise faults.superseded(self.database.path, version, file.VERSION)
+        position, commit = self._seen
+        if position and connection.execute(queries.LAST_COMMIT, (position,)).get != commit:
+            self._replaced, self._seen = True, (0, "")
         head = int(connection.execute(queries.HEAD).get)
-        return head, connection.execute(queries.HASH_AT, (head,)).get or b""
+        mark = (connection.execute(queries.HASH_AT, (head,)).get or b"") if version >= CHAINED else b""
+        self._versions.clear()
+        self._known = connection, now, head, mark
+        return head, mark
 
     def read(self, after: int = 0, limit: int = _PAGE, stream: str | None = None) -> list[Event]:
         """See `Log.read`."""
+        self.database.notice_another_file()
         try:
             events = self._read(after, limit, stream)
         except (ValueError, RecursionError, Unavailable):
             from moot.logs.sqlite.damage import before
 
-            events, damage = before(self._read, self._database, after, limit, stream)
+            events, damage = before(self._read, self.database, after, limit, stream)
             if damage is not None and damage.details["position"] == 1:
                 raise damage from None  # nothing of it can be read
-            self.damage = damage or self.damage
-        if self.damage is None:
-            return events
-        return [event for event in events if event.position < self.damage.details["position"]]
+            self.handle.damage = damage or self.handle.damage
+        damage = self.handle.damage
+        if damage is not None:
+            events = [event for event in events if event.position < damage.details["position"]]
+        if events and events[-1].position > self._seen[0]:
+            self._seen = events[-1].position, events[-1].commit
+        return events
 
     def _read(self, after: int, limit: int, stream: str | None) -> list[Event]:
-        with self._database as connection:
-            chained = self._database.version >= CHAINED
+        with self.database as connection:
+            chained = self.database.version >= CHAINED
             if stream is None:
                 statement = queries.READ_ALL if chained else queries.READ_ALL_3
                 rows = connection.execute(statement, (after, max(limit, 0))).fetchall()
@@ -236,15 +279,22 @@ class SqliteLog(Log):
 
     def head(self) -> int:
         """See `Log.head`."""
-        with self._database as connection:
-            if self._turn.alone and self._database.writable:
+        turn = self.turn()
+        if turn is None:
+            self.database.notice_another_file()
+        with self.database as connection:
+            if turn is not None and self.lock.keeps_others_out and self.database.writable:
                 if not connection.in_transaction:
-                    connection.execute("BEGIN IMMEDIATE")  # which the append that follows will go on with
-                known, changes, head, _ = self._known
-                if known is connection and changes == connection.data_version():
-                    return head
-            head = int(connection.execute(queries.HEAD).get)
-        return head if self.damage is None else min(head, self.damage.details["position"] - 1)
+                    connection.execute("BEGIN IMMEDIATE")  # the append that follows goes on with it
+                head, _ = self._end(connection)
+            else:
+                head = int(connection.execute(queries.HEAD).get)
+            now = connection.data_version()
+            if now != self._looked:  # others have written: they may have upgraded the log, or repaired it
+                self._looked, self.handle.damage = now, None
+                self.database.superseded(connection)  # an error only for a caller that follows or appends
+        damage = self.handle.damage
+        return head if damage is None else min(head, damage.details["position"] - 1)
 
     def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
         """See `Log.follow`. What is in the log when the time is over still comes."""
@@ -253,13 +303,13 @@ class SqliteLog(Log):
         listener: bell.Listener | None = None
         try:
             while until is None or after < until:
-                self._database.notice_upgrade()
+                self.database.notice_upgrade()
                 events = self._whole_commits(after)
                 if events:
                     after = events[-1].position
                     yield events
                 elif until is None and listener is None:
-                    listener = bell.Listener(self._bell)  # then look again: it may have been rung just before
+                    listener = bell.Listener(self.bell)  # then look again: it may have been rung just before
                     continue
                 left = _POLL if end is None else end - time.monotonic()
                 if left <= 0 and until is None:
@@ -276,113 +326,63 @@ class SqliteLog(Log):
         """A page, and the rest of the commit that it ends in."""
         events = self.read(after, _PAGE)
         if len(events) == _PAGE:
-            with self._database as connection:
+            with self.database as connection:
                 _, last = connection.execute(queries.COMMIT, (events[-1].commit,)).get
             events += self.read(events[-1].position, last - events[-1].position)
         return events
 
-    def refresh(self) -> None:
-        """See `Log.refresh`."""
-        self._database.notice_another_file()
-        self._database.notice_upgrade()
-        self.damage = None
-
-    def exclusive(self, *, wait: bool = True) -> AbstractContextManager[bool]:
+    def exclusive(self) -> Turn:
         """See `Log.exclusive`."""
-        return Stay(self._turn, wait=wait)
+        return Turn(self)
 
     def close(self) -> None:
         """See `Log.close`."""
-        self._database.close()
-        self._lock.close()
+        self.database.close()
+        self.lock.close()
+
+
+def _nobody() -> None:
+    """In no turn."""
 
 
 class Turn:
-    """The moment in which this handle alone may write.
+    """The body of one `exclusive()`: only this handle writes.
 
-    If it has, it waits for the disk before it goes on, and rings. Both after the lock was given back: while one
-    waits for the disk others write, and what the disk takes at once it takes for all of them.
+    If it has written, it waits for the disk afterwards and rings the bell. Both come after the lock was released: while
+    one process waits for the disk others write, and the disk takes at once what all of them wrote.
+
+    An interrupt can come before the first step of `__exit__`. The turn then ends with this object.
     """
 
-    def __init__(self, lock: WriterLock | NoLock, bell_directory: str, database: Database) -> None:
-        self.taken = False
-        self.alone = False  # taken, and no other writer is about: a transaction may be kept open
+    _begun = False
+
+    def __init__(self, log: SqliteLog) -> None:
         self.written = False
-        self.relied = False  # somebody is told of what another wrote
-        self.stay = 0  # who is inside: the id of a `Stay`
-        self._lock = lock
-        self._bell = bell_directory
-        self._database = database
+        self.relied = False  # a caller is told of what another process wrote
+        self._log = log
 
-    def enter(self, stay: int, *, wait: bool) -> bool:
-        """Begin it, for the `Stay` of this number; False if it is not waited for, and another has it."""
-        if self.taken:
-            raise faults.nested(self._database.path)
-        self.stay, self.taken = stay, True
-        try:
-            if wait:
-                self._lock.acquire()
-                found = True
-            else:
-                found = self._lock.acquire_now()
-            self.taken, self.alone = found, found and self._lock.keeps_others_out
-        except BaseException:  # refused, or interrupted just when it came
-            self._give_back()
-            raise
-        return found
-
-    def leave(self) -> None:
-        """End it."""
-        try:
-            self._database.roll_back()
-        finally:
-            self._give_back()
-        self._make_durable()
-
-    def hold(self, work: Callable[[], T]) -> T:
-        """A turn for one append, as short as can be, for one who has to wait."""
-        result = self._lock.hold(work)
-        self._make_durable()
-        return result
-
-    def _give_back(self) -> None:
-        try:
-            self._lock.release()
-        except BaseException:  # interrupted, maybe just before: nobody else would do it
-            self._lock.release()
-            raise
-        finally:
-            self.taken = self.alone = False
-
-    def _make_durable(self) -> None:
-        if self.written or self.relied:
-            written, self.written, self.relied = self.written, False, False
-            self._database.flush()
-            if written:
-                bell.ring(self._bell)
-
-
-class Stay:
-    """One `with` around a turn, which says whether the turn was had.
-
-    If an interrupt comes just before the first step of `__exit__`, the turn ends with this object.
-    """
-
-    _id = 0
-
-    def __init__(self, turn: Turn, *, wait: bool = True) -> None:
-        self._turn = turn
-        self._wait = wait
-        self._id = id(self)
-
-    def __enter__(self) -> bool:
-        return self._turn.enter(self._id, wait=self._wait)
+    def __enter__(self) -> Self:
+        log = self._log
+        if log.turn() is not None:
+            raise faults.nested(log.directory)
+        self._begun = True
+        log.lock.acquire(log.handle.patience)
+        log.turn = ref(self)
+        log.database.notice_another_file()
+        return self
 
     def __exit__(self, *_: object) -> None:
-        turn = self._turn
-        if turn.taken and turn.stay == self._id:
-            turn.leave()
+        log = self._log
+        try:
+            log.database.roll_back()
+        finally:
+            log.lock.release()
+            log.turn, self._begun = _nobody, False
+        if self.written or self.relied:
+            log.database.flush()
+            if self.written:
+                bell.ring(log.bell)
 
     def __del__(self) -> None:
-        if self._id:
+        if self._begun and self._log.turn() in (None, self):  # else the handle is in another turn by now
             self.__exit__()

@@ -47,12 +47,6 @@ def moved(connection: apsw.Connection, conditions: Mapping[str, int]) -> Conflic
     return Conflict(*found) if found else None
 
 
-def exchanged(connection: apsw.Connection, conditions: Mapping[str, int], as_of: int, upon: str) -> Conflict | None:
-    """A log in which another commit stands there is another one, whatever versions its streams have."""
-    found = connection.execute(queries.LAST_COMMIT, (as_of,)).get if as_of else upon
-    return None if found == upon else Conflict(next(iter(conditions), ""), 0)
-
-
 def write(
     connection: apsw.Connection,
     head: int,

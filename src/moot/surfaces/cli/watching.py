@@ -88,6 +88,7 @@ class Ear:
         for end in (self.pipe, self._end):
             os.set_blocking(end, False)
         self._log = log
+        self.superseded: MootError | None = None  # a newer moot has upgraded the log: there is nothing more to see
         self._stop, self._stopping = os.pipe()
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -101,15 +102,16 @@ class Ear:
         after = 0
         while True:
             try:
-                self._log.refresh()  # another one may have been put into its place
                 after = min(after, self._log.head()) or self._log.head()
                 for events in self._log.follow(after, timeout=_HEARD, stop=self._stop):
                     after = events[-1].position
                     self._say()
                 if select.select([self._stop], [], [], 0)[0]:
                     return
-            except MootError:
-                self._say()  # whoever looks will see what is wrong
+            except MootError as error:
+                if error.code == "newer_log":
+                    self.superseded = error
+                self._say()  # the next look shows what is wrong
                 time.sleep(_TICK)
 
     def _say(self) -> None:
@@ -153,8 +155,9 @@ class Watch:
             self._draw()
 
     def _look(self) -> None:
+        if self._ear.superseded is not None:
+            raise self._ear.superseded
         try:
-            self._session.engine.log.raw.refresh()
             found = overview(self._session, self._recent)
         except Unavailable as error:
             if error.code == "newer_log":

@@ -1,4 +1,4 @@
-"""Deciding ahead: whoever finds another writing decides meanwhile; only what still holds in its turn is appended."""
+"""Commands that wait for the writer lock: each is decided on what is true when it gets the lock."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from moot.api.pack import Packs
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft, Key
-from moot.engine import ahead
-from moot.engine.loop import Engine, Outcome
 from moot.logs.sqlite import SqliteLog, restore
+from moot.logs.sqlite.lock import WriterLock
 from moot.views import look
 from tests.engine.harness import NOON, Command, Machine, join, leave
 
 if TYPE_CHECKING:
+    from moot.engine.loop import Outcome
     from moot.engine.work import Work
 
 PATIENCE = 20.0
@@ -42,10 +42,9 @@ def letter(to: str, incarnation: int | None = None) -> Command:
 
 
 class Attempt:
-    """A command in a thread of its own, with `ahead`, on a handle of its own."""
+    """A command in a thread of its own, on a handle of its own."""
 
     def __init__(self, machine: Machine, command: Command, key: str | None = None) -> None:
-        self.decided = threading.Event()
         self.outcome: Outcome | None = None
         self.refusal: MootError | None = None
         self.acts = 0
@@ -56,14 +55,11 @@ class Attempt:
     def _run(self) -> None:
         def act(work: Work) -> None:
             self.acts += 1
-            try:
-                self._command.act(work)
-            finally:
-                self.decided.set()
+            self._command.act(work)
 
         key = None if self._key is None else lambda principal: Key(principal, self._key or "", "digest")
         try:
-            self.outcome = self._machine.engine.commit(self._command.principal, act, key, ahead=True)
+            self.outcome = self._machine.engine.commit(self._command.principal, act, key)
         except MootError as error:
             self.refusal = error
 
@@ -74,12 +70,22 @@ class Attempt:
 
 
 @pytest.fixture
-def crowd(machine: Machine, opened: Callable[[Machine], Machine]) -> Callable[..., Attempt]:
-    """Starts a command that may be decided ahead, and comes back when it was decided (or refused) once."""
+def waiting(
+    machine: Machine, opened: Callable[[Machine], Machine], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., Attempt]:
+    """Starts a command, and comes back when it waits for the lock."""
+    waits = threading.Semaphore(0)
+    real = WriterLock._wait
+
+    def wait(lock: WriterLock, file: int, longest: float) -> None:
+        waits.release()
+        real(lock, file, longest)
+
+    monkeypatch.setattr(WriterLock, "_wait", wait)
 
     def start(command: Command, key: str | None = None) -> Attempt:
         attempt = Attempt(opened(machine), command, key)
-        assert attempt.decided.wait(PATIENCE)
+        assert waits.acquire(timeout=PATIENCE)
         return attempt
 
     return start
@@ -87,7 +93,7 @@ def crowd(machine: Machine, opened: Callable[[Machine], Machine]) -> Callable[..
 
 @contextmanager
 def turn_of_another(machine: Machine) -> Iterator[SqliteLog]:
-    """Somebody else writes now, for as long as this lasts."""
+    """Another writer holds the lock for as long as this lasts."""
     other = SqliteLog(machine.directory)
     try:
         with other.exclusive():
@@ -96,56 +102,45 @@ def turn_of_another(machine: Machine) -> Iterator[SqliteLog]:
         other.close()
 
 
-def test_whoever_finds_another_writing_decides_meanwhile_and_appends_in_its_turn(machine, crowd):
+def test_a_writer_that_waits_decides_nothing_before_it_has_the_lock(machine, waiting):
     with turn_of_another(machine):
-        attempt = crowd(letter("Keats"))
-        assert attempt.outcome is None
+        attempt = waiting(letter("Keats"))
+        assert (attempt.acts, attempt.outcome) == (0, None)
         head = machine.log.head()
     outcome = attempt.ended().outcome
-    assert attempt.acts == 1  # it was not decided anew
+    assert attempt.acts == 1
     assert [event.position for event in outcome.events] == [head + 1]
     assert list(outcome.events) == machine.log.read(head)
     assert machine.verify().sound
 
 
-def test_the_last_of_a_crowd_leaves_the_views_complete(machine, crowd):
+def test_the_views_are_complete_after_many_have_waited(machine, waiting):
     with turn_of_another(machine):
-        attempts = [crowd(letter("Keats")) for _ in range(5)]
+        attempts = [waiting(letter("Keats")) for _ in range(5)]
     for attempt in attempts:
         attempt.ended()
-    assert machine.store.cursor() == machine.log.head()  # without anybody having asked
+    assert machine.store.cursor() == machine.log.head()
     assert len(look.inbox(machine.store, ("keats",), 10)) == 5
 
 
-def test_one_of_so_many_folds_even_if_others_go_on_writing(machine, crowd, monkeypatch):
-    head = machine.log.head()
-    monkeypatch.setattr(ahead, "_EVERY", head + 1)  # the next event is the one
-    monkeypatch.setattr(machine.log.raw.__class__, "head", lambda _log: head + 100)  # it never becomes quiet
-    with turn_of_another(machine):
-        attempt = crowd(letter("Keats"))
-    attempt.ended()
-    monkeypatch.undo()
-    assert machine.store.cursor() == head + 1
-
-
-def test_what_moved_meanwhile_is_decided_anew(machine, crowd):
+def test_what_moved_meanwhile_is_seen_by_the_decision(machine, waiting):
     """Keats retires while somebody waits to send to it: nothing is stored for nobody."""
     with turn_of_another(machine) as other:
-        attempt = crowd(letter("Keats"))
+        attempt = waiting(letter("Keats"))
         version = max(event.position for event in machine.log.read(0, 100, "agent/keats"))
         retired = Draft(stream="agent/keats", type="agent:left", data={"incarnation": 1, "retired": True})
         other.append(Commit(id="retired", at=NOON, by="Keats#1"), {"agent/keats": version}, [retired])
     attempt.ended()
-    assert attempt.acts == 2
+    assert attempt.acts == 1
     assert isinstance(attempt.refusal, Refused)
     assert attempt.refusal.code == "agent_retired"
     assert not [event for event in machine.log.read(0, 100) if event.type == "message:sent"]
 
 
-def test_nobody_is_refused_for_what_the_views_do_not_know_yet(machine, crowd):
-    """Blake joins while somebody waits to send to it; outside it is not known, inside it is."""
+def test_nobody_is_refused_for_what_the_views_did_not_know_before(machine, waiting):
+    """Blake joins while somebody waits to send to it; it is known once the lock is held."""
     with turn_of_another(machine) as other:
-        attempt = crowd(letter("Blake"))
+        attempt = waiting(letter("Blake"))
         joined = Draft(stream="agent/blake", type="agent:joined", data={"name": "Blake", "incarnation": 1})
         other.append(Commit(id="joined", at=NOON, by="Blake#1"), {"agent/blake": 0}, [joined])
     attempt.ended()
@@ -153,17 +148,17 @@ def test_nobody_is_refused_for_what_the_views_do_not_know_yet(machine, crowd):
     assert [event.data["to"] for event in attempt.outcome.events] == [["Blake"]]
 
 
-def test_a_refusal_comes_from_inside_and_writes_nothing(machine, crowd):
+def test_a_refusal_writes_nothing(machine, waiting):
     with turn_of_another(machine):
-        attempt = crowd(letter("Nobody"))
+        attempt = waiting(letter("Nobody"))
     attempt.ended()
     assert attempt.refusal.code == "unknown_agent"
-    assert attempt.acts == 2
+    assert attempt.acts == 1
 
 
-def test_a_key_does_it_once_whoever_waits(machine, crowd):
+def test_a_key_does_it_once_however_many_wait(machine, waiting):
     with turn_of_another(machine):
-        attempts = [crowd(letter("Keats"), key="k1") for _ in range(3)]
+        attempts = [waiting(letter("Keats"), key="k1") for _ in range(3)]
     outcomes = [attempt.ended().outcome for attempt in attempts]
     assert sorted(outcome.repeated for outcome in outcomes) == [False, True, True]
     assert len({outcome.events[0].id for outcome in outcomes}) == 1
@@ -178,7 +173,7 @@ def test_an_old_incarnation_is_refused_as_ever(machine, opened):
     assert attempt.refusal.code == "stale_incarnation"
 
 
-def test_who_met_unknown_events_decides_nothing_ahead_either(machine, opened):
+def test_after_unknown_events_nothing_is_decided(machine, opened):
     machine.log.append(Commit(id="new", at=NOON, by="x"), {}, [Draft(stream="task/t", type="task:teleported", data={})])
     machine.engine.read()
     before = machine.log.head()
@@ -190,39 +185,26 @@ def test_who_met_unknown_events_decides_nothing_ahead_either(machine, opened):
     assert machine.log.head() == before
 
 
-def test_what_was_appended_ahead_is_acknowledged_even_if_the_views_fail(machine, crowd, monkeypatch):
-    def full(_engine):
-        raise Unavailable("disk_full", "There is no room left.", "Free space.")
-
-    monkeypatch.setattr(Engine, "fold_in", full)
-    with turn_of_another(machine):
-        attempt = crowd(letter("Keats"))
-    assert attempt.ended().outcome.behind
-    monkeypatch.undo()
-    assert [event.type for event in machine.log.read(machine.store.cursor())] == ["message:sent"]
-    assert machine.verify().sound
-
-
-def test_another_log_put_in_place_meanwhile_gets_nothing_that_was_decided_on_the_old_one(machine, crowd, tmp_path):
+def test_a_log_that_was_replaced_meanwhile_gets_what_was_decided_on_it(machine, waiting, tmp_path):
     """Its streams may have the same versions by chance, and mean something else."""
     backup = str(tmp_path / "backup.db")
     machine.log.archive.backup(backup, lambda _done, _of: None)
     with turn_of_another(machine):
-        attempt = crowd(letter("Keats"))
+        attempt = waiting(letter("Keats"))
         os.replace(backup, f"{machine.directory}/log.db")
         machine.store.renew()
     attempt.ended()
-    assert attempt.acts == 2
+    assert attempt.acts == 1
     assert attempt.outcome is not None
 
 
-def test_a_log_that_was_put_back_meanwhile_gets_nothing_that_rests_on_what_it_lost(machine, crowd, tmp_path):
+def test_a_log_that_was_restored_meanwhile_gets_nothing_that_rests_on_what_it_lost(machine, waiting, tmp_path):
     """The file stays the same one, and may end at the same position again: what stands there tells them apart."""
     backup = str(tmp_path / "backup.db")
     machine.log.archive.backup(backup, lambda _done, _of: None)
     machine.does(join("Blake"))
     with turn_of_another(machine) as other:
-        attempt = crowd(letter("Blake"))
+        attempt = waiting(letter("Blake"))
         machine.store.renew()
         restore.replace(machine.directory, apsw.Connection(backup), lambda _done, _of: None)
         joined = Draft(stream="agent/keats2", type="agent:joined", data={"name": "Keats2", "incarnation": 1})
@@ -233,10 +215,10 @@ def test_a_log_that_was_put_back_meanwhile_gets_nothing_that_rests_on_what_it_lo
     assert not [event for event in machine.log.read(0, 100) if event.type == "message:sent"]
 
 
-def test_what_was_decided_earlier_and_appended_later_has_the_later_time(machine, crowd):
+def test_a_commit_that_waited_has_the_time_of_its_append(machine, waiting):
     """Times go with positions: by them a moment of the past is found."""
     with turn_of_another(machine) as other:
-        attempt = crowd(letter("Keats"))
+        attempt = waiting(letter("Keats"))
         begun = machine.engine.clock.wall()
         until_later(machine, begun)
         at = machine.engine.clock.wall()
@@ -253,27 +235,10 @@ def until_later(machine: Machine, moment: str) -> None:
         assert time.monotonic() < end
 
 
-def test_whoever_is_refused_leaves_the_views_as_far_as_it_saw(machine, opened):
+def test_a_refused_command_leaves_the_views_caught_up(machine, opened):
     other = opened(machine)
     with machine.log.exclusive():
         machine.log.append(Commit(id="behind", at=NOON, by="x"), {}, [Draft(stream="topic/a", type="a:b", data={})])
     with pytest.raises(MootError):
         other.run(letter("Nobody"))
-    assert machine.store.cursor() == machine.log.head()
-
-
-def test_whoever_finds_the_turn_free_and_the_views_behind_keeps_nobody_waiting_for_them(machine, opened, monkeypatch):
-    """Others were about a moment ago: the views are folded after the append, and not before it."""
-    machine.log.append(Commit(id="behind", at=NOON, by="x"), {}, [Draft(stream="topic/a", type="a:b", data={})])
-    cursors = []
-    append = SqliteLog.append
-
-    def watched(log, *args):
-        cursors.append(machine.store.cursor())
-        return append(log, *args)
-
-    monkeypatch.setattr(SqliteLog, "append", watched)
-    attempt = Attempt(opened(machine), letter("Keats")).ended()
-    assert attempt.acts == 1
-    assert cursors == [machine.log.head() - 2]
     assert machine.store.cursor() == machine.log.head()
