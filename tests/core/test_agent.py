@@ -81,7 +81,7 @@ def test_an_old_incarnation_does_not_get_its_name_back_by_itself():
         decide(state, HEARD_OF.replace(incarnation=1))
 
 
-@pytest.mark.parametrize("command", [HEARD_OF.replace(take_over=True), HEARD_OF.replace(silent_for=60)])
+@pytest.mark.parametrize("command", [HEARD_OF.replace(take_over=True), HEARD_OF.replace(silent_for=60.1)])
 def test_a_name_is_taken_over_on_purpose_or_after_its_holder_was_silent(command):
     assert decide(after(NOBODY, Join()), command) == [Joined(name="Yeats", incarnation=2, replaces=1)]
 
@@ -208,7 +208,7 @@ class Agents(RuleBasedStateMachine):
 
     @rule(
         believed=st.none() | st.integers(0, 4),
-        silent_for=st.sampled_from([0.0, 59.9, 60.0, 3600.0]),
+        silent_for=st.sampled_from([0.0, 60.0, 60.1, 3600.0]),
         take_over=st.booleans(),
         roles=st.sampled_from([(), ("lead",), ("lead", "developer")]),
     )
@@ -220,7 +220,7 @@ class Agents(RuleBasedStateMachine):
             news = roles and set(roles) != set(self.roles)
             assert said == ([Joined(name="Yeats", incarnation=self.number, roles=roles)] if news else [])
             self.roles = roles if news else self.roles
-        elif self.here and silent_for < 60 and not take_over:
+        elif self.here and silent_for <= 60 and not take_over:
             assert said.code == "name_in_use"
             assert said.details["incarnation"] == self.number
         else:

@@ -33,7 +33,7 @@ def _mailboxes(work: Work, packs: Packs, address: str, sender: Actor) -> list[st
     if address.startswith("@"):
         return _role(work, packs, address[1:], sender)
     if address.startswith("person:"):
-        return [_person(address)]
+        return [_person(work, address)]
     return [_agent(work, address)]
 
 
@@ -77,18 +77,14 @@ def _agent(work: Work, name: str) -> str:
     return state.name
 
 
-def _person(address: str) -> str:
-    import pwd
-
+def _person(work: Work, address: str) -> str:
     login = address.partition(":")[2]
     if login.startswith("uid-") and login[4:].isdigit():  # how somebody is called who has no account name
         return address
-    try:
-        pwd.getpwnam(login)
-    except (KeyError, ValueError):
+    if not work.facts.find("account", login):
         raise Unknown(
             "unknown_person", f"{address!r} is no account of this machine.", "Write person:LOGIN, as in `whoami`."
-        ) from None
+        )
     return address
 
 

@@ -11,6 +11,7 @@ from moot.api.letters import expired
 from moot.api.recent import Recent
 from moot.core import timestamps
 from moot.core.errors import Unavailable
+from moot.core.leases import has_lapsed
 from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.text import command_line, counted
@@ -229,7 +230,7 @@ def _seen(
     tasks = [load.task(store, name)[0] for name in look.tasks_held_by(store, agent.principal)]
     silent = _silence(session, agent)
     limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
-    lost = bool(limits) and silent is not None and silent > min(limits)
+    lost = has_lapsed(silent, min(limits, default=0.0))
     if lost:
         problems.append(_silent(agent, silent or 0.0, min(limits), tasks, claims))
     return Seen(
@@ -240,7 +241,7 @@ def _seen(
         worktree=agent.worktree,
         since=agent.since,
         silent_for=silent,
-        quiet=lost or (silent is not None and silent > session.settings.task_ttl),
+        quiet=lost or has_lapsed(silent, session.settings.task_ttl),
         tasks=tuple(task.id for task in tasks),
         claims=len(claims),
         mail=mail,

@@ -221,10 +221,11 @@ class Session:
         """Decide and write nothing: the same verdict as the real thing."""
         from moot.api.answer import Answer
 
-        self.engine.read()
-        work = self.engine.work()
-        self.actor(work)
-        act(work)
+        def tried(work: Work) -> None:
+            self.actor(work)
+            act(work)
+
+        work = self.engine.rehearse(tried)
         kinds = [draft.type for draft in work.drafts]
         return Answer(result={"would": kinds}, say=(f"would be accepted: {', '.join(kinds)}",))
 
@@ -329,9 +330,8 @@ class Session:
         return (me.name, *shared)
 
     def silence(self, principal: str) -> float:
-        """For how long the holder has not been heard of; 0 for whoever leaves no trace."""
-        name, mark, incarnation = principal.partition("#")
-        return self.presence.silence(name, int(incarnation)) if mark and incarnation.isdigit() else 0.0
+        """For how long the holder has not been heard of, in seconds."""
+        return self.presence.silence_of(principal)
 
     def silent_for(self, principal: str) -> float | None:
         """The same to be shown. Of the past it is not known, and the answer says so."""

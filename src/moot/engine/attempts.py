@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from moot.core.deciders.effect import Done, Parked
 from moot.core.errors import MootError
 from moot.core.record import Record
@@ -49,6 +51,7 @@ class Attempt:
         self.handler = handler
         self.hold = hold
         self.over = over
+        self.jitter = int.from_bytes(os.urandom(4)) / (1 << 32)  # of the pause after it, if it fails
         self.result: Result | None = None
         self.exact: Exact | None = None  # what is performed, as it was allowed
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from moot.core.errors import Held, Refused, Unavailable, Unknown, Usage
 from moot.core.event import Commit, Event
 from moot.core.record import Record
+from moot.engine.clock import iso
+from moot.engine.facts import Facts, Wanted
 from moot.engine.work import Work
 from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
 
@@ -68,6 +70,7 @@ class Engine:
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self._bound = False
+        self.lookups: dict[str, Callable[[Any], Any]] = {"rules": self._judged}  # see `moot.engine.facts`
         self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
 
     def read(self) -> Store:
@@ -103,12 +106,13 @@ class Engine:
     ) -> Outcome:
         """Decide and append until no other was faster. `act` may run several times and must not touch the world.
 
-        `by` is the principal, or finds it out (an agent's incarnation is known only inside).
+        `by` is the principal, or finds it out (an agent's incarnation is known only inside). What a decision needs to
+        know of the world it asks of `work.facts`.
         """
-        stream = "the log"
+        stream, facts = "the log", Facts(self.lookups)
         for _ in range(_TRIES):
             with self.log.exclusive():
-                result = self._inside(by, act, key)
+                result = facts.knowing(lambda: self._inside(by, act, key, facts))
             if isinstance(result, Outcome):
                 return result
             stream = result.stream
@@ -124,14 +128,15 @@ class Engine:
         by: str | Callable[[Work], str],
         act: Callable[[Work], None],
         key: Callable[[str], Key] | None,
+        facts: Facts,
     ) -> Outcome | Conflict:
         """One attempt while holding the writer lock."""
         try:
             self.begin()
-            result = self._attempt(by, act, key)
+            result = self._attempt(by, act, key, facts)
             if not isinstance(result, Conflict):
                 return self._finish(result)
-        except (Refused, Held, Unknown, Usage):  # by a rule: what was caught up for it stays
+        except (Refused, Held, Unknown, Usage, Wanted):  # what was caught up to decide this stays
             self._finish(Outcome())
             raise
         except BaseException:  # also interrupted at any of these
@@ -141,10 +146,14 @@ class Engine:
         return result
 
     def _attempt(
-        self, by: str | Callable[[Work], str], act: Callable[[Work], None], key: Callable[[str], Key] | None
+        self,
+        by: str | Callable[[Work], str],
+        act: Callable[[Work], None],
+        key: Callable[[str], Key] | None,
+        facts: Facts,
     ) -> Outcome | Conflict:
         cursor = self.catch_up()
-        work = self.work()
+        work = self.work(facts)
         principal = by if isinstance(by, str) else by(work)
         request = key(principal) if key else None
         if request is not None:
@@ -164,7 +173,19 @@ class Engine:
             return self._appended(events_of(work, commit, result), cursor)
         return result if isinstance(result, Conflict) else self.repeated(result, request)
 
-    def work(self) -> Work:
+    def rehearse(self, act: Callable[[Work], None]) -> Work:
+        """Decide and append nothing."""
+        facts = Facts(self.lookups)
+
+        def decide() -> Work:
+            work = self.work(facts)
+            act(work)
+            return work
+
+        self.read()
+        return facts.knowing(decide)
+
+    def work(self, facts: Facts) -> Work:
         """An attempt at a commit, on the views as they are now."""
         newer = self.store.standing()[2]
         if newer is not None:
@@ -174,22 +195,23 @@ class Engine:
                 "Update moot. Until then everything can be read and nothing changed.",
                 type=newer,
             )
-        work = Work(self.store, self.clock.wall(), self.lifecycles, self.reactions, self.clock.token)
-        work.via = self.via
+        now = self.clock.wall_seconds()
+        work = Work(self.store, iso(now), self.lifecycles, self.reactions, self.clock.token)
+        work.now, work.facts, work.via = now, facts, self.via
         if self.trace is not None:
             work.trace = self.trace()
         if self.store.rules != self.in_force:
-            work.rules = self.settled()
+            work.rules = facts.find("rules", self.store.rules)
             work.lifecycles = self.lifecycles
         return work
 
-    def settled(self) -> Mapping[str, Any] | None:
+    def _judged(self, recorded: str) -> Mapping[str, Any] | None:
         """The values of the rules in force, if the log has recorded others. Settings may have changed meanwhile."""
         if self.judge is None:
             return None
-        rules = self.judge(self.store.rules)
+        rules = self.judge(recorded)
         self.lifecycles, self.in_force = rules.lifecycles, rules.text
-        return None if self.in_force == self.store.rules else rules.values
+        return None if self.in_force == recorded else rules.values
 
     def _appended(self, events: list[Event], cursor: int) -> Outcome:
         """From here on the answer is yes, whatever happens to the views: the next call catches up."""

@@ -72,6 +72,11 @@ class Presence:
         now = self._clock.monotonic()
         return now if seen is None else max(0.0, now - seen)
 
+    def silence_of(self, principal: str) -> float:
+        """The silence of an incarnation, written `name#number`; 0 for a principal that leaves no stamps."""
+        name, mark, incarnation = principal.partition("#")
+        return self.silence(name, int(incarnation)) if mark and incarnation.isdigit() else 0.0
+
     def welcome(self, agent: str, incarnation: int) -> None:
         """Stamp one who came with a log from elsewhere. Silence that was measured here is not made shorter."""
         if _read(self._path(agent, incarnation)) is None:

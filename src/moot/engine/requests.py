@@ -13,7 +13,7 @@ from moot.core.handler import Handler, requested
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from moot.engine.work import Work
@@ -29,9 +29,8 @@ def handlers_of(settings: Iterable[Mapping[str, Any]]) -> tuple[Handler, ...]:
 class Requests:
     """What the engine calls when a commit was decided and is about to be appended. `during`: an effect, by its key."""
 
-    def __init__(self, handlers: tuple[Handler, ...], token: Callable[[int], str], during: str | None = None) -> None:
+    def __init__(self, handlers: tuple[Handler, ...], during: str | None = None) -> None:
         self.handlers = handlers
-        self._token = token
         self._during = during
 
     def __call__(self, work: Work, by: str) -> None:
@@ -39,7 +38,7 @@ class Requests:
         for handler, n, draft in requested(tuple(work.drafts), by, self.handlers):
             more = _chained(work.store, self._during) if more is None else more
             command = RequestEffect(handler=handler.name, n=n, on=draft.type, stream=draft.stream, **more)
-            work.do_effect(f"e-{self._token(_LETTERS)}", command)
+            work.do_effect(f"e-{work.token(_LETTERS)}", command)
 
 
 def _chained(store: Store, during: str | None) -> dict[str, Any]:

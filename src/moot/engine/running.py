@@ -9,7 +9,6 @@ What may be performed is decided by `moot.core.deciders.effect`, and by this mac
 
 from __future__ import annotations
 
-import os
 import threading  # noqa: TID253 (this module itself is loaded on demand)
 from queue import Empty, SimpleQueue
 
@@ -150,7 +149,7 @@ class Runner:
             for attempt in wanted:
                 name = attempt.effect.id
                 try:
-                    work.do_effect(name, self._taking.command(attempt))
+                    work.do_effect(name, self._taking.command(attempt, work.now))
                 except _NOT_OURS:
                     continue
                 mine[name] = work.effect(name)
@@ -242,7 +241,7 @@ class Runner:
 
         def act(work: Work) -> None:
             work.via = f"handler {attempt.handler.name}"
-            work.do_effect(name, self._taking.command(attempt))
+            work.do_effect(name, self._taking.command(attempt, work.now))
             attempt.effect = work.effect(name)
             if attempt.effect.status != "taken":
                 return
@@ -305,7 +304,7 @@ class Runner:
             reason=result.detail,
             limit=attempt.handler.attempts,
             backoff=attempt.handler.backoff,
-            jitter=int.from_bytes(os.urandom(4)) / (1 << 32),
+            jitter=attempt.jitter,
             after=result.after,
             hopeless=result.hopeless,
             stopped=result.stopped,

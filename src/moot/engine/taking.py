@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 
 from moot.core.deciders.effect import TakeEffect
+from moot.core.leases import has_lapsed
 from moot.engine import runners
 from moot.engine.attempts import Attempt
 from moot.views import project_effects as view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from moot.core.deciders.effect import Effect
     from moot.core.handler import Handler
     from moot.engine.loop import Engine
     from moot.engine.presence import Presence
@@ -49,11 +51,11 @@ class Taking:
     def forget(self) -> None:
         self._presence.forget(self._call, self._pid)
 
-    def command(self, attempt: Attempt) -> TakeEffect:
+    def command(self, attempt: Attempt, now: float) -> TakeEffect:
         handler = attempt.handler
         return TakeEffect(
             runner=self.name,
-            now=self._clock.wall_seconds(),
+            now=now,
             ttl=handler.timeout + _GRACE,
             limit=handler.attempts,
             over=attempt.over,
@@ -72,6 +74,9 @@ class Taking:
                 found.append(Attempt(view.load(store, name)[0], handler, hold))
         return found
 
+    def _is_silent(self, effect: Effect) -> bool:
+        return has_lapsed(self._presence.silence_of(effect.runner or ""), effect.ttl)
+
     def _abandoned(self, handler: Handler, room: int) -> list[Attempt]:
         found: list[Attempt] = []
         for effect in view.taken(self._engine.store, handler.name):
@@ -80,8 +85,7 @@ class Taking:
             if effect.runner is None:
                 continue
             hold = runners.grip(self._state, effect.id, self.name)
-            call, _, pid = effect.runner.partition("#")
-            if hold is None and effect.runner != self.name and self._presence.silence(call, int(pid)) > effect.ttl:
+            if hold is None and effect.runner != self.name and self._is_silent(effect):
                 hold = runners.seize(self._state, effect.id, self.name, effect.runner)
             if hold is not None:
                 found.append(Attempt(effect, handler, hold, (effect.runner, effect.attempt)))

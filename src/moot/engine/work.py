@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction
     from moot.core.record import Record
+    from moot.engine.facts import Facts
     from moot.engine.savepoint import Savepoint
     from moot.views.store import Store
 
@@ -41,6 +42,9 @@ _NAMED, _LISTED = 10, 1000  # known tasks that a refusal names to a reader, and 
 
 class Work(World):
     """See the module."""
+
+    now = 0.0  # the time of the commit, in seconds since 1970
+    facts: Facts  # of the world outside the log
 
     def __init__(
         self,
@@ -59,7 +63,7 @@ class Work(World):
         self._at = at
         self.lifecycles = lifecycles
         self._reactions = reactions
-        self._token = token
+        self.token = token  # a random word of so many letters
         self._states: dict[str, Any] = {}
         self._said: dict[str, tuple[Payload, str | None]] = {}  # messages of this commit
 
@@ -93,9 +97,8 @@ class Work(World):
 
     def new_message(self) -> str:
         """An id that no message has: if one does after all, its stream is not new, and the append a conflict."""
-        name = f"m-{self._token(7)}"
-        while (stream := message.stream(name)) in self.conditions:
-            name = f"m-{self._token(7)}"
+        while (stream := message.stream(name := f"m-{self.token(7)}")) in self.conditions:
+            pass
         self.conditions[stream] = 0
         self._states[stream] = message.Message(id=name)
         return name

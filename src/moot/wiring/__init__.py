@@ -86,8 +86,8 @@ def open_session(
     else:
         store = Store(place.state)
     engine = engines(log, store, clock, _lifecycles(settings, packs), reactions)
-    if settings.handlers:
-        engine.requests = _requests(settings, clock, env)
+    engine.requests = _requests(settings, env) if settings.handlers else None
+    engine.lookups |= _lookups(presence)
     engine.via, engine.progress = via, progress
     parts = (place, settings, engine, presence, packs, caller, cwd)
     session = _traced(parts, env) if _is_traced(env) else Session(*parts)
@@ -102,10 +102,21 @@ def open_session(
     return session
 
 
-def _requests(settings: Settings, clock: Clock, env: Mapping[str, str]) -> Requests:
+def _lookups(presence: Presence) -> dict[str, Callable[[Any], Any]]:
+    """Where a decision's facts come from: see `moot.engine.facts`."""
+
+    def account(name: str) -> bool:
+        from moot.engine.account import exists
+
+        return exists(name)
+
+    return {"silence": presence.silence_of, "stamp": lambda who: presence.stamp(*who), "account": account}
+
+
+def _requests(settings: Settings, env: Mapping[str, str]) -> Requests:
     from moot.engine.requests import Requests, handlers_of
 
-    return Requests(handlers_of(settings.handlers), clock.token, env.get("MOOT_EFFECT_KEY"))
+    return Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"))
 
 
 def _found(cwd: str, env: Mapping[str, str], paths: Sequence[str], *, named: bool) -> Place:

@@ -11,6 +11,7 @@ from moot.api.verbs.care import Restored
 from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
+from moot.core.leases import has_lapsed
 from moot.engine import known
 from moot.engine import place as places
 from moot.engine.arrivals import Arrivals
@@ -131,7 +132,7 @@ def _replaced(
         here = [
             agent.name
             for agent in look.agents(engine.store)
-            if agent.here and session.silence(agent.principal) <= session.settings.task_ttl
+            if agent.here and not has_lapsed(session.silence(agent.principal), session.settings.task_ttl)
         ]
         if here and not force:
             raise Held(

@@ -97,7 +97,7 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
 
     def act(work: Work, wanted: str) -> None:
         state = work.agent(wanted)
-        silent = session.presence.silence(state.name, state.incarnation) if state.here else 0.0
+        silent = work.facts.silence(state.principal) if state.here else 0.0
         command = Join(
             roles=roles,
             client=client,
@@ -109,9 +109,9 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
         )
         work.do_agent(wanted, command)
         # Before the append: from its first moment on the new incarnation must not look silent.
-        session.presence.stamp(state.name, work.agent(wanted).incarnation)
+        work.facts.ensure_stamped(state.name, work.agent(wanted).incarnation)
 
-    outcome = session.join(name, lambda work: _free_name(session, work), act)
+    outcome = session.join(name, _free_name, act)
     joined = _found(outcome, Joined.type)
     now = _agent(session, str(joined.data["name"] if joined else session.caller.agent))
     me = now if joined is None else evolve(now, Joined.of(joined.data), at=joined.at)  # as it was then
@@ -146,10 +146,10 @@ def _unsettled(session: Session, reader: str) -> int:
     return sum(look.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
 
 
-def _free_name(session: Session, work: Work) -> str:
+def _free_name(work: Work) -> str:
     taken = {a.name.lower() for a in look.agents(work.store)}
     free = [name for name in NAMES if name.lower() not in taken]
-    return free[0] if free else f"Agent-{session.clock.token(6)}"
+    return free[0] if free else f"Agent-{work.token(6)}"
 
 
 def leave(session: Session, name: str | None, retire: bool, reason: str | None) -> Answer:
@@ -164,7 +164,7 @@ def leave(session: Session, name: str | None, retire: bool, reason: str | None) 
             from moot.engine.work import closest_agent
 
             raise unknown(who, closest_agent(work.store, who))
-        silent = session.presence.silence(state.name, state.incarnation) if state.here else 0.0
+        silent = work.facts.silence(state.principal) if state.here else 0.0
         by, ttl = session.actor(work).principal, session.settings.task_ttl
         work.do_agent(who, Leave(retire=retire, reason=reason, by=by, silent_for=silent, ttl=ttl))
 

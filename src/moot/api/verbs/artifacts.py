@@ -95,7 +95,7 @@ def modify(
     provides: tuple[str, ...],
     task: str | None,
 ) -> Answer:
-    identity = _identity(session, id)
+    identity, found = _identity(session, id), tuple(places(session, paths))
 
     def act(work: Work) -> None:
         actor = session.actor(work)
@@ -104,7 +104,7 @@ def modify(
         command = ModifyArtifact(
             modifier=actor.principal,
             changes=change,
-            paths=tuple(places(session, paths)),
+            paths=found,
             provides=tuple(word(name, "provides") for name in provides),
             task=task,
         )

@@ -11,6 +11,7 @@ from moot.api.verbs.events import PAUSE, in_trouble
 from moot.core import timestamps
 from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft
+from moot.core.leases import has_lapsed
 from moot.core.record import Record
 from moot.core.text import counted, one_line
 from moot.views import look
@@ -122,7 +123,8 @@ def checkup(session: Session) -> list[Finding]:
     session.engine.log.handle.kept = True
     store, now = session.engine.read(), session.clock.wall_seconds()
     session.sync()
-    gone = [a.name for a in look.agents(store) if a.here and session.silence(a.principal) > session.settings.task_ttl]
+    ttl = session.settings.task_ttl
+    gone = [a.name for a in look.agents(store) if a.here and has_lapsed(session.silence(a.principal), ttl)]
     held = look.held_entries(store)
     late = [
         d.entry.id

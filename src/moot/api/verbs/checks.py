@@ -54,9 +54,9 @@ def check(session: Session, command: tuple[str, ...], task: str | None, timeout:
 
     def act(work: Work) -> None:
         _check_may(session, work, task)
-        identity = f"r-{session.clock.token(7)}"
+        identity = f"r-{work.token(7)}"
         while work.state("receipt", identity).exists:
-            identity = f"r-{session.clock.token(7)}"
+            identity = f"r-{work.token(7)}"
         record = receipts.RecordReceipt(
             by=session.actor(work).principal,
             argv=command,

@@ -94,24 +94,27 @@ def retry(session: Session, ids: tuple[str, ...], reason: str | None) -> Answer:
 
 def drop(session: Session, ids: tuple[str, ...], reason: str) -> Answer:
     from moot.engine import runners
+    from moot.views import project_effects as view
 
     named = tuple(dict.fromkeys(ids))
-    grips: dict[str, runners.Grip | None] = {}
+    store, grips = session.engine.read(), []
+    dead: dict[str, tuple[str, int]] = {}  # the runner and the attempt of effects whose runner has died
 
     def act(work: Work) -> None:
+        session.actor(work)
         for name in named:
-            effect, over = work.effect(name), None
-            if effect.status == "taken" and effect.runner:
-                if name not in grips:
-                    grips[name] = runners.grip(session.place.state, name, session.actor(work).principal)
-                if grips[name] is not None:  # nobody has its lock: whoever took it is dead
-                    over = effect.runner, effect.attempt
-            work.do_effect(name, DropEffect(reason=reason, over=over))
+            work.do_effect(name, DropEffect(reason=reason, over=dead.get(name)))
 
     try:
+        for effect in (view.load(store, name)[0] for name in named):
+            if effect.status == "taken" and effect.runner:
+                grip = runners.grip(session.place.state, effect.id, session.caller.agent or session.login)
+                if grip is not None:  # nobody has its lock
+                    grips.append(grip)
+                    dead[effect.id] = effect.runner, effect.attempt
         session.commit(act)
     finally:
-        for grip in filter(None, grips.values()):
+        for grip in grips:
             grip.release()
     return Answer(result={"dropped": list(named)}, say=(f"dropped: {', '.join(named)}",))
 

@@ -8,6 +8,7 @@ from moot.api.letters import pile
 from moot.api.stories import line, sentence, story
 from moot.api.trail import Trail
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
+from moot.core.leases import has_lapsed
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import LapseTask
@@ -171,9 +172,9 @@ def _lapse_silent(session: Session, name: str) -> None:
     if session.caller.nobody:
         return
     state, _ = load.task(session.engine.store, name)
-    if state.holder is None or state.ttl <= 0 or session.silence(state.holder) <= state.ttl:
+    silent = round(session.silence(state.holder), 3) if state.holder is not None else None
+    if silent is None or not has_lapsed(silent, state.ttl):
         return
-    silent = round(session.silence(state.holder), 3)
 
     def act(work: Work) -> None:
         now = work.task(name)

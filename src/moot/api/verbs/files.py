@@ -79,8 +79,7 @@ def claim(
         state = work.claims()
         kept = standing(state, command)
         if kept is None:
-            in_way = [collision.claim for collision in in_the_way(state, command)]
-            work.do_claims(command.replace(silent=_silent(session, in_way)))
+            work.do_claims(command.replace(silent=_silent(work, [one.claim for one in in_the_way(state, command)])))
 
     outcome = session.commit(act)
     event = next((e for e in outcome.events if e.type == Claimed.type), None)
@@ -106,10 +105,10 @@ def _left_of(claim: Claim, gone: tuple[str, ...]) -> str:
     return f"holds only {', '.join(left)}" if left else "is gone: claim them anew, without this key"
 
 
-def _silent(session: Session, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
-    """Those whose holder was silent for longer than the claim allows."""
-    found = ((c.id, round(session.silence(c.holder), 3), c.ttl) for c in claims)
-    return tuple((name, silent) for name, silent, ttl in found if silent > ttl)
+def _silent(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
+    """For how long the holders of these claims were silent."""
+    silences = work.facts.silences(claim.holder for claim in claims)
+    return tuple((claim.id, round(silences[claim.holder], 3)) for claim in claims)
 
 
 def release(session: Session, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
@@ -119,7 +118,7 @@ def release(session: Session, what: tuple[str, ...], all: bool, force: bool, rea
     ids = tuple(item for item in what if _is_claim(session, state, item))
     named = _named(session, tuple(item for item in what if item not in ids))
     paths = tuple(one.path for one in named)
-    worktree = _scope(session, named)
+    worktree, fold = _scope(session, named), ignore_case(session.place)
 
     def act(work: Work) -> None:
         actor = session.actor(work)
@@ -132,7 +131,7 @@ def release(session: Session, what: tuple[str, ...], all: bool, force: bool, rea
                 worktree=worktree,
                 force=force and actor.person,
                 reason=reason or "",
-                fold=ignore_case(session.place),
+                fold=fold,
             )
             work.do_claims(command)
 

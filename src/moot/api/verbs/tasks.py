@@ -8,6 +8,7 @@ from moot.api.verbs.board import lifecycle_of
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Refused, Unknown, Usage
 from moot.core.ids import chosen
+from moot.core.leases import has_lapsed
 from moot.core.principal import name_of
 from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask
 from moot.core.text import REASON, command_line, option
@@ -111,7 +112,7 @@ def claim(session: Session, task: str | None) -> Answer:
         actor = session.actor(work)
         for name in (task,) if task else _candidates(work, actor):
             if work.known_task(name).holder != actor.principal:
-                _lapse_if_silent(session, work, work.task(name))
+                _lapse_if_silent(work, work.task(name))
             if work.task(name).phase == "open" or (task and not work.drafts):
                 work.do_task(name, MoveTask(verb="claim", actor=actor))
                 return
@@ -133,11 +134,12 @@ def _candidates(work: Work, actor: Actor) -> Iterator[str]:
     for state in look.ready(work.store, _LOOKED_AT):
         if _may_start(work, state, actor):
             yield state.id
-    for name in look.held_tasks(work.store):
-        state = work.task(name)
+    held = [work.task(name) for name in look.held_tasks(work.store)]
+    work.facts.silences(state.holder for state in held if state.holder)  # looked up all at once
+    for state in held:
         life = work.lifecycles.get(state.lifecycle)
         if life and not state.waits and _may_start(work, state.replace(state=life.initial), actor):
-            yield name
+            yield state.id
 
 
 def _may_start(work: Work, state: Task, actor: Actor) -> bool:
@@ -150,15 +152,15 @@ def _nothing_ready() -> Unknown:
     return Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
 
 
-def _lapse_if_silent(session: Session, work: Work, state: Task) -> None:
+def _lapse_if_silent(work: Work, state: Task) -> None:
     """End the holding of one who fell silent, or is not that incarnation any more."""
     if state.holder is None:
         return
-    silent = round(session.silence(state.holder), 3)
+    silent = round(work.facts.silence(state.holder), 3)
     agent = work.agent(name_of(state.holder)) if "#" in state.holder else None
     if agent is not None and (agent.principal != state.holder or not agent.here):
         reason = f"{state.holder} is not here any more"
-    elif state.ttl > 0 and silent > state.ttl:
+    elif has_lapsed(silent, state.ttl):
         reason = f"{name_of(state.holder)} was silent for {silent:.0f} s"
     else:
         return

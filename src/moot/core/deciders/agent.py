@@ -14,6 +14,7 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.leases import has_lapsed
 from moot.core.payload import Payload
 from moot.core.principal import agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
@@ -102,7 +103,7 @@ def _join(state: Agent, command: Join) -> list[Payload]:
         raise Refused("too_many_roles", f"{len(command.roles)} roles are too many.", f"{ROLE_LIMIT} at most.")
     if state.here and command.incarnation == state.incarnation:
         return _said_again(state, command)
-    if state.here and not command.take_over and command.silent_for < command.ttl:
+    if state.here and not command.take_over and not has_lapsed(command.silent_for, command.ttl):
         raise Held(
             "name_in_use",
             f"{state.name} is here already ({state.principal}, heard of {command.silent_for:.0f} s ago).",
@@ -151,8 +152,7 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
             f"Ask a person to run `{command_line('leave', state.name, options='--retire')}`.",
             agent=state.name,
         )
-    silent = command.ttl > 0 and command.silent_for > command.ttl
-    if state.here and not silent:
+    if state.here and not has_lapsed(command.silent_for, command.ttl):
         raise Held(
             "agent_here",
             f"{state.principal} is here, heard of {command.silent_for:.0f} s ago.",

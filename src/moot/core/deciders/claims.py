@@ -46,6 +46,7 @@ from moot.core.claims import (
     SupersedeHolder,
 )
 from moot.core.errors import Held, Refused, Unknown, Usage
+from moot.core.leases import has_lapsed
 from moot.core.principal import name_of
 from moot.core.record import unreachable
 from moot.core.text import command_line, counted, one_line
@@ -180,7 +181,7 @@ def _compiled(claim: Claim, fold: bool) -> Iterator[paths.Pattern]:  # noqa: FBT
 
 
 def _is_silent(claim: Claim, silent: Mapping[str, float]) -> bool:
-    return silent.get(claim.id, 0) > claim.ttl
+    return has_lapsed(silent.get(claim.id), claim.ttl)
 
 
 def _lapsed(claim: Claim, silent: Mapping[str, float] | None) -> Lapsed:
