@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import time
 
-from moot.api.verbs.entries import quarantine
 from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
 from moot.core.redaction import MARK, Redact, Redacted, blanked, decide, digest_of, is_free, words_of
+from moot.engine.blobs import Blobs, named_by
 from moot.log import REDACTIONS, Duplicate
 
 TYPE_CHECKING = False
@@ -176,8 +176,7 @@ def _erase(session: Session, events: list[Event]) -> None:
     for event in events:
         said = tombstones[event.position]
         rows[event.position] = blanked(event, said["fields"], said["digest"])
-        if event.type == "file:quarantined":
-            _remove(quarantine(session.place.state, event.data["sha256"]))
+        Blobs(session.place.state).remove(named_by(event))
     session.engine.log.archive.erase(rows)
     _outwait(session)
 
@@ -192,13 +191,6 @@ def _outwait(session: Session) -> None:
         session.progress("waiting for those who have a file open", 0, 0)
         time.sleep(_PAUSE)
         session.sync()
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
 
 
 def copies(directory: str) -> list[str]:

@@ -168,7 +168,7 @@ class Session:
         if self.clock.has_rested(f"{self.place.state}/swept", _DAY):
             from moot.engine.sweeping import sweep
 
-            sweep(self.place.state)
+            sweep(self.place.state, self.engine.log)
 
     def come_back(self) -> None:
         """To the views that all share, from those that one looked at beside them."""
@@ -212,6 +212,22 @@ class Session:
         if outcome.behind:
             self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
         return outcome
+
+    def put_blob(self, data: bytes) -> str:
+        """Keep bytes, before the commit that names them by the SHA-256 that is returned: see `moot.engine.blobs`."""
+        if self.past is not None:
+            from moot.engine.past import read_only
+
+            raise read_only("Keeping bytes")
+        from moot.engine.blobs import Blobs
+
+        return Blobs(self.place.state).put(data)
+
+    def blob(self, digest: str) -> bytes:
+        """The bytes that an event names by this SHA-256."""
+        from moot.engine.blobs import Blobs
+
+        return Blobs(self.place.state).get(digest)
 
     def commit_aside(self, act: Callable[[Work], None]) -> None:
         """Record something about the call itself, outside its key."""

@@ -19,6 +19,9 @@ class Payload(Record):
     names: what rules go by and people look for, such as paths. Search finds it, and it stays.
     marks: what rules go by: ids, principals, states. Search leaves it out, and it stays.
 
+    blobs: the fields that name bytes kept beside the log, by their SHA-256 (`moot.engine.blobs`): a text, or a list or
+    table of texts. They go with the event in backups and exports, and `moot redact` removes them.
+
     said: the event in a sentence, a template of its fields. `{argv:words}` joins with blanks, `{old:json}` writes JSON.
     asides: pairs of a field and a template; each is added in brackets where the field is not empty.
     """
@@ -29,5 +32,6 @@ class Payload(Record):
     quiet: ClassVar[tuple[str, ...]] = ()
     names: ClassVar[tuple[str, ...]] = ()
     marks: ClassVar[tuple[str, ...]] = ()
+    blobs: ClassVar[tuple[str, ...]] = ()
     said: ClassVar[str] = ""
     asides: ClassVar[tuple[tuple[str, str], ...]] = ()

@@ -1,7 +1,8 @@
 """Taking away what killed processes have left in a state directory.
 
     NAME.0123456789ab            a draft that did not get its name: of a cache, of what the mirrors know, of any file
-    quarantine/.DIGEST.PID       the same of bytes that could not be read
+    quarantine/.DIGEST.PID       the same of bytes that could not be read, by earlier versions
+    blobs/DIGEST                 bytes that no event names (`moot.engine.unnamed_blobs`)
     past/draft-…                 a snapshot that nobody finished
     presence/BOOT/~…             a first sign of life that did not get its name
     presence/BOOT/runner-….PID   the sign of life of a runner whose process is gone
@@ -25,19 +26,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from moot.log import Shown
+
 STAMP = "swept"  # the time of its last change says when it was done
 _HOUR, _DAY = 3_600.0, 86_400.0
 _MOST = 5_000  # entries of a folder that are looked at in one go
 _HEX = frozenset("0123456789abcdef")
 _RANDOM = 12
 _DIGEST = 64
-_WITH_DRAFTS = ("", "cache", "mirrors", "quarantine")
+_WITH_DRAFTS = ("", "blobs", "cache", "mirrors", "quarantine")
 _LOG = "log.db"  # whatever begins so is the log's own affair
 
 
-def sweep(state: str) -> int:
-    """Remove what was left. How many files it were."""
-    from moot.engine import runners, verify
+def sweep(state: str, log: Shown | None = None) -> int:
+    """Remove what was left. How many files it were. Only the log says which blobs are named."""
+    from moot.engine import runners, unnamed_blobs, verify
     from moot.private_files import write_private
     from moot.views import leftovers, search, store
 
@@ -51,6 +54,7 @@ def sweep(state: str) -> int:
             gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
         gone += runners.sweep(state, time.time() - _HOUR)
         verify.sweep(state)
+        gone += 0 if log is None else unnamed_blobs.sweep(state, log, time.time() - _DAY)
         for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
             leftovers.sweep(state, kind, version)
     except (OSError, Unavailable):

@@ -12,6 +12,7 @@ import os
 from moot.api.answer import Notice
 from moot.api.pack import Mirrors
 from moot.core.deciders.entry import QuarantineFile
+from moot.core.errors import Unavailable
 from moot.engine import trust
 from moot.engine.place import worktrees
 from moot.mirrors import mailbox
@@ -19,7 +20,7 @@ from moot.mirrors.files import Changed, MirrorFile, Missing, Unchanged, Unreadab
 from moot.mirrors.lock import turn
 from moot.mirrors.memory import Memory
 from moot.mirrors.strict_json import Torn
-from moot.private_files import check_folders, write_private
+from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -183,15 +184,10 @@ class _Round:
 
     def _quarantine(self, spec: MirrorSpec, file: MirrorFile, data: bytes, reason: str) -> bool:
         """Keep the bytes, then say so in the log. False: they could not be kept, so the file must stay as it is."""
-        import hashlib
-
-        digest = hashlib.sha256(data).hexdigest()
-        directory = os.path.join(self._session.place.state, "quarantine")
         try:
-            check_folders(self._session.place.state, "quarantine", make=True)
-            write_private(os.path.join(directory, digest), data, sync=True)
-        except OSError as error:
-            why = f"{reason}), and quarantine is not possible ({error.strerror}"
+            digest = self._session.put_blob(data)
+        except Unavailable as error:
+            why = f"{reason}), and quarantine is not possible ({error.message.rstrip('.')}"
             self._warn("mirror_pending", f"{file.path} could not be read ({why}); left alone for now.")
             return False
         command = QuarantineFile(path=spec.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)

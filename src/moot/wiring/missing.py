@@ -9,11 +9,12 @@ import os
 
 from moot.core.errors import Refused
 from moot.engine.arrivals import Arrivals
+from moot.engine.blobs import Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog, faults
 from moot.logs.sqlite.file import NAME, sync_folder
-from moot.private_files import check_folders, check_private, forbidden, read_private, write_private
+from moot.private_files import forbidden
 from moot.views.trial import Trial
 
 TYPE_CHECKING = False
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     from moot.core.errors import Unavailable
     from moot.engine.place import Place
-
-_QUARANTINE = "quarantine"
 
 
 def no_log(place: Place, start: str) -> Unavailable:
@@ -122,7 +121,7 @@ def carry_over(
             for path in (draft, kept):
                 log.archive.backup(path, lambda done, of: progress("carrying over", done, of))
                 os.chmod(path, 0o600)
-            _carry_quarantine(old, place.state)
+            Blobs(old).carry_to(place.state)
             _arrivals(log, place.state).stamp(Presence(place.state, Clock()))
             os.link(draft, target)  # whole or not at all, and never over one that another made meanwhile
             os.unlink(draft)
@@ -152,13 +151,3 @@ def _arrivals(log: SqliteLog, state: str) -> Arrivals:
     finally:
         trial.close()
     return arrivals
-
-
-def _carry_quarantine(old: str, new: str) -> None:
-    source = check_folders(old, _QUARANTINE)
-    if not os.path.isdir(source):
-        return
-    target = check_folders(new, _QUARANTINE, make=True)
-    for name in sorted(os.listdir(source)):
-        if check_private(os.path.join(source, name)):
-            write_private(os.path.join(target, name), read_private(os.path.join(source, name), 256 << 20), sync=True)

@@ -106,7 +106,7 @@ class Workshop(Opener):
             source = setting.source(place) or "none, so the defaults hold"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
             session = open_session(self._cwd, self._env, caller=self._caller, via=self._via, named=self._named)
-            sweep(place.state)
+            sweep(place.state, session.engine.log)
             return findings + checkup(session)
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]

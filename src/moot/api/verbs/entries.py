@@ -9,7 +9,6 @@ from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
 from moot.core.text import REASON, command_line, fence, one_line
-from moot.private_files import check_folders, read_private
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -41,40 +40,24 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
     return Answer(result=entry, say=tuple(lines))
 
 
-def quarantine(state: str, sha256: object) -> str:
-    """The file that holds what was quarantined under this digest. What stands in a log may be anything."""
-    import os
-
-    name = str(sha256)
-    if len(name) != _SHA256 or not set(name) <= set("0123456789abcdef"):
-        raise Unknown("not_in_quarantine", f"{name[:80]!r} is no SHA-256.", "Drop the entry: `moot held drop ID`.")
-    return os.path.join(state, "quarantine", name)
-
-
-_SHA256 = 64
-_LARGEST = 256 << 20  # bytes, as of a mirrored file
-
-
 def _quarantined(session: Session, entry: Entry) -> str:
-    path = quarantine(session.place.state, entry.sha256)
     try:
-        check_folders(session.place.state, "quarantine")
-        return read_private(path, _LARGEST).decode("utf-8", "replace")
-    except FileNotFoundError:
+        return session.blob(str(entry.sha256)).decode("utf-8", "replace")
+    except Unknown as error:
         raise Unknown(
             "not_in_quarantine",
-            f"The bytes of {entry.id} are not in quarantine any more: somebody removed {path}.",
+            f"The bytes of {entry.id} are not in quarantine any more. {error.message}",
             f"Put the file back, or close the entry: `{command_line('held drop', entry.id, options=REASON)}`.",
             entry=entry.id,
-            file=path,
+            sha256=entry.sha256,
         ) from None
-    except OSError as error:
+    except Unavailable as error:
         raise Unavailable(
             "quarantine_unreadable",
-            f"The bytes of {entry.id} cannot be read from {path}: {error.strerror}.",
-            "Make the file readable, then do it again.",
+            f"The bytes of {entry.id} cannot be used: {error.message}",
+            error.remedy,
             entry=entry.id,
-            file=path,
+            **error.details,
         ) from None
 
 

@@ -1,7 +1,7 @@
 """What somebody wrote into a protocol's file and could not be taken: held with its bytes, never dropped.
 
 What always holds:
-- The original bytes are in the log (an entry), or in quarantine under their digest (a whole file).
+- The original bytes are in the log (an entry), or in a blob that the log names (a whole file).
 - A held entry has no effect on any task or mailbox until it is resubmitted, and then exactly once.
 """
 
@@ -33,6 +33,7 @@ class EntryHeld(Payload):
 
 class FileQuarantined(Payload):
     type = "file:quarantined"
+    blobs = ("sha256",)
     path: str
     mirror: str
     sha256: str

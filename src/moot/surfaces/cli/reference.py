@@ -56,7 +56,8 @@ FILES = (
     (".git/moot/log.db", "The log. It has everything; `moot backup` copies it safely."),
     (".git/moot/log-DATE.db", "A log that `moot restore` replaced. Delete it when it is not needed."),
     (".git/moot/views-*.db", "Read models, folded from the log; they may be deleted at any time."),
-    (".git/moot/quarantine/", "Files of a protocol that could not be read, under their SHA-256."),
+    (".git/moot/blobs/", "Bytes that events name by their SHA-256: files of a protocol that could not be read."),
+    (".git/moot/quarantine/", "The same of earlier versions."),
 )
 
 

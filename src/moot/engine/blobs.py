@@ -1,0 +1,336 @@
+"""Blobs: bytes that events name by their SHA-256. Each is a private file `blobs/DIGEST` of the state directory.
+
+What always holds:
+- A blob is on the disk, file and directory, before the commit that names it. So `put` comes first.
+- What is read is what its digest says, or there is an error. Nothing in the folder is trusted.
+- Bytes that no event names are removed after a day (`moot.engine.sweeping`), never before.
+
+Earlier versions kept what they could not read as `quarantine/DIGEST`. That is read as well, and not written any more.
+Nothing here knows what the bytes mean. Which fields of an event name a blob, its payload class says (`Payload.blobs`).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from contextlib import contextmanager
+
+from moot.core.errors import Refused, Unavailable, Unknown
+from moot.private_files import check_folders, open_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from moot.core.event import Draft, Event
+
+LARGEST = 256 << 20  # bytes of one blob
+CHUNK = 1 << 20
+FOLDERS = ("blobs", "quarantine")  # where they are, and where they were
+_DIGITS = 64
+_HEX = frozenset("0123456789abcdef")
+
+
+def is_digest(value: object) -> bool:
+    return isinstance(value, str) and len(value) == _DIGITS and _HEX.issuperset(value)
+
+
+def named_by(event: Event | Draft, fields: Iterable[str] | None = None) -> tuple[str, ...]:
+    """The digests of the blobs that an event names; only in these fields, if some are given."""
+    from moot.views.project import events_of
+
+    known = events_of(event.stream.partition("/")[0]).get(event.type)
+    if known is None or not known.blobs:
+        return ()
+    wanted = known.blobs if fields is None else [field for field in known.blobs if field in fields]
+    return tuple(dict.fromkeys(text for field in wanted for text in texts(event.data.get(field)) if is_digest(text)))
+
+
+def texts(value: Any) -> Iterator[str]:
+    """All texts in a value, however deep."""
+    if isinstance(value, str):
+        yield value
+    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        yield from texts(inner)
+
+
+class Blobs:
+    """The blobs of one workspace."""
+
+    def __init__(self, state: str) -> None:
+        self._state = state
+        self._folder = os.path.join(state, FOLDERS[0])
+
+    def put(self, data: bytes) -> str:
+        """Keep these bytes. They are durable when this returns their digest, and an event may name it."""
+        from hashlib import sha256
+
+        digest = sha256(data).hexdigest()
+        if not self._is_kept(digest):
+            with self.writing() as blob:
+                blob.write(data)
+                blob.keep()
+        return digest
+
+    @contextmanager
+    def writing(self) -> Iterator[Writing]:
+        """A blob that comes in pieces. It is there once it was told to `keep`; else nothing of it is left."""
+        try:
+            check_folders(self._state, FOLDERS[0], make=True)
+            blob = Writing(self._state, self._folder)
+        except OSError as error:
+            raise unwritable(self._folder, error) from error
+        try:
+            yield blob
+        finally:
+            blob.close()
+
+    def get(self, digest: str) -> bytes:
+        """The bytes with this digest. Raises `Unknown` where there are none."""
+        return b"".join(self.pieces(digest))
+
+    def pieces(self, digest: str) -> Iterator[bytes]:
+        """The same, piece by piece. They are checked before the first one comes."""
+        file = self._opened(digest)
+        try:
+            os.lseek(file, 0, os.SEEK_SET)
+            while piece := os.read(file, CHUNK):
+                yield piece
+        except OSError as error:
+            raise _unreadable(digest, error) from error
+        finally:
+            os.close(file)
+
+    def fault(self, digest: str) -> str | None:
+        """What is wrong with this blob, in a word; None if nothing is."""
+        try:
+            os.close(self._opened(digest))
+        except Unknown:
+            return "missing"
+        except Unavailable as error:
+            return "damaged" if error.code == "blob_damaged" else "unreadable"
+        return None
+
+    def stored(self) -> set[str]:
+        """The digests of all blobs that are there, be they sound or not."""
+        found: set[str] = set()
+        for folder in FOLDERS:
+            try:
+                found |= {name for name in os.listdir(check_folders(self._state, folder)) if is_digest(name)}
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                raise _unreadable(folder, error) from error
+        return found
+
+    def remove(self, digests: Iterable[str]) -> list[str]:
+        """Take these bytes out of every file. Returns the digests of those that were there."""
+        gone = dict.fromkeys(digest for folder in FOLDERS for digest in digests if self._removed(folder, digest))
+        for folder in FOLDERS if gone else ():
+            _sync_folder(os.path.join(self._state, folder))
+        return list(gone)
+
+    def sweep(self, digests: Iterable[str], oldest: float) -> int:
+        """Remove those of these blobs that nobody has put since `oldest`. How many it were."""
+        try:
+            check_folders(self._state, FOLDERS[0])
+            with _locked(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB):  # nobody puts one of them just now
+                return sum(self._is_older(digest, oldest) and self._removed(FOLDERS[0], digest) for digest in digests)
+        except OSError:
+            return 0
+
+    def carry_to(self, state: str) -> None:
+        """Put all that is here, and sound, into another state directory."""
+        target = Blobs(state)
+        for digest in sorted(self.stored()):
+            if self.fault(digest) is None:
+                with target.writing() as blob:
+                    for piece in self.pieces(digest):
+                        blob.write(piece)
+                    blob.keep(digest)
+
+    def _opened(self, digest: str) -> int:
+        """A descriptor of a file that holds this blob, whole and sound."""
+        if not is_digest(digest):
+            raise Unknown("blob_missing", f"{str(digest)[:80]!r} is not a SHA-256.", "Name a blob by its digest.")
+        error: Unavailable | None = None
+        for folder in FOLDERS:
+            path = os.path.join(self._state, folder, digest)
+            try:
+                check_folders(self._state, folder)
+                file = open_private(path)
+            except FileNotFoundError:
+                continue
+            except OSError as problem:
+                error = _unreadable(path, problem)
+                continue
+            try:
+                sound = _digest_of(file) == digest
+            except OSError as problem:
+                error, sound = _unreadable(path, problem), False
+            if sound:
+                return file
+            os.close(file)
+            error = error or _damaged(path, digest)
+        raise error or Unknown(
+            "blob_missing",
+            f"The bytes with the SHA-256 {digest} are not here: {self._folder} has no such file.",
+            "Put the file back from a copy of that folder, or import an export that has it.",
+            sha256=digest,
+        )
+
+    def _is_kept(self, digest: str) -> bool:
+        """Whether it is there and sound. Then it counts as put now, and is made durable: its writer may have died."""
+        try:
+            check_folders(self._state, FOLDERS[0])
+            with _locked(self._folder, fcntl.LOCK_SH):
+                file = open_private(os.path.join(self._folder, digest))
+                try:
+                    if _digest_of(file) != digest:
+                        return False
+                    os.utime(file)
+                    os.fsync(file)
+                finally:
+                    os.close(file)
+                _sync_folder(self._folder)
+                _sync_folder(self._state)
+        except OSError:
+            return False  # what is wrong is said when it is written
+        return True
+
+    def _is_older(self, digest: str, oldest: float) -> bool:
+        try:
+            return os.lstat(os.path.join(self._folder, digest)).st_mtime < oldest
+        except FileNotFoundError:
+            return False
+
+    def _removed(self, folder: str, digest: str) -> bool:
+        try:
+            check_folders(self._state, folder)
+            os.unlink(os.path.join(self._state, folder, digest))
+        except FileNotFoundError:
+            return False
+        return True
+
+
+class Writing:
+    """A blob while it is written."""
+
+    def __init__(self, state: str, folder: str) -> None:
+        from hashlib import sha256
+
+        self._state, self._folder = state, folder
+        self._path = os.path.join(folder, f"new.{os.urandom(6).hex()}")
+        self._file = open_private(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+        self._digest = sha256()
+        self.size = 0
+
+    @property
+    def digest(self) -> str:
+        return self._digest.hexdigest()
+
+    def write(self, piece: bytes) -> None:
+        self.size += len(piece)
+        if self.size > LARGEST:
+            raise Refused(
+                "blob_too_large",
+                f"The content is larger than {LARGEST} bytes.",
+                "Keep it in a file of its own, and name that.",
+                limit=LARGEST,
+            )
+        self._digest.update(piece)
+        left = memoryview(piece)
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError as error:
+            raise unwritable(self._folder, error) from error
+
+    def keep(self, digest: str | None = None) -> str:
+        """Give it its name, durably. It must have this digest, if one is given."""
+        if digest not in (None, self.digest):
+            raise _damaged(self._path, str(digest))
+        try:
+            os.fsync(self._file)
+            with _locked(self._folder, fcntl.LOCK_SH):  # nobody sweeps just now
+                os.replace(self._path, os.path.join(self._folder, self.digest))
+            _sync_folder(self._folder)
+            _sync_folder(self._state)  # the folder itself may be new
+        except OSError as error:
+            raise unwritable(self._folder, error) from error
+        return self.digest
+
+    def close(self) -> None:
+        os.close(self._file)
+        try:
+            os.unlink(self._path)
+        except OSError:
+            pass  # it has its name; else it is swept one day
+
+
+@contextmanager
+def _locked(folder: str, how: int) -> Iterator[None]:
+    """Lock the folder. Putting waits for a moment, as sweeping does not take long. Sweeping does not wait."""
+    file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    try:
+        try:
+            fcntl.flock(file, how)
+        except OSError:
+            if how & fcntl.LOCK_EX:
+                raise
+            # A file system without locks, where nobody sweeps.
+        yield
+    finally:
+        os.close(file)
+
+
+def _sync_folder(folder: str) -> None:
+    try:
+        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def _digest_of(file: int) -> str:
+    from hashlib import sha256
+
+    found, left = sha256(), LARGEST
+    while piece := os.read(file, CHUNK):
+        found.update(piece)
+        left -= len(piece)
+        if left < 0:
+            return ""  # whatever it is, moot did not write it
+    return found.hexdigest()
+
+
+def unwritable(path: str, error: OSError) -> Unavailable:
+    return Unavailable(
+        "blob_unwritable",
+        f"The content cannot be kept in {path}: {error.strerror or error}. Nothing was recorded.",
+        "Free some space, or make the folder writable, then try again.",
+        path=path,
+    )
+
+
+def _unreadable(path: str, error: OSError) -> Unavailable:
+    return Unavailable(
+        "blob_unreadable",
+        f"The blob {path} cannot be read: {error.strerror or error}.",
+        "Make the file readable, then try again.",
+        path=path,
+    )
+
+
+def _damaged(path: str, digest: str) -> Unavailable:
+    return Unavailable(
+        "blob_damaged",
+        f"{path} is damaged: its content does not have the SHA-256 {digest}.",
+        "Put the file back from a copy, or import an export that has it.",
+        path=path,
+        sha256=digest,
+    )

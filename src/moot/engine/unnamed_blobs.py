@@ -1,0 +1,79 @@
+"""Blobs that no event names: their commit failed, or its process was killed. Found and removed once they are old.
+
+A blob counts as named if its digest stands anywhere in the data of an event, also in one that this version of moot does
+not know. So nothing is removed that another version may need. The log is read piece by piece, a day's events a day; how
+far, and what was named up to there, is kept in `blobs/named`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from moot.core.errors import Unavailable
+from moot.engine.blobs import FOLDERS, Blobs, is_digest, texts
+from moot.private_files import read_private, write_private
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from moot.core.event import Event
+    from moot.log import Shown
+
+_NOTE = "named"
+_PAGE = 1000
+_MOST = 50_000  # events that are read in one go
+
+
+def mentioned(events: Iterable[Event]) -> Iterator[str]:
+    """Everything in these events that looks like a SHA-256."""
+    return (text for event in events for text in texts(event.data) if is_digest(text))
+
+
+def sweep(state: str, log: Shown, oldest: float) -> int:
+    """Remove the blobs that no event names and that nobody has put since `oldest`. How many it were."""
+    blobs, note = Blobs(state), os.path.join(state, FOLDERS[0], _NOTE)
+    stored = blobs.stored()
+    if not stored or _has_other_logs(state):
+        return 0
+    position, named = _noted(note, log)
+    if not any(_is_old(state, digest, oldest) for digest in stored - named):
+        return 0
+    left, commit = _MOST, ""
+    while left > 0 and (page := log.read(position, min(_PAGE, left))):
+        named.update(mentioned(page))
+        position, commit, left = page[-1].position, page[-1].commit, left - len(page)
+    if commit:
+        said = {"position": position, "commit": commit, "named": sorted(named)}
+        write_private(note, json.dumps(said).encode())
+    if position < log.head() or log.handle.damage is not None:
+        return 0  # the rest tomorrow; and what comes after a damaged event may name anything
+    return blobs.sweep(stored - named, oldest)
+
+
+def _noted(note: str, log: Shown) -> tuple[int, set[str]]:
+    """How far the log was read, and what was named up to there; nothing of another log."""
+    try:
+        said: Any = json.loads(read_private(note))
+        position, commit, named = said["position"], said["commit"], said["named"]
+        if type(position) is int and position > 0 and isinstance(named, list) and all(map(is_digest, named)):
+            found = log.read(position - 1, 1)
+            if found and found[0].commit == commit:
+                return position, set(named)
+    except (OSError, ValueError, LookupError, TypeError, Unavailable):
+        pass
+    return 0, set()
+
+
+def _has_other_logs(state: str) -> bool:
+    """Whether logs are kept here that were replaced: they may name what the log of today does not."""
+    return any(name.startswith("log-") and name.endswith(".db") for name in os.listdir(state))
+
+
+def _is_old(state: str, digest: str, oldest: float) -> bool:
+    try:
+        return os.lstat(os.path.join(state, FOLDERS[0], digest)).st_mtime < oldest
+    except OSError:
+        return False
