@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from moot.core.errors import Unavailable
+from moot.core.errors import Unavailable, Usage
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -67,6 +67,18 @@ class Gone(Exception):
     def __init__(self, floor: int) -> None:
         super().__init__(f"events before {floor} are archived")
         self.floor = floor
+
+
+def not_json(stream: str, what: str) -> Usage:
+    """The error for data that is not JSON."""
+    sentence = f"An event for {stream} holds what JSON cannot say: {what}."
+    return Usage("not_json", sentence, "Use text, numbers, true, false, null, lists and objects.", stream=stream)
+
+
+def not_text(commit: str, text: str) -> Usage:
+    """The error for a name that UTF-8 cannot encode."""
+    sentence = f"The commit {commit!a} contains a name that is not valid Unicode: {text!a}."
+    return Usage("not_text", sentence, "Only the data of an event may hold half a surrogate pair.")
 
 
 class Handle:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any
 
+import apsw
 import pytest
 
 from moot.core.errors import MootError, Usage
 from moot.core.event import Commit, Draft, Event, Key
 from moot.log import Appended, Conflict, Duplicate, Log, Mismatch
-from tests.logs.processes import Worker
 from tests.logs.roles import AT, commit
 
 if TYPE_CHECKING:
@@ -379,10 +379,10 @@ class Following:
     @pytest.mark.promise(2)
     def test_followers_in_other_processes_get_every_commit_whole_once_and_in_order(self, engine, make):
         with ExitStack() as stack:
-            followers = [stack.enter_context(Worker(engine, "follow", after=0, until=10**9)) for _ in range(2)]
+            followers = [stack.enter_context(engine.worker("follow", after=0, until=10**9)) for _ in range(2)]
             for follower in followers:
                 assert follower.hear() == "ready"
-            writers = [stack.enter_context(Worker(engine, "write", me=f"w{n}", commits=60, seed=n)) for n in range(2)]
+            writers = [stack.enter_context(engine.worker("write", me=f"w{n}", commits=60, seed=n)) for n in range(2)]
             for writer in writers:
                 assert len(writer.rest()) == 60
             expected = everything(make())
@@ -400,12 +400,12 @@ class Following:
     def test_a_killed_follower_goes_on_where_it_was(self, engine, make):
         log = make()
         seen: list[list[Any]] = []
-        with Worker(engine, "write", me="w"):
+        with engine.worker("write", me="w"):
             for _ in range(4):
-                with Worker(engine, "follow", after=seen[-1][0] if seen else 0, until=10**9) as follower:
+                with engine.worker("follow", after=seen[-1][0] if seen else 0, until=10**9) as follower:
                     assert follower.hear() == "ready"
                     seen += follower.hear()
-        with Worker(engine, "follow", after=seen[-1][0], until=log.head()) as follower:
+        with engine.worker("follow", after=seen[-1][0], until=log.head()) as follower:
             assert follower.hear() == "ready"
             for events in follower.rest():
                 seen += events
@@ -413,15 +413,15 @@ class Following:
 
 
 class Races:
-    """Several processes that write."""
+    """Several workers that write."""
 
     make = Basics.make
     log = Basics.log
 
     @staticmethod
-    def start(stack: ExitStack, engine: Engine, role: str, number: int, **arguments: Any) -> list[Worker]:
+    def start(stack: ExitStack, engine: Engine, role: str, number: int, **arguments: Any) -> list[Any]:
         """That many processes, all ready."""
-        workers = [stack.enter_context(Worker(engine, role, me=me, **arguments)) for me in range(number)]
+        workers: list[Any] = [stack.enter_context(engine.worker(role, me=me, **arguments)) for me in range(number)]
         for worker in workers:
             assert worker.hear() == "ready"
         return workers
@@ -484,12 +484,80 @@ class Races:
     def test_a_repeat_from_another_process_gets_the_first_answer(self, engine, log):
         log.append(commit("zero"), {}, [draft("a")])
         log.append(commit("one"), {}, [draft("a"), draft("b")])
-        with Worker(engine, "repeat", name="one", streams=["a", "b"]) as worker:
+        with engine.worker("repeat", name="one", streams=["a", "b"]) as worker:
             assert worker.hear() == ["Duplicate", 2, 3]
-        with Worker(engine, "repeat", name="two", streams=["a"]) as worker:
+        with engine.worker("repeat", name="two", streams=["a"]) as worker:
             assert worker.hear() == ["Appended", 4, 4]
         assert log.append(commit("two"), {}, [draft("a")]) == Duplicate(4, 4)
 
 
-class LogConformance(Basics, Following, Races):
+def quiet(_done: int, _of: int) -> None:
+    """No progress is shown."""
+
+
+class Archives:
+    """The log as a whole, where the engine offers that."""
+
+    make = Basics.make
+    log = Basics.log
+
+    IDENTITY = "0123456789abcdef" * 2
+    COMMITS = (
+        (Commit("one", AT, "Yeats", "cli"), (draft("a", x=1), draft("b", x="ü"), draft("a"))),
+        (Commit("two", AT, "Keats"), (draft("b"),)),
+    )
+
+    def test_commits_in_bulk_are_the_same_as_one_by_one(self, log, tmp_path):
+        assert log.archive.extend(0, self.COMMITS, self.IDENTITY)
+        assert log.archive.identity() == self.IDENTITY
+        first = log.read()
+        check_chain(first)
+        assert log.append(Commit("two", AT, "Keats"), {}, []) == Duplicate(4, 4)
+        assert log.append(commit("three"), {"a": 3, "b": 4}, [draft("a")]) == Appended(5, 5)
+        assert log.archive.backup(str(tmp_path / "copy.db"), quiet) == 5
+        assert [event.id for event in log.read()] == ["one.0", "one.1", "one.2", "two.0", "three.0"]
+        assert [*log.archive.audit(5, quiet)] == []
+
+    def test_a_log_that_moved_is_not_extended(self, log):
+        log.append(commit("zero"), {}, [draft("a")])
+        before = log.archive.identity()
+        assert not log.archive.extend(0, self.COMMITS, self.IDENTITY)
+        assert log.head() == 1
+        with log.exclusive():
+            assert log.archive.extend(1, self.COMMITS, self.IDENTITY)
+        assert log.archive.identity() == before, "only an empty log takes on another's identity"
+        check_chain(log.read())
+
+    def test_the_tip_is_the_same_in_every_log_with_the_same_commits(self, log, make):
+        assert log.archive.tip() == (0, "")
+        log.archive.extend(0, self.COMMITS, self.IDENTITY)
+        position, mark = log.archive.tip()
+        assert (position, mark[:16]) == (4, "d489f91c0fd15a85")
+        assert make().archive.tip(4) == (4, mark)
+        assert make().archive.has(4, mark)
+        assert not make().archive.has(3, mark)
+
+    def test_only_what_a_tombstone_names_is_erased(self, log, make):
+        log.archive.extend(0, self.COMMITS, self.IDENTITY)
+        gone = {"x": "[redacted]", "redacted": "d" * 64}
+        with pytest.raises((apsw.ConstraintError, ValueError)):
+            log.archive.erase({1: gone})
+        assert log.read()[0].data == {"x": 1}
+        named = {"position": 1, "commit": "one", "n": 0, "digest": "d" * 64, "fields": ["x"]}
+        log.append(commit("three"), {}, [Draft("redactions", "event:redacted", named)])
+        digest, tip = log.read()[0].digest, log.archive.tip()
+        log.archive.erase({1: gone})
+        (event, *_) = make().read()
+        assert (event.data, event.digest, log.archive.tip()) == (gone, digest, tip)
+        assert [*log.archive.audit(5, quiet)] == []
+
+    def test_what_was_brought_in_is_noted_up_to_a_hundred_times(self, log, make):
+        assert log.archive.carried() == []
+        for number in range(102):
+            log.archive.note_carried({"n": number})
+        assert [note["n"] for note in make().archive.carried()] == list(range(2, 102))
+        assert log.head() == 0
+
+
+class LogConformance(Basics, Following, Races, Archives):
     """All of it."""

@@ -1,14 +1,16 @@
 """The engines that the shared suite runs on: where a log is, and how anybody opens another handle on it.
 
-An engine is a plain value, so that it can be handed to another process.
+The engine of files is a plain value, so that it can be handed to another process.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from moot.logs.sqlite import SqliteLog
+from moot.testing.memory_log import MemoryLog, MemoryLogs
+from tests.logs.processes import Worker, WorkerThread
 
 if TYPE_CHECKING:
     from moot.log import Log
@@ -19,6 +21,7 @@ class Engine(Protocol):
 
     def create(self) -> None: ...
     def open(self) -> Log: ...
+    def worker(self, role: str, **arguments: Any) -> Worker | WorkerThread: ...
 
 
 @dataclass(frozen=True)
@@ -34,3 +37,24 @@ class SqliteEngine:
 
     def open(self) -> SqliteLog:
         return SqliteLog(self.directory, exclusive=self.exclusive, lock_timeout=self.lock_timeout)
+
+    def worker(self, role: str, **arguments: Any) -> Worker:
+        """Another process that plays a role."""
+        return Worker(self, role, **arguments)
+
+
+class MemoryEngine:
+    """A log in the memory of this process."""
+
+    def __init__(self, *, exclusive: bool = True) -> None:
+        self._logs = MemoryLogs(exclusive=exclusive)
+
+    def create(self) -> None:
+        """Nothing: it is there when it is opened."""
+
+    def open(self) -> MemoryLog:
+        return self._logs("here")
+
+    def worker(self, role: str, **arguments: Any) -> WorkerThread:
+        """A thread that plays a role: this log is in one process."""
+        return WorkerThread(self, role, **arguments)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
+    from moot.log import Log
     from tests.logs.engines import Engine
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,14 +80,86 @@ class Worker:
         self.process.stdin.flush()
 
 
+class WorkerThread:
+    """The same as a thread of this process, for a log that no other process can open. It ends with its handles."""
+
+    def __init__(self, engine: Engine, role: str, **arguments: Any) -> None:
+        self.words: queue.Queue[str] = queue.Queue()
+        self.said: queue.Queue[Any] = queue.Queue()
+        self._engine = engine
+        self._opened: list[Log] = []
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._play, args=(role, arguments), daemon=True)
+        self._thread.start()
+
+    def create(self) -> None:
+        self._engine.create()
+
+    def open(self) -> Log:
+        """A handle for the role, closed when the worker ends."""
+        self._opened.append(self._engine.open())
+        return self._opened[-1]
+
+    def worker(self, role: str, **arguments: Any) -> Any:
+        return self._engine.worker(role, **arguments)
+
+    def _play(self, role: str, arguments: dict[str, Any]) -> None:
+        from tests.logs import roles
+
+        _this.worker = self
+        try:
+            getattr(roles, role)(self, **arguments)
+        except BaseException as error:  # reported where the test listens
+            self._failure = error
+        self.said.put(_END)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for log in self._opened:
+            log.close()
+        self.words.put("")
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+    def hear(self, timeout: float = PATIENCE) -> Any:
+        """What it says next. Fails if it ends or says nothing."""
+        value = self.said.get(timeout=timeout)
+        assert value is not _END, f"the thread ended: {self._failure!r}"
+        return value
+
+    def rest(self) -> list[Any]:
+        """All it still says until it ends."""
+        found = []
+        while (value := self.said.get(timeout=PATIENCE)) is not _END:
+            found.append(value)
+        if self._failure is not None:
+            raise self._failure
+        return found
+
+    def tell(self, word: str = "go") -> None:
+        """Say something to it."""
+        self.words.put(word)
+
+
+_this = threading.local()  # .worker: the one that this thread plays
+_END = object()
+
+
 def say(value: Any) -> None:
     """What a worker says to the test."""
+    if (worker := getattr(_this, "worker", None)) is not None:
+        worker.said.put(json.loads(json.dumps(value)))
+        return
     sys.stdout.write(json.dumps(value) + "\n")
     sys.stdout.flush()
 
 
 def wait_for_word() -> str:
     """What a worker waits for."""
+    if (worker := getattr(_this, "worker", None)) is not None:
+        return str(worker.words.get(timeout=PATIENCE))
     return sys.stdin.readline().strip()
 
 

@@ -184,10 +184,13 @@ def _rule(session: Session) -> None:
         engine.lifecycles, engine.in_force = {"core": with_receipts(core), **packs}, RECEIPTS
 
 
+open_log: Callable[..., Log] = SqliteLog  # `moot.testing.memory_log` puts another one in its place
+
+
 def _opened(
     state: str, progress: Callable[[str, int, int], None] | None, *, reading: bool, at: str | int | None
-) -> SqliteLog:
-    log = SqliteLog(state, reading=reading and at is None, progress=progress)
+) -> Log:
+    log = open_log(state, reading=reading and at is None, progress=progress)
     if not reading and os.path.exists(os.path.join(state, RESTORING)):
         from moot.logs.sqlite.restore import tidy
 

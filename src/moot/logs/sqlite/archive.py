@@ -13,7 +13,7 @@ import apsw
 from moot.core.compact import storable
 from moot.core.errors import Unavailable
 from moot.core.text import counted
-from moot.log import Archive
+from moot.log import Archive, not_text
 from moot.logs.sqlite import carried, faults, file, queries, transaction
 from moot.logs.sqlite.log import CHAINED
 from moot.private_files import hand_over
@@ -77,7 +77,7 @@ class SqliteArchive(Archive):
                     connection.execute(queries.PUT_META, ("workspace", identity))
                 connection.execute("COMMIT")
         except UnicodeEncodeError as error:
-            raise faults.not_text(commits[0][0].id, error.object) from error
+            raise not_text(commits[0][0].id, error.object) from error
         turn.written = True
         return True
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.core.compact import loads, storable
 from moot.core.event import Event
-from moot.logs.sqlite import faults
+from moot.log import not_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def data_of(draft: Draft) -> str:
     try:
         return storable(draft.data)
     except (TypeError, ValueError, RecursionError) as error:
-        raise faults.not_json(draft.stream, str(error)) from error
+        raise not_json(draft.stream, str(error)) from error
 
 
 def event_of(row: tuple[Any, ...]) -> Event:

@@ -156,16 +156,6 @@ def network_file_system(path: str, kind: str) -> Unavailable:
     return Unavailable("network_file_system", sentence, remedy, path=path, kind=kind)
 
 
-def not_json(stream: str, what: str) -> Usage:
-    sentence = f"An event for {stream} holds what JSON cannot say: {what}."
-    return Usage("not_json", sentence, "Use text, numbers, true, false, null, lists and objects.", stream=stream)
-
-
-def not_text(commit: str, text: str) -> Usage:
-    sentence = f"The commit {commit!a} names something that is no Unicode text: {text!a}."
-    return Usage("not_text", sentence, "Only the data of an event may hold half a surrogate pair.")
-
-
 def nested(path: str) -> Usage:
     sentence = f"exclusive() was entered twice on one handle of {path}."
     return Usage("nested_exclusive", sentence, "Do both things inside one exclusive().", path=path)

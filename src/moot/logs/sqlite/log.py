@@ -17,7 +17,7 @@ from _weakref import ref  # what `weakref.ref` is, without the import of the res
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.log import Appended, Conflict, Duplicate, Handle, Log
+from moot.log import Appended, Conflict, Duplicate, Handle, Log, not_text
 from moot.logs.sqlite import bell, faults, file, queries, transaction
 from moot.logs.sqlite.database import Database
 from moot.logs.sqlite.lock import NoLock, WriterLock
@@ -121,7 +121,7 @@ class SqliteLog(Log):
             with Turn(self) as turn:
                 return self._append(turn, commit, conditions, events, data, key)
         except UnicodeEncodeError as error:
-            raise faults.not_text(commit.id, error.object) from error
+            raise not_text(commit.id, error.object) from error
 
     def check_writable(self) -> None:
         """Raise the reason why nothing may be appended, if there is one."""
