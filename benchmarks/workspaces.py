@@ -84,11 +84,11 @@ def _exchange(session: Session, count: int) -> None:
     def send(work: Work) -> None:
         ids[:] = [work.new_message() for _ in range(count)]
         for number, identity in enumerate(ids):
-            work.do_message(identity, _note(session, f"Note {number}: the parser is on main, the tests pass."), None)
+            work.do("message", identity, _note(session, f"Note {number}: the parser is on main, the tests pass."))
 
     def show(work: Work) -> None:
         for start in range(0, count, _SHOWN):
-            work.do_mailbox(READER, Offer(ids=tuple(ids[start : start + _SHOWN]), to=f"{READER}#1"))
+            work.do("mailbox", READER, Offer(ids=tuple(ids[start : start + _SHOWN]), to=f"{READER}#1"))
 
     session.engine.commit(f"{SENDER}#1", send)
     session.engine.commit(f"{READER}#1", show)

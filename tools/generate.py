@@ -19,11 +19,11 @@ sys.path.insert(0, str(ROOT / "src"))
 
 from moot.api import catalogue  # noqa: E402
 from moot.api.protocol.loading import pack_of  # noqa: E402
+from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
 from moot.surfaces.cli import man, reference  # noqa: E402
 from moot.surfaces.cli.help import HEADINGS, manual_lines, own_lines  # noqa: E402
 from moot.surfaces.python import Workspace  # noqa: E402
-from moot.views.project import all_events  # noqa: E402
 
 NOTE = "<!-- Made by tools/generate.py. Change what it is made from, then run `make generate`. -->\n"
 CLASSES = """\
@@ -156,12 +156,14 @@ def lifecycles() -> str:
 
 def events() -> str:
     parts = [NOTE, EVENT]
-    for kind, known in all_events().items():
-        if kind == "topic":
+    for kind in sorted(kinds(), key=lambda kind: kind.name):
+        if kind.name == "topic":
             parts.append(FREE)
             continue
-        parts.append(f"## Streams of kind `{kind}`\n\n| type | fields of `data` |\n|---|---|")
-        parts += [f"| `{name}` | {', '.join(f'`{field}`' for field in cls._names)} |" for name, cls in known.items()]
+        parts.append(f"## Streams of kind `{kind.name}`\n\n| type | fields of `data` |\n|---|---|")
+        parts += [
+            f"| `{name}` | {', '.join(f'`{field}`' for field in cls._names)} |" for name, cls in kind.events.items()
+        ]
         parts.append("")
     return "\n".join(parts)
 

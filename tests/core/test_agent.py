@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from moot.core.deciders.agent import EVENTS, Agent, Join, Joined, Leave, Left, decide, evolve, unknown
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 from moot.core.principal import Actor, agent, agent_stream, mailbox_stream, name_of, person, role, same_agent
 
@@ -22,7 +23,7 @@ HEARD_OF = Join(silent_for=5, ttl=60)
 def after(state, *commands):
     for command in commands:
         for payload in decide(state, command):
-            state = evolve(state, payload, at=AT)
+            state = evolve(state, payload, Meta(at=AT))
     return state
 
 
@@ -32,7 +33,7 @@ def after(state, *commands):
 def test_the_first_to_join_is_the_first_incarnation():
     (joined,) = decide(NOBODY, Join(roles=("reviewer",), client="codex", worktree="wt"))
     assert joined == Joined(name="Yeats", incarnation=1, roles=("reviewer",), client="codex", worktree="wt")
-    here = evolve(NOBODY, joined, at=AT)
+    here = evolve(NOBODY, joined, Meta(at=AT))
     assert here.principal == "Yeats#1"
     assert (here.here, here.roles, here.since) == (True, ("reviewer",), AT)
 
@@ -49,12 +50,12 @@ def test_to_say_again_that_one_is_here_changes_nothing():
 
 
 def test_an_agent_that_joins_again_with_other_roles_or_another_client_has_these_and_is_the_same_incarnation():
-    state = evolve(NOBODY, decide(NOBODY, Join(roles=("lead",), client="codex", worktree="wt"))[0], at=AT)
+    state = evolve(NOBODY, decide(NOBODY, Join(roles=("lead",), client="codex", worktree="wt"))[0], Meta(at=AT))
     (again,) = decide(state, HEARD_OF.replace(incarnation=1, roles=("reviewer", "lead")))
     assert again == Joined(name="Yeats", incarnation=1, roles=("reviewer", "lead"), client="codex", worktree="wt")
-    later = evolve(state, again, at="2030-01-02T00:00:00.000Z")
+    later = evolve(state, again, Meta(at="2030-01-02T00:00:00.000Z"))
     assert later == state.replace(roles=("reviewer", "lead")), "it is here since it came"
-    assert evolve(state, decide(state, Join(incarnation=1, client="gemini"))[0], at=AT).roles == ("lead",)
+    assert evolve(state, decide(state, Join(incarnation=1, client="gemini"))[0], Meta(at=AT)).roles == ("lead",)
 
 
 def test_an_agent_fills_sixteen_roles_at_most():
@@ -165,7 +166,7 @@ def test_an_unknown_name_is_told_with_the_closest_one():
 
 def test_an_event_of_another_kind_is_no_event_of_an_agent():
     with pytest.raises(TypeError):
-        evolve(NOBODY, Payload(), at=AT)
+        evolve(NOBODY, Payload(), Meta(at=AT))
 
 
 # What they are called
@@ -203,7 +204,7 @@ class Agents(RuleBasedStateMachine):
             return error
         for payload in decided:
             self.log.append((payload.type, json.dumps(payload.plain())))
-            self.state = evolve(self.state, payload, at=AT)
+            self.state = evolve(self.state, payload, Meta(at=AT))
         return decided
 
     @rule(
@@ -257,7 +258,7 @@ class Agents(RuleBasedStateMachine):
         state = NOBODY
         numbers = []
         for kind, data in self.log:
-            state = evolve(state, EVENTS[kind].of(json.loads(data)), at=AT)
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(at=AT))
             numbers += [state.incarnation] if kind == "agent:joined" else []
         assert state == self.state
         assert [*dict.fromkeys(numbers)] == [*range(1, self.number + 1)]

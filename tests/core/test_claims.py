@@ -29,6 +29,7 @@ from moot.core.claims import (
 from moot.core.deciders import claims
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 from moot.engine.clock import Clock
 from tests.core.overlaps import matches, overlap
@@ -43,7 +44,7 @@ def asking(holder=YEATS, *asked, name="c1", mode="exclusive", ttl=60, **fields):
 
 def after(state, command, position=1):
     for offset, payload in enumerate(decide(state, command)):
-        state = evolve(state, payload, position=position + offset, by="somebody")
+        state = evolve(state, payload, Meta(position=position + offset, by="somebody"))
     return state
 
 
@@ -52,7 +53,7 @@ def world(*commands):
     state, position = NOTHING, 1
     for command in commands:
         for payload in decide(state, command):
-            state = evolve(state, payload, position=position, by="somebody")
+            state = evolve(state, payload, Meta(position=position, by="somebody"))
             position += 1
     return state
 
@@ -458,7 +459,7 @@ def test_the_state_survives_being_written_down():
 
 def test_an_event_of_another_kind_is_no_event_of_the_claims():
     with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), position=1, by=YEATS)
+        evolve(NOTHING, Payload(), Meta(position=1, by=YEATS))
 
 
 @given(st.sampled_from([Claimed, Released, Lapsed]), st.lists(st.text(max_size=5), max_size=3))
@@ -528,7 +529,7 @@ class Claims(RuleBasedStateMachine):
         for payload in decided:
             self.position += 1
             self.log.append((self.position, payload.type, json.dumps(payload.plain())))
-            self.state = evolve(self.state, payload, position=self.position, by=HOLDERS[0])
+            self.state = evolve(self.state, payload, Meta(position=self.position, by=HOLDERS[0]))
         return decided
 
     @rule(
@@ -638,7 +639,7 @@ class Claims(RuleBasedStateMachine):
         """The log alone gives the same state."""
         state = ClaimsState()
         for position, kind, data in self.log:
-            state = evolve(state, EVENTS[kind].of(json.loads(data)), position=position, by="anybody")
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(position=position, by="anybody"))
         assert state == self.state
         for claim in state.live.values():
             _, kind, data = self.log[claim.token - 1]

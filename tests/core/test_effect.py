@@ -26,6 +26,7 @@ from moot.core.deciders.effect import (
     stream,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 from moot.engine.clock import iso
 
@@ -49,7 +50,7 @@ def finish(runner="one#1", attempt=1):
 
 
 def grown(state, payload, at=T0):
-    return evolve(state, payload, position=12, n=4, commit="c", at=iso(at))
+    return evolve(state, payload, Meta(position=12, n=4, commit="c", at=iso(at)))
 
 
 def after(*commands, at=T0):

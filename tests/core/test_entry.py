@@ -25,6 +25,7 @@ from moot.core.deciders.entry import (
     stream,
 )
 from moot.core.errors import MootError, Refused, Unknown
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
@@ -46,7 +47,7 @@ def after(*commands):
     state = NOTHING
     for command in commands:
         for payload in decide(state, command):
-            state = evolve(state, payload, at=AT)
+            state = evolve(state, payload, Meta(at=AT))
     return state
 
 
@@ -109,7 +110,7 @@ def test_nothing_is_held_under_an_unknown_id(command):
 
 def test_an_event_of_another_kind_is_no_event_of_an_entry():
     with pytest.raises(TypeError):
-        evolve(NOTHING, Payload(), at=AT)
+        evolve(NOTHING, Payload(), Meta(at=AT))
 
 
 class Entries(RuleBasedStateMachine):
@@ -131,7 +132,7 @@ class Entries(RuleBasedStateMachine):
             return
         (payload,) = decide(self.state, command)
         self.log.append((payload.type, json.dumps(payload.plain())))
-        self.state = evolve(self.state, payload, at=AT)
+        self.state = evolve(self.state, payload, Meta(at=AT))
         match payload:
             case EntryHeld():
                 self.kind, self.status = "entry", "held"
@@ -151,7 +152,7 @@ class Entries(RuleBasedStateMachine):
     def teardown(self):
         state = NOTHING
         for kind, data in self.log:
-            state = evolve(state, EVENTS[kind].of(json.loads(data)), at=AT)
+            state = evolve(state, EVENTS[kind].of(json.loads(data)), Meta(at=AT))
         assert state == self.state
         assert [kind for kind, _ in self.log].count("entry:resubmitted") <= 1
 

@@ -20,6 +20,7 @@ from moot.core.deciders.message import (
     stream,
 )
 from moot.core.errors import MootError, Refused
+from moot.core.kind import Meta
 from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
@@ -33,7 +34,7 @@ def sending(**fields):
 
 def sent(command, position=7, thread=None):
     (payload,) = decide(NEW, command)
-    return evolve(NEW, payload, position=position, at=AT, thread=thread)
+    return evolve(NEW, payload, Meta(position=position, at=AT, thread=thread))
 
 
 def test_a_message_is_one_event_with_its_whole_audience():
@@ -102,7 +103,7 @@ def test_a_request_wants_an_answer_and_a_note_nothing():
 
 def test_an_event_of_another_kind_is_no_event_of_a_message():
     with pytest.raises(TypeError):
-        evolve(NEW, Payload(), position=1, at=AT, thread=None)
+        evolve(NEW, Payload(), Meta(position=1, at=AT, thread=None))
 
 
 json_values = st.recursive(
@@ -138,7 +139,7 @@ def test_whatever_is_sent_is_stored_whole_or_refused(command, thread):
         assert not command.to or command.size > 15 or (not command.text.strip() and not command.data)
         return
     kept = EVENTS[payload.type].of(json.loads(json.dumps(payload.plain())))
-    message = evolve(NEW, kept, position=7, at=AT, thread=thread)
+    message = evolve(NEW, kept, Meta(position=7, at=AT, thread=thread))
     assert {name.lower() for name in message.to} == {name.lower() for name in command.to}
     assert len({name.lower() for name in message.to}) == len(message.to)
     for field in command.__dict__.keys() - {"to", "size", "limit"}:

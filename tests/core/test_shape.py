@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.core.deciders.message import Sent
+from moot.core.kind import kinds
 from moot.core.shape import fits, forms, misfit, understood
-from moot.views.project import all_events
 
 SAID = {"kind": "note", "sender": "Ada#1", "to": ["Bob"], "wants": "nothing"}
 
@@ -43,7 +43,7 @@ def test_what_is_missing_or_of_another_kind_is_named() -> None:
 
 
 def test_every_field_of_every_event_has_a_form_that_is_understood() -> None:
-    for events in all_events().values():
+    for events in (kind.events for kind in kinds()):
         for kind in events.values():
             strange = {name: form for name, form in forms(kind).items() if not understood(form)}
             assert strange == {}, f"{kind.__name__}: teach `moot.core.shape` this form"

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from moot.core.deciders.task import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.kind import Meta
 from moot.core.lifecycle import CORE
 from moot.core.payload import Payload
 from moot.core.principal import Actor
@@ -66,15 +67,15 @@ class History:
     def does(self, *commands):
         for command in commands:
             by = command.actor.principal if isinstance(command, MoveTask) else "Yeats#1"
-            for payload in decide(self.life, self.task, command):
+            for payload in decide(self.task, command, self.life):
                 self.log.append((payload.type, json.dumps(payload.plain()), by))
-                self.task = evolve(self.task, payload, position=len(self.log), at=AT, by=by)
+                self.task = evolve(self.task, payload, Meta(position=len(self.log), at=AT, by=by))
         return self
 
     def refuses(self, command):
         before = self.task
         with pytest.raises(MootError) as caught:
-            decide(self.life, self.task, command)
+            decide(self.task, command, self.life)
         assert self.task is before
         assert caught.value.remedy
         return caught.value
@@ -110,7 +111,7 @@ def test_a_new_task_is_in_the_first_state_of_its_lifecycle(life):
 )
 def test_a_task_needs_a_title_and_a_known_priority(code, command):
     with pytest.raises(Refused) as caught:
-        decide(CORE, NEW, command)
+        decide(NEW, command, CORE)
     assert caught.value.code == code
 
 
@@ -122,7 +123,7 @@ def test_an_id_is_used_once():
 @pytest.mark.parametrize("command", [move("claim"), SILENT, BlockTask(("a",)), ReadyTask("a"), AmendTask("m")])
 def test_nothing_happens_to_a_task_that_is_not_there(command):
     with pytest.raises(Unknown) as caught:
-        decide(CORE, NEW, command)
+        decide(NEW, command, CORE)
     assert caught.value.code == "unknown_task"
 
 
@@ -269,8 +270,8 @@ def test_a_role_by_the_name_of_a_relation_gives_no_rights():
 
 
 def test_a_later_report_replaces_the_one_in_review():
-    assert decide(ORCHESTRATOR, reported().task, AmendTask("m-2")) == [Amended(report="m-2")]
-    assert decide(ORCHESTRATOR, assigned().task, AmendTask("m-2")) == []
+    assert decide(reported().task, AmendTask("m-2"), ORCHESTRATOR) == [Amended(report="m-2")]
+    assert decide(assigned().task, AmendTask("m-2"), ORCHESTRATOR) == []
 
 
 def test_a_new_attempt_has_no_report_and_no_author():
@@ -280,8 +281,8 @@ def test_a_new_attempt_has_no_report_and_no_author():
 
 def test_a_pack_keeps_fields_on_a_task():
     told = assigned().does(DescribeTask({"platform": "ios"}))
-    assert decide(ORCHESTRATOR, told.task, DescribeTask({"platform": "ios"})) == []
-    assert decide(ORCHESTRATOR, told.task, DescribeTask({"platform": "ios", "n": 1})) == [Described(extra={"n": 1})]
+    assert decide(told.task, DescribeTask({"platform": "ios"}), ORCHESTRATOR) == []
+    assert decide(told.task, DescribeTask({"platform": "ios", "n": 1}), ORCHESTRATOR) == [Described(extra={"n": 1})]
     assert told.does(DescribeTask({"n": 1})).task.extra == {"platform": "ios", "n": 1}
 
 
@@ -296,7 +297,7 @@ def test_every_pair_of_state_and_verb_without_an_edge_is_refused_with_the_ways_o
             if (verb, state) in {(row.verb, row.source) for row in ROWS[life.name]}:
                 continue
             with pytest.raises(Refused) as caught:
-                decide(life, there, move(verb, ANNA, reason="x", report="m-1"))
+                decide(there, move(verb, ANNA, reason="x", report="m-1"), life)
             assert caught.value.code == "no_such_move"
             assert "Ada" in caught.value.message
             assert caught.value.details["state"] == state
@@ -329,13 +330,13 @@ def test_a_blocked_task_cannot_be_claimed_until_all_it_waits_for_is_done():
     assert (error.code, error.details["waits"]) == ("task_blocked", ["a", "b"])
     told.does(ReadyTask("a"))
     assert told.refuses(move("claim")).details["waits"] == ["b"]
-    assert decide(CORE, told.task, ReadyTask("a")) == []
-    assert decide(CORE, told.task, ReadyTask("b")) == [Readied(done="b")]
+    assert decide(told.task, ReadyTask("a"), CORE) == []
+    assert decide(told.task, ReadyTask("b"), CORE) == [Readied(done="b")]
     assert told.does(ReadyTask("b"), move("claim")).task.state == "working"
 
 
 def test_what_blocks_a_task_is_named_once_and_becomes_a_need():
-    assert decide(CORE, History(waits=("a",), needs=("a",)).task, BlockTask(("a", "b", "b"))) == [Blocked(on=("b",))]
+    assert decide(History(waits=("a",), needs=("a",)).task, BlockTask(("a", "b", "b")), CORE) == [Blocked(on=("b",))]
     task = History(waits=("a",), needs=("a",)).does(BlockTask(("b", "a"))).task
     assert (task.waits, task.needs) == (("a", "b"), ("a", "b"))
 
@@ -371,17 +372,17 @@ def test_silence_gives_a_task_of_the_core_back_as_a_new_attempt_and_says_for_how
 @pytest.mark.promise(8)
 def test_silence_flags_a_task_of_the_orchestrator_once_and_takes_it_from_nobody():
     told = assigned()
-    assert decide(ORCHESTRATOR, told.task, SILENT) == [Flagged(SILENT.reason, SILENT.silent_for, SILENT.ttl)]
+    assert decide(told.task, SILENT, ORCHESTRATOR) == [Flagged(SILENT.reason, SILENT.silent_for, SILENT.ttl)]
     told.does(SILENT)
     assert (told.task.state, told.task.holder, told.task.flagged) == ("in_progress", "Lead#1", SILENT.reason)
-    assert decide(ORCHESTRATOR, told.task, SILENT) == []
+    assert decide(told.task, SILENT, ORCHESTRATOR) == []
     assert told.does(move("submit", DEV, report="m-1")).task.flagged is None
 
 
 @pytest.mark.promise(8)
 def test_a_task_that_nobody_holds_does_not_lapse():
     for told in (History(), in_review(), History(ORCHESTRATOR), reported()):
-        assert decide(told.life, told.task, SILENT) == []
+        assert decide(told.task, SILENT, told.life) == []
 
 
 @pytest.mark.promise(8)
@@ -463,7 +464,7 @@ def test_a_task_survives_being_written_down():
 
 def test_an_event_of_another_kind_is_no_event_of_a_task():
     with pytest.raises(TypeError):
-        evolve(NEW, Payload(), position=1, at=AT, by="x")
+        evolve(NEW, Payload(), Meta(position=1, at=AT, by="x"))
 
 
 def test_every_event_has_a_type_of_its_own():
@@ -498,14 +499,14 @@ class Tasks(RuleBasedStateMachine):
         """Decide and fold; the payloads, or the error, which must have changed nothing."""
         before = json.dumps(self.task.plain())
         try:
-            decided = decide(self.life, self.task, command)
+            decided = decide(self.task, command, self.life)
         except MootError as error:
             assert json.dumps(self.task.plain()) == before
             return error
         assert json.dumps(self.task.plain()) == before
         for payload in decided:
             self.log.append((payload.type, json.dumps(payload.plain()), by))
-            self.task = evolve(self.task, payload, position=len(self.log), at=AT, by=by)
+            self.task = evolve(self.task, payload, Meta(position=len(self.log), at=AT, by=by))
         return decided
 
     def refusal(self, row, command):
@@ -670,7 +671,7 @@ class Tasks(RuleBasedStateMachine):
                 assert (payload.verb, payload.source, payload.target) in edges or ended or lapsed
                 judged = kind in ("task:approved", "task:rejected") and task.author is not None
                 assert not judged or by.split("#")[0] != task.author.split("#")[0]
-            task = evolve(task, payload, position=position, at=AT, by=by)
+            task = evolve(task, payload, Meta(position=position, at=AT, by=by))
         assert task == self.task
         assert not task.holder or self.log[task.token - 1][0] == "task:started"
 

@@ -20,19 +20,19 @@ def emit(kind="build:finished", topic="build", **fields):
 
 def refused(command):
     with pytest.raises(MootError) as caught:
-        decide(command)
+        decide(None, command)
     return caught.value
 
 
 def test_an_event_is_what_was_said():
-    (event,) = decide(emit(data={"ok": True, "n": [1, None]}))
+    (event,) = decide(None, emit(data={"ok": True, "n": [1, None]}))
     assert (event.type, event.v, event.plain()) == ("build:finished", 1, {"ok": True, "n": [1, None]})
     assert stream("build") == "topic/build"
 
 
 @pytest.mark.parametrize("kind", ["build:finished", "a:b", "load-test:timed_out", "b2:c3", f"{'a' * 64}:{'b' * 64}"])
 def test_any_noun_and_participle_will_do(kind):
-    assert decide(emit(kind))[0].type == kind
+    assert decide(None, emit(kind))[0].type == kind
     assert EVENTS.get(kind) is Free
 
 

@@ -149,11 +149,11 @@ def interrupted(command: Command, meanwhile: Callable[[], Any]) -> Command:
 
 
 def join(name: str, *, roles: tuple[str, ...] = (), **fields: Any) -> Command:
-    return Command(f"join {name}", ANNA, lambda work: work.do_agent(name, Join(roles=roles, **fields)))
+    return Command(f"join {name}", ANNA, lambda work: work.do("agent", name, Join(roles=roles, **fields)))
 
 
 def leave(name: str, *, retire: bool = False) -> Command:
-    return Command(f"leave {name}", ANNA, lambda work: work.do_agent(name, Leave(retire=retire)))
+    return Command(f"leave {name}", ANNA, lambda work: work.do("agent", name, Leave(retire=retire)))
 
 
 # Tasks
@@ -162,10 +162,10 @@ def leave(name: str, *, retire: bool = False) -> Command:
 def add(name: str, *, needs: tuple[str, ...] = (), lifecycle: str = "core", by: str = ANNA, **fields: Any) -> Command:
     def act(work: Work) -> None:
         waits = tuple(need for need in needs if work.known_task(need).phase != "done")
-        command = AddTask(title=name, creator=by, needs=needs, waits=waits, **fields)
-        work.do_task(name, command, lifecycle=lifecycle)
+        command = AddTask(title=name, creator=by, needs=needs, waits=waits, lifecycle=lifecycle, **fields)
+        work.do("task", name, command)
         if needs:
-            work.do_graph(Link(task=name, needs=needs))
+            work.do("graph", "", Link(task=name, needs=needs))
 
     return Command(f"add {name}", by, act)
 
@@ -174,8 +174,8 @@ def link(task: str, *needs: str) -> Command:
     def act(work: Work) -> None:
         waits = tuple(need for need in needs if work.known_task(need).phase != "done")
         work.known_task(task)
-        work.do_graph(Link(task=task, needs=needs))
-        work.do_task(task, BlockTask(on=waits))
+        work.do("graph", "", Link(task=task, needs=needs))
+        work.do("task", task, BlockTask(on=waits))
 
     return Command(f"link {task} {needs}", ANNA, act)
 
@@ -183,9 +183,9 @@ def link(task: str, *needs: str) -> Command:
 def unlink(task: str, *needs: str) -> Command:
     def act(work: Work) -> None:
         work.known_task(task)
-        work.do_graph(Unlink(task=task, needs=needs))
+        work.do("graph", "", Unlink(task=task, needs=needs))
         for need in needs:
-            work.do_task(task, ReadyTask(done=need))
+            work.do("task", task, ReadyTask(done=need))
 
     return Command(f"unlink {task} {needs}", ANNA, act)
 
@@ -193,7 +193,7 @@ def unlink(task: str, *needs: str) -> Command:
 def move(verb: str, task: str, by: str = "Yeats", *, incarnation: int | None = None, **fields: Any) -> Command:
     def act(work: Work) -> None:
         who = actor(work, by, incarnation)
-        work.do_task(task, MoveTask(verb=verb, actor=who, **{"reason": "because", **fields}))
+        work.do("task", task, MoveTask(verb=verb, actor=who, **{"reason": "because", **fields}))
 
     return Command(f"{verb} {task} by {by}", by, act, incarnation)
 
@@ -212,22 +212,22 @@ def send(name: str, *to: str, wants: str = "answer", text: str = "hello", by: st
         command = SendMessage(
             kind="note", sender=sender, to=to, wants=wants, text=text, **{"size": 5, "limit": 100, **fields}
         )
-        work.do_message(name, command, None)
+        work.do("message", name, command)
 
     return Command(f"send {name}", by, act)
 
 
 def offer(mailbox: str, *ids: str, to: str = "Yeats#1") -> Command:
-    return Command(f"offer {ids}", ANNA, lambda work: work.do_mailbox(mailbox, Offer(ids=ids, to=to)))
+    return Command(f"offer {ids}", ANNA, lambda work: work.do("mailbox", mailbox, Offer(ids=ids, to=to)))
 
 
 def ack(mailbox: str, *ids: str, who: str = "Yeats#1", at: str = NOON) -> Command:
-    return Command(f"ack {ids} by {who}", ANNA, lambda work: work.do_mailbox(mailbox, Ack(ids=ids, who=who, at=at)))
+    return Command(f"ack {ids} by {who}", ANNA, lambda work: work.do("mailbox", mailbox, Ack(ids=ids, who=who, at=at)))
 
 
 def answer(mailbox: str, name: str, *, reply: str, who: str = "Yeats#1") -> Command:
     def act(work: Work) -> None:
-        work.do_mailbox(mailbox, Answer(id=name, reply=reply, who=who))
+        work.do("mailbox", mailbox, Answer(id=name, reply=reply, who=who))
 
     return Command(f"answer {name} by {who}", ANNA, act)
 
@@ -237,12 +237,12 @@ def answer(mailbox: str, name: str, *, reply: str, who: str = "Yeats#1") -> Comm
 
 def claim_files(name: str, holder: str, *paths: str, mode: str = "exclusive") -> Command:
     command = ClaimFiles(id=name, holder=holder, paths=paths, mode=mode, ttl=60)
-    return Command(f"claim {paths} for {holder}", ANNA, lambda work: work.do_claims(command))
+    return Command(f"claim {paths} for {holder}", ANNA, lambda work: work.do("claims", "", command))
 
 
 def release_files(holder: str, *paths: str) -> Command:
     command = ReleaseFiles(holder=holder, paths=paths)
-    return Command(f"release {paths} by {holder}", ANNA, lambda work: work.do_claims(command))
+    return Command(f"release {paths} by {holder}", ANNA, lambda work: work.do("claims", "", command))
 
 
 def types(events: Iterable[Event]) -> list[str]:

@@ -27,7 +27,7 @@ from tests.engine.harness import (
 
 
 def late(kind: str, key: str, command: object, by: str = ANNA) -> Command:
-    return Command(f"{command}", by, lambda work: work.do_late(kind, key, command))
+    return Command(f"{command}", by, lambda work: work.do(kind, key, command))
 
 
 def need(name: str, needer: str, who: str | None = None) -> Command:
@@ -42,9 +42,9 @@ def decide(name: str, *, maker: str = ANNA, replaces: str | None = None, **field
     command = MakeDecision(maker=maker, title=f"Title of {name}", replaces=replaces, **fields)
 
     def act(work) -> None:
-        work.do_late("decision", name, command)
+        work.do("decision", name, command)
         if replaces:
-            work.do_late("decision", replaces, SupersedeDecision(by=name, who=maker))
+            work.do("decision", replaces, SupersedeDecision(by=name, who=maker))
 
     return Command(f"decide {name}", ANNA, act)
 
@@ -205,7 +205,7 @@ def test_two_persons_who_answer_at_once_leave_one_answer(two):
         one.run(interrupted(resolve("k-1", "blue"), lambda: other.does(resolve("k-1", "red", "person:bert"))))
     assert (caught.value.details["by"], caught.value.details["answer"]) == ("person:bert", "red")
     assert len(one.events("checkpoint:resolved")) == len(mail(one)) == 1
-    assert load.late(one.engine.read(), "checkpoint", "k-1")[0].answer == "red"
+    assert load.state(one.engine.read(), "checkpoint", "k-1")[0].answer == "red"
 
 
 def test_log_and_views_are_sound_after_all_of_it(machine):

@@ -652,7 +652,7 @@ def test_the_sender_sees_where_each_recipient_stands(machine):
     machine.does(send("m-1", "Yeats", "Keats", "Ada", "@dev", "person:anna"))
     machine.does(offer("Yeats", "m-1"), ack("Keats", "m-1", who="Keats#1"), ack("@dev", "m-1", who="Keats#1"))
     machine.does(answer("@dev", "m-1", reply="m-2", who="Keats#1"))
-    machine.does(Command("expire", ANNA, lambda work: work.do_mailbox("Ada", Expire(ids=("m-1",)))))
+    machine.does(Command("expire", ANNA, lambda work: work.do("mailbox", "Ada", Expire(ids=("m-1",)))))
     chain = look.chain(machine.engine.read(), "m-1")
     assert {box: entry.stage for box, entry, _, _ in chain} == {
         "yeats": "offered",
@@ -679,7 +679,7 @@ def test_recipients_do_not_touch_each_other(machine):
 def test_a_lease_ends_by_an_event_and_only_once(machine):
     machine.does(add("a", ttl=60.0), move("claim", "a"))
     lapse = LapseTask(silent_for=61.0, ttl=60.0, reason="Yeats was silent for 61 s")
-    command = Command("lapse", ANNA, lambda work: work.do_task("a", lapse))
+    command = Command("lapse", ANNA, lambda work: work.do("task", "a", lapse))
     assert types(machine.does(command)) == ["task:lapsed"]
     assert machine.does(command) == []
     assert machine.task("a").holder is None

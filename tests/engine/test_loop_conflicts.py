@@ -190,7 +190,7 @@ def test_no_update_is_lost(two):
     one, other = two
 
     def act(work: Work) -> None:
-        work.do_task("a", DescribeTask({"n": work.task("a").extra.get("n", 0) + 1}))
+        work.do("task", "a", DescribeTask({"n": work.task("a").extra.get("n", 0) + 1}))
 
     more = Command("count", ANNA, act)
     for turn in range(10):
@@ -205,8 +205,8 @@ def test_whoever_is_always_too_late_is_told_so_in_the_end(two):
     count = iter(range(1000))
 
     def act(work: Work) -> None:
-        work.do_task("a", DescribeTask({"mine": True}))
-        other.run(Command("busy", ANNA, lambda w: w.do_task("a", DescribeTask({"n": next(count)}))))
+        work.do("task", "a", DescribeTask({"mine": True}))
+        other.run(Command("busy", ANNA, lambda w: w.do("task", "a", DescribeTask({"n": next(count)}))))
 
     with pytest.raises(Held) as caught:
         one.run(Command("late", ANNA, act))

@@ -43,7 +43,7 @@ class Ready:
 
 def request(name: str) -> Command:
     wanted = RequestEffect(handler="h", n=0, on="task:added", stream="task/task-001")
-    return Command(f"request {name}", ANNA, lambda work: work.do_effect(name, wanted))
+    return Command(f"request {name}", ANNA, lambda work: work.do("effect", name, wanted))
 
 
 def runner(machine: Machine, handler: Handler) -> Runner:

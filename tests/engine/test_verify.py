@@ -45,7 +45,7 @@ def world(machine: Machine) -> Machine:
         claim_files("c1", "Yeats#1", "src/"),
         release_files("Yeats#1", "src/"),
         *finish("a"),
-        Command("hold", ANNA, lambda work: work.do_entry("h-1", HELD)),
+        Command("hold", ANNA, lambda work: work.do("entry", "h-1", HELD)),
     )
     return machine
 

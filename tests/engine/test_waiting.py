@@ -36,7 +36,7 @@ def letter(to: str, incarnation: int | None = None) -> Command:
         sender = work.actor("Yeats", incarnation)
         names = addresses.resolve(work, Packs(()), (to,), sender)
         note = SendMessage(kind="note", sender=sender.principal, to=names, wants="nothing", size=2, limit=9, text="Hi")
-        work.do_message(work.new_message(), note, None)
+        work.do("message", work.new_message(), note)
 
     return Command(f"letter to {to}", "Yeats", act, incarnation)
 

@@ -110,7 +110,7 @@ def test_an_odd_id_that_is_there_can_be_used_in_every_way(tmp_path: Path, name: 
     inhabit(command)
     session = open_session(str(command.repo), command.environment, agent="Ada")
     add = AddTask(title="T", creator="Ada#1", ttl=900.0)
-    session.engine.commit("Ada#1", lambda work: work.do_task(name, add, lifecycle="core"))
+    session.engine.commit("Ada#1", lambda work: work.do("task", name, add))
     session.engine.log.close()
     session.engine.store.close()
     for words, who in (

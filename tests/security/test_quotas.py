@@ -10,6 +10,7 @@ from moot import Workspace
 from moot.core import claims
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import Refused
+from moot.core.kind import Meta
 from tests.surfaces.command import Command, new_command
 from tests.surfaces.worlds import inhabit
 
@@ -33,7 +34,7 @@ def filled(state: claims.ClaimsState, holder: str) -> claims.ClaimsState:
         except Refused:
             return state
         for payload in granted:
-            state = evolve(state, payload, position=number + 1, by=holder)
+            state = evolve(state, payload, Meta(position=number + 1, by=holder))
     return state
 
 

@@ -58,47 +58,44 @@ def plant(town: Town, odd: str) -> None:
 
     def tasks(work: Work) -> None:
         for number in range(7):
-            work.do_task(
-                f"{odd}{number or ''}",
-                task.AddTask(title="T", creator="Ada#1", review=number != 6, ttl=900.0),
-                lifecycle="core",
-            )
+            added = task.AddTask(title="T", creator="Ada#1", review=number != 6, ttl=900.0)
+            work.do("task", f"{odd}{number or ''}", added)
         for number in (1, 2, 3, 5):
-            work.do_task(f"{odd}{number}", task.MoveTask(verb="claim", actor=bob))
-        work.do_task(f"{odd}2", task.MoveTask(verb="submit", actor=bob))
-        work.do_graph(Link(task=f"{odd}4", needs=(f"{odd}3",)))
-        work.do_task(f"{odd}4", task.BlockTask(on=(f"{odd}3",)))
-        work.do_task(f"{odd}3", task.MoveTask(verb="fail", actor=bob, reason="No."))
+            work.do("task", f"{odd}{number}", task.MoveTask(verb="claim", actor=bob))
+        work.do("task", f"{odd}2", task.MoveTask(verb="submit", actor=bob))
+        work.do("graph", "", Link(task=f"{odd}4", needs=(f"{odd}3",)))
+        work.do("task", f"{odd}4", task.BlockTask(on=(f"{odd}3",)))
+        work.do("task", f"{odd}3", task.MoveTask(verb="fail", actor=bob, reason="No."))
 
     def things(work: Work) -> None:
         asks = message.SendMessage(
             kind="request", sender="Ada#1", to=("Bob",), wants="answer", size=2, limit=9, text="hi"
         )
         for number, to in ((0, "Bob"), (1, "person:anna"), (2, "Ada")):
-            work.do_message(f"{odd}m{number}", asks.replace(to=(to,), within=0.0, task=odd), thread=None)
-        work.do_entry(f"{odd}h", entry.HoldEntry(path="f", mirror="x", raw="{}", code="bad", reason="bad", task=odd))
-        work.do_entry(f"{odd}q", entry.QuarantineFile(path="f", mirror="x", sha256="0" * 64, size=1, reason="torn"))
-        work.do_claims(claims.ClaimFiles(id=f"{odd}c", holder="Bob#1", paths=("b.py",), task=odd, **hold))
-        work.do_claims(claims.ClaimFiles(id=f"{odd}d", holder=f"person:{odd}", paths=("c.py",), **hold))
+            work.do("message", f"{odd}m{number}", asks.replace(to=(to,), within=0.0, task=odd))
+        work.do("entry", f"{odd}h", entry.HoldEntry(path="f", mirror="x", raw="{}", code="bad", reason="bad", task=odd))
+        work.do("entry", f"{odd}q", entry.QuarantineFile(path="f", mirror="x", sha256="0" * 64, size=1, reason="torn"))
+        work.do("claims", "", claims.ClaimFiles(id=f"{odd}c", holder="Bob#1", paths=("b.py",), task=odd, **hold))
+        work.do("claims", "", claims.ClaimFiles(id=f"{odd}d", holder=f"person:{odd}", paths=("c.py",), **hold))
 
     def late(work: Work) -> None:
-        work.do_late("artifact", odd, artifact.CreateArtifact(creator="Bob#1", paths=("b.py",), task=odd))
+        work.do("artifact", odd, artifact.CreateArtifact(creator="Bob#1", paths=("b.py",), task=odd))
         made = decision.MakeDecision(maker="Bob#1", title="D", task=odd)
         for name in (odd, f"{odd}2"):
-            work.do_late("decision", name, made)
-        work.do_late("decision", odd, decision.SupersedeDecision(by=f"{odd}2", who="Bob#1"))
+            work.do("decision", name, made)
+        work.do("decision", odd, decision.SupersedeDecision(by=f"{odd}2", who="Bob#1"))
         asked = checkpoint.ReachCheckpoint(who="Bob#1", kind="question", question="?", options=(odd, "no"), task=odd)
         for name in (odd, f"{odd}2"):
-            work.do_late("checkpoint", name, asked)
+            work.do("checkpoint", name, asked)
         shown = {"by": "Bob#1", "argv": ("true",), "code": 0, "seconds": 0.0, "digest": "0" * 64, "size": 0}
-        work.do_late("receipt", odd, receipt.RecordReceipt(task=f"{odd}1", **shown))
+        work.do("receipt", odd, receipt.RecordReceipt(task=f"{odd}1", **shown))
 
     def effects(work: Work) -> None:
         for name in (odd, f"{odd}2"):
-            work.do_effect(name, effect.RequestEffect(handler=odd, n=0, on="build:finished", stream="topic/build"))
-        work.do_effect(odd, effect.TakeEffect(runner="r", now=1e12, ttl=9.0, limit=1))
+            work.do("effect", name, effect.RequestEffect(handler=odd, n=0, on="build:finished", stream="topic/build"))
+        work.do("effect", odd, effect.TakeEffect(runner="r", now=1e12, ttl=9.0, limit=1))
         failed = effect.FailEffect(runner="r", attempt=1, reason="No.", limit=1, backoff=1.0, jitter=0.0, hopeless=True)
-        work.do_effect(odd, failed)
+        work.do("effect", odd, failed)
 
     session = open_session(str(town.command.repo), town.command.environment, agent="Ada")
     try:

@@ -42,9 +42,9 @@ EVERYWHERE = words("""
     moot moot.api moot.api.answer moot.api.catalogue moot.api.pack moot.api.session moot.api.verbs
     moot.core moot.core.claims moot.core.compact moot.core.errors moot.core.event moot.core.graph moot.core.identity
     moot.core.ids moot.core.kind moot.core.leases
-    moot.core.lifecycle moot.core.meeting moot.core.paths moot.core.payload moot.core.principal moot.core.record
+    moot.core.lifecycle moot.core.payload moot.core.principal moot.core.record
     moot.core.task moot.core.text moot.core.timestamps
-    moot.core.deciders moot.core.deciders.agent moot.core.deciders.claims moot.core.deciders.entry
+    moot.core.deciders moot.core.deciders.agent
     moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.task
     moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
     moot.engine moot.engine.clock moot.engine.facts moot.engine.gitdir moot.engine.loop moot.engine.place

@@ -107,7 +107,7 @@ class Builds(Protocol):
         command = SendMessage(
             kind="note", sender=saying.sender.principal, to=("Bob",), wants="nothing", size=1, limit=9, text=text
         )
-        work.do_message("m-broken", command, saying.thread)
+        work.do("message", "m-broken", command, thread=saying.thread)
 
 
 def test_a_type_that_a_pack_binds_becomes_that_packs_command(ada: Workspace, bob: Workspace) -> None:

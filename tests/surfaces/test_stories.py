@@ -9,7 +9,7 @@ import pytest
 from moot import Workspace
 from moot.api import stories
 from moot.core.event import Event
-from moot.views.project import all_events
+from moot.core.kind import kinds
 from tests.surfaces.worlds import orchestrate
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def test_what_was_recorded_is_told(happened: Event, said: str) -> None:
 
 
 def test_every_event_has_words_of_its_own() -> None:
-    known = {name for types in all_events().values() for name, payload in types.items() if "verb" not in payload._names}
+    known = {name for kind in kinds() for name, payload in kind.events.items() if "verb" not in payload._names}
     assert known == set(stories._SAID)
 
 

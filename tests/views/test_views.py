@@ -44,15 +44,15 @@ LATER = "2030-01-01T13:00:00.000Z"
 
 
 def hold(name: str) -> Command:
-    return Command(f"hold {name}", ANNA, lambda work: work.do_entry(name, HELD))
+    return Command(f"hold {name}", ANNA, lambda work: work.do("entry", name, HELD))
 
 
 def drop(name: str) -> Command:
-    return Command(f"drop {name}", ANNA, lambda work: work.do_entry(name, Drop(reason="seen")))
+    return Command(f"drop {name}", ANNA, lambda work: work.do("entry", name, Drop(reason="seen")))
 
 
 def clear(mailbox: str, *ids: str) -> Command:
-    return Command(f"clear {ids}", ANNA, lambda work: work.do_mailbox(mailbox, Clear(ids=ids, reason="asked")))
+    return Command(f"clear {ids}", ANNA, lambda work: work.do("mailbox", mailbox, Clear(ids=ids, reason="asked")))
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +157,7 @@ def test_what_is_put_back_as_unread_has_no_times_until_it_is_read_again(tmp_path
     machine = Machine(tmp_path, tmp_path)
     machine.does(send("m-1", "@dev", wants="ack"), offer("@dev", "m-1"), ack("@dev", "m-1"), clear("@dev", "m-1"))
     restore = Restore(ids=("m-1",), unread=True)
-    machine.does(Command("restore", ANNA, lambda work: work.do_mailbox("@dev", restore)))
+    machine.does(Command("restore", ANNA, lambda work: work.do("mailbox", "@dev", restore)))
     ((_, entry, *times),) = look.chain(machine.engine.read(), "m-1")
     assert (entry.stage, times) == ("stored", [None, None])
     (again,) = machine.does(ack("@dev", "m-1"))
@@ -247,19 +247,21 @@ def test_agents_and_what_is_held(store):
 
 def test_a_state_comes_with_the_version_of_its_stream(store, lived):
     last = {event.stream: event.position for event in lived.events()}
-    assert load.agent(store, "agent/yeats")[1] == last["agent/yeats"]
+    assert load.agent(store, "Yeats")[1] == last["agent/yeats"]
     assert load.task(store, "big")[1] == last["task/big"]
     assert load.claims(store)[1] == last["claims"]
-    assert load.entry(store, "h-2")[1] == last["entry/h-2"]
+    assert load.state(store, "entry", "h-2")[1] == last["entry/h-2"]
     assert load.graph(store, ())[1] == last["graph"]
     assert load.mailbox(store, "@Dev", ["m-1"])[1] == last["mailbox/@dev"]
     assert load.message(store, "m-1")[1] == last["message/m-1"]
 
 
 def test_what_is_not_there_is_an_empty_state_of_version_0(store):
-    assert [state[1] for state in (load.task(store, "x"), load.entry(store, "x"), load.message(store, "x"))] == [0] * 3
+    assert [
+        state[1] for state in (load.task(store, "x"), load.state(store, "entry", "x"), load.message(store, "x"))
+    ] == [0] * 3
     assert not load.task(store, "x")[0].exists
-    assert load.agent(store, "agent/zoe", "Zoe")[0].name == "Zoe"
+    assert load.agent(store, "Zoe")[0].name == "Zoe"
     assert load.mailbox(store, "Zoe", ["m-1"])[0].plain() == {"name": "Zoe"}
 
 

@@ -46,7 +46,7 @@ def waiting(session: Session) -> list[Waiting]:
 def answer(session: Session, name: str, text: str) -> Answer:
     """Settle one of it, with the words of a person."""
     found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(session))), None)
-    if found is None and load.late(session.engine.read(), "checkpoint", name)[0].exists:
+    if found is None and load.state(session.engine.read(), "checkpoint", name)[0].exists:
         found = "checkpoint"  # it does not wait any more: its decider says who was faster
     if found is None:
         raise Unknown(

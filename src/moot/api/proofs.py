@@ -46,7 +46,7 @@ def proof(session: Session, task: str, verb: str, given: str | None) -> Proof | 
     edge = life.edge(verb, found.state) if life else None
     if edge is None or "receipt" not in edge.needs or found.receipt is None:
         return None
-    state, _ = load.late(store, "receipt", found.receipt)
+    state, _ = load.state(store, "receipt", found.receipt)
     return Proof(found.receipt, task, content(session, state).name)
 
 

@@ -7,9 +7,9 @@ import time
 
 from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
-from moot.core.event import Commit, Draft
+from moot.core.event import Commit
 from moot.core.record import Record
-from moot.core.redaction import MARK, Redact, Redacted, blanked, decide, digest_of, is_free, words_of
+from moot.core.redaction import MARK, Redact, Redacted, blanked, digest_of, words_of
 from moot.engine.blobs import Blobs, named_by
 from moot.log import REDACTIONS, Duplicate
 
@@ -46,7 +46,7 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
     events = _meant(session, what)
     wanted = {event.position: _fields(session, event, fields) for event in events}
     if fields and not any(wanted.values()):
-        holds = sorted({name for event in events for name in words_of(event.data, free=is_free(event))})
+        holds = sorted({name for event in events for name in words_of(event)})
         raise Usage(
             "no_such_field",
             f"Nothing of {what} has the field {', '.join(fields)}.",
@@ -70,10 +70,9 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
                 digest=digest,
                 fields=wanted[event.position],
                 reason=reason,
-                free=is_free(event),
                 before=tuple(known["fields"]) if known else (),
             )
-            _bury(work, command, person=person)
+            work.do(REDACTIONS, "", command, facts=person)
 
     some, rest = todo[:_MOST], todo[_MOST:]
     session.commit(act)
@@ -106,14 +105,6 @@ def _forget(session: Session, positions: list[int]) -> None:
     sweep(state)
     if any(name.startswith("search") for name in os.listdir(state)):  # also one that was left behind
         forget(log, state, positions)
-
-
-def _bury(work: Work, command: Redact, *, person: bool) -> None:
-    """Decide a tombstone. Nothing reacts to one, and it has no state of its own."""
-    row = work.store.row("entity", REDACTIONS)
-    work.conditions.setdefault(REDACTIONS, row[0] if row else 0)
-    for payload in decide(person, command):
-        work.drafts.append(Draft(stream=REDACTIONS, type=payload.type, v=payload.v, data=payload.plain()))
 
 
 def _notices(
@@ -236,7 +227,7 @@ def _events(session: Session, what: str) -> Iterator[Event]:
 
 def _fields(session: Session, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
     """The paths that go: those asked for that are there, or all words."""
-    holds = words_of(event.data, free=is_free(event))
+    holds = words_of(event)
     if asked:
         if event.data.get("data") is not None and "data" in asked:
             asked = tuple(name for name in asked if name != "data") + _inside(session, event)

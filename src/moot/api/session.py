@@ -333,8 +333,7 @@ class Session:
         """The calling agent as the views know it, None for anybody else."""
         if self.caller.agent is None:
             return None
-        stream = principals.agent_stream(self.caller.agent)
-        return load.agent(self.engine.read(), stream, self.caller.agent)[0]
+        return load.agent(self.engine.read(), self.caller.agent)[0]
 
     def mailboxes(self) -> tuple[str, ...]:
         """The caller's own mailbox, and those of the roles it fills."""
@@ -373,7 +372,7 @@ class Session:
         if caller.agent is None:
             return
         # As the views know it: catching up would mean to wait behind all who write, for a sign of life.
-        me, version = load.agent(self.engine.peek(), principals.agent_stream(caller.agent))
+        me, version = load.agent(self.engine.peek(), caller.agent)
         found = me if version else self.me()
         if found is not None and found.here:
             self.presence.stamp(found.name, found.incarnation)

@@ -7,7 +7,7 @@ from itertools import islice
 from moot.api.needs import Waiting
 from moot.core.errors import Refused
 from moot.core.text import REASON, command_line, counted, one_line, option
-from moot.views import project_effects as view
+from moot.views import effects as view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from moot.core.compact import dumps
 from moot.core.errors import Unknown
-from moot.core.kind import TABLE
 from moot.core.principal import agent_stream, mailbox_stream, name_of
 from moot.core.record import Record
 from moot.core.text import one_line
@@ -196,10 +195,10 @@ def _streams(engine: Engine, thing: str) -> Streams:
         found = {f"message/{m.id}": None for m in look.thread(store, message.thread) if m.reply_to == thing}
         _look_for_message(found, thing, message.to)
         return found
-    agent, _ = load.agent(store, agent_stream(thing), thing)
+    agent, _ = load.agent(store, thing)
     if agent.exists:
         return {agent_stream(thing): None, mailbox_stream(thing): None}
-    if load.entry(store, thing)[0].status:
+    if load.state(store, "entry", thing)[0].status:
         return {f"entry/{thing}": None}
     if thing in ("claims", "graph", "settings") or thing.startswith("topic/"):
         return {thing: None}
@@ -219,8 +218,8 @@ def _look_for_work(store: Store, found: Streams, task: Task) -> None:
 
 def _late(store: Store, thing: str) -> Streams:
     found: Streams = {}
-    for kind in TABLE:
-        if load.late(store, kind, thing)[0].exists:
+    for kind in ("artifact", "dependency", "decision", "checkpoint", "receipt"):
+        if load.state(store, kind, thing)[0].exists:
             _look_for_late(store, found, kind, thing)
     return found
 
@@ -230,7 +229,7 @@ def _look_for_late(store: Store, found: Streams, kind: str, name: str) -> None:
     found[f"{kind}/{name}"] = None
     threads = [name]
     if kind == "artifact":
-        for provided in load.late(store, kind, name)[0].names:
+        for provided in load.state(store, kind, name)[0].names:
             found[f"dependency/{provided}"] = None
             threads.append(f"dependency/{provided}")
     elif kind == "dependency":
@@ -243,9 +242,7 @@ def _cause(engine: Engine, thing: str) -> list[Event]:
     """What an effect is there for, which stands in another stream."""
     if not thing.startswith("e-"):
         return []
-    from moot.views.project_effects import load as load_effect
-
-    effect, _ = load_effect(engine.read(), thing)
+    effect, _ = load.state(engine.read(), "effect", thing)
     return engine.log.read(effect.event - 1, 1) if effect.status else []
 
 

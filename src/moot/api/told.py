@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.core.deciders.task import evolve
+from moot.core.kind import meta_of
 from moot.core.principal import name_of
 from moot.core.task import EVENTS, Task, stream
 from moot.core.text import one_line
@@ -27,8 +28,7 @@ def _after(session: Session, outcome: Outcome, name: str) -> Task:
     task, position = Task(id=name), 0
     while events := [e for e in session.engine.log.read(position, 500, stream(name)) if e.position <= outcome.last]:
         for event in events:
-            payload = EVENTS[event.type].of(event.data)
-            task = evolve(task, payload, position=event.position, at=event.at, by=event.by)
+            task = evolve(task, EVENTS[event.type].of(event.data), meta_of(event))
         position = events[-1].position
     return task
 

@@ -1,4 +1,4 @@
-"""What an event from elsewhere must satisfy before it is folded: one `check(state, event)` per kind of stream.
+"""What an event from elsewhere must satisfy before it is folded: one `check(state, event)` per kind, which names it.
 
 An import or a restore is not decided anew: what agents did stays done. But nothing may come in that no version of moot
 could have written and that a later command would stumble over. So each check is narrower than the shape of the data
@@ -20,18 +20,18 @@ from moot.core.deciders.settings import DEFAULTS
 from moot.core.deciders.topic import is_word
 from moot.core.errors import MootError
 from moot.core.graph import find_path
+from moot.core.kind import load
 from moot.core.lifecycle import PHASES
 from moot.core.principal import checked_name
 from moot.core.task import PRIORITIES, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
     from typing import Any
 
     from moot.core.event import Event
-
-    Check = Callable[[Any, Event], str | None]
+    from moot.core.kind import Kind
 
 _ALPHABET = frozenset("0123456789abcdefghjkmnpqrstvwxyz")  # of the words that `moot.engine.clock` draws
 _HEX = frozenset("0123456789abcdef")
@@ -42,7 +42,6 @@ _BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # what no id ever had
 _LONGEST_NUMBER = 15  # digits: more than positions, incarnations or process ids ever have
 _WANTS = ("nothing", "ack", "answer")
 _LARGEST = 1 << 53  # as for positions
-_ALONE = ("claims", "graph", "redactions", "settings")  # kinds of which there is one stream
 # The nouns of the core since there are free events. Those that came later may stand in a topic of an older log.
 _NOUNS = frozenset((
     "agent", "artifact", "checkpoint", "claims", "decision", "dependency", "effect", "entry", "file", "graph",
@@ -51,16 +50,16 @@ _NOUNS = frozenset((
 _TOMBSTONE = "event:redacted"
 
 
-def check(kind: str, state: Any, event: Event) -> str | None:
+def check(kind: Kind, state: Any, event: Event) -> str | None:
     """What is wrong with an event of a stream of this kind, after `state`; None if nothing is."""
     _, slash, key = event.stream.partition("/")
-    if (kind in _ALONE) == bool(slash) or bool(slash) != bool(key):
+    if kind.single == bool(slash) or bool(slash) != bool(key):
         return f"there is no stream {event.stream[:80]!r}"
     if not is_principal(event.by):
         return f"its author {event.by[:80]!r} is not a name that moot gives"
     if problem := _lines((event.commit, event.thread, event.cause, event.pack)):
         return problem
-    return CHECKS[kind](state, event) if kind in CHECKS else None
+    return load(kind.check)(state, event) if kind.check else None
 
 
 # --- words ---------------------------------------------------------------------------------------------------------
@@ -107,7 +106,7 @@ def _is_pattern(text: str) -> bool:
 # --- kinds ---------------------------------------------------------------------------------------------------------
 
 
-def _task(state: Any, event: Event) -> str | None:
+def task(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "task:added"
     if state.exists == made:
         return f"{state.id[:80]!r} was added before" if made else f"there is no task {state.id[:80]!r}"
@@ -133,7 +132,7 @@ def _number_fault(data: dict[str, Any]) -> str | None:
     return None if ttl is None or 0 <= ttl < _LARGEST else f"there is no ttl of {str(ttl)[:20]} seconds"
 
 
-def _claims(state: Any, event: Event) -> str | None:
+def claims(state: Any, event: Event) -> str | None:
     data = event.data
     claim, texts = state.live.get(data["id"]), data["paths"]
     if event.type == "file:claimed":
@@ -150,7 +149,7 @@ def _claims(state: Any, event: Event) -> str | None:
     return None if texts and "" not in texts and is_principal(data["holder"]) else "it has no path or no holder"
 
 
-def _graph(state: Any, event: Event) -> str | None:
+def graph(state: Any, event: Event) -> str | None:
     """`state` has the edges that can be reached from what the event names."""
     task, needs = event.data["task"], event.data["needs"]
     if problem := _lines((task, *needs)):
@@ -162,7 +161,7 @@ def _graph(state: Any, event: Event) -> str | None:
     return None
 
 
-def _message(state: Any, event: Event) -> str | None:
+def message(state: Any, event: Event) -> str | None:
     data = event.data
     if state.exists or not is_made("message", state.id):
         return f"{state.id[:80]!r} cannot be the id of a new message"
@@ -174,7 +173,7 @@ def _message(state: Any, event: Event) -> str | None:
     return _principals(data, "sender") or _lines((data["kind"], *data["to"], *named))
 
 
-def _mailbox(state: Any, event: Event) -> str | None:
+def mailbox(state: Any, event: Event) -> str | None:
     """`state` has the entries that the event names."""
     data = event.data
     ids = data["ids"] if "ids" in data else [data["id"]] if "id" in data else []
@@ -187,7 +186,7 @@ def _mailbox(state: Any, event: Event) -> str | None:
     return _principals(data, "to", "who") or _lines((state.name, data.get("reply")))
 
 
-def _agent(state: Any, event: Event) -> str | None:
+def agent(state: Any, event: Event) -> str | None:
     data, key = event.data, event.stream.partition("/")[2]
     if not 0 < data["incarnation"] <= event.position:  # each one took an event
         return f"there is no incarnation {data['incarnation']}"
@@ -198,7 +197,7 @@ def _agent(state: Any, event: Event) -> str | None:
     return _lines(data.get("roles", ()))
 
 
-def _entry(state: Any, event: Event) -> str | None:
+def entry(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type in ("entry:held", "file:quarantined")
     if made == bool(state.status) or not is_made("entry", state.id):
         return f"{state.id[:80]!r} is held already, or cannot be" if made else f"nothing is held as {state.id[:80]!r}"
@@ -207,7 +206,7 @@ def _entry(state: Any, event: Event) -> str | None:
     return _line_fields(data, "path", "mirror", "task", "message")
 
 
-def _effect(state: Any, event: Event) -> str | None:
+def effect(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "effect:requested"
     if made == bool(state.status) or not is_made("effect", state.id):
         return f"{state.id[:80]!r} cannot be a new effect" if made else f"there is no effect {state.id[:80]!r}"
@@ -222,7 +221,7 @@ def _effect(state: Any, event: Event) -> str | None:
     return _principals(data, "runner", "over")
 
 
-def _artifact(state: Any, event: Event) -> str | None:
+def artifact(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "artifact:created"
     if state.exists == made:
         return f"{state.id[:80]!r} was made before" if made else f"there is no artifact {state.id[:80]!r}"
@@ -230,13 +229,13 @@ def _artifact(state: Any, event: Event) -> str | None:
     return _principals(data, "creator", "modifier") or _lines(named) or _line_fields(data, "task")
 
 
-def _dependency(state: Any, event: Event) -> str | None:
+def dependency(state: Any, event: Event) -> str | None:
     data = event.data
     named = (state.id, data.get("needer"), data.get("who"), data.get("artifact"), *data.get("required_by", ()))
     return _lines(named)
 
 
-def _decision(state: Any, event: Event) -> str | None:
+def decision(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "decision:made"
     if state.exists == made:
         return f"{state.id[:80]!r} was made before" if made else f"there is no decision {state.id[:80]!r}"
@@ -246,20 +245,20 @@ def _decision(state: Any, event: Event) -> str | None:
     return _principals(data, "maker", "who") or _lines(named)
 
 
-def _checkpoint(state: Any, event: Event) -> str | None:
+def checkpoint(state: Any, event: Event) -> str | None:
     made = event.type == "checkpoint:reached"
     if state.exists == made or not is_made("checkpoint", state.id):
         return f"{state.id[:80]!r} is taken or cannot be" if made else f"there is no checkpoint {state.id[:80]!r}"
     return _principals(event.data, "who") or _line_fields(event.data, "kind", "task")
 
 
-def _receipt(state: Any, event: Event) -> str | None:
+def receipt(state: Any, event: Event) -> str | None:
     if state.exists or not is_made("receipt", state.id):
         return f"{state.id[:80]!r} cannot be the id of a new receipt"
     return _principals(event.data, "by") or _line_fields(event.data, "digest", "tree", "commit", "task")
 
 
-def _settings(_state: Any, event: Event) -> str | None:
+def settings(_state: Any, event: Event) -> str | None:
     key, values = event.data["key"], (event.data["old"], event.data["new"])
     if key not in DEFAULTS:
         return f"{key[:80]!r} is no setting that is recorded"
@@ -270,13 +269,13 @@ def _settings(_state: Any, event: Event) -> str | None:
     return _lines(word for word in words if word is not None and not isinstance(word, bool))
 
 
-def _redaction(_state: Any, event: Event) -> str | None:
+def redactions(_state: Any, event: Event) -> str | None:
     from moot.core.redaction import is_well_formed
 
     return None if is_well_formed(event.data) else "it is not a redaction that moot writes"
 
 
-def _topic(_state: Any, event: Event) -> str | None:
+def topic(_state: Any, event: Event) -> str | None:
     noun = event.type.partition(":")[0]
     if noun in _NOUNS or event.type == _TOMBSTONE:
         return f"{event.type} is moot's own and does not stand in {event.stream[:80]!r}"
@@ -300,22 +299,3 @@ def _lines(texts: Iterable[str | None]) -> str | None:
 _VERBS: dict[str, set[str]] = {}
 for _verb, _type in TYPES.items():
     _VERBS.setdefault(_type, set()).add(_verb)
-
-CHECKS: dict[str, Check] = {
-    "agent": _agent,
-    "artifact": _artifact,
-    "checkpoint": _checkpoint,
-    "claims": _claims,
-    "decision": _decision,
-    "dependency": _dependency,
-    "effect": _effect,
-    "entry": _entry,
-    "graph": _graph,
-    "mailbox": _mailbox,
-    "message": _message,
-    "receipt": _receipt,
-    "redactions": _redaction,
-    "settings": _settings,
-    "task": _task,
-    "topic": _topic,
-}

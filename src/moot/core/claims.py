@@ -5,7 +5,7 @@ The rules are in the decider.
 
 from __future__ import annotations
 
-from moot.core.payload import Payload
+from moot.core.payload import SILENCE, Payload
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -42,6 +42,10 @@ def is_id(text: str) -> bool:
 
 class Claimed(Payload):
     type = "file:claimed"
+    said = "claimed {paths} ({mode})"
+    words = ("reason",)
+    names = ("paths",)
+    marks = ("id", "holder", "mode", "task", "worktree")
     id: str
     holder: str
     paths: tuple[str, ...]
@@ -54,6 +58,11 @@ class Claimed(Payload):
 
 class Released(Payload):
     type = "file:released"
+    said = "released {paths}"
+    asides = (("forced", "by force, {holder} held it"), ("left", "keeps {left}"))
+    words = ("reason",)
+    names = ("paths",)
+    marks = ("id", "holder", "left")
     id: str
     holder: str
     paths: tuple[str, ...]
@@ -64,6 +73,11 @@ class Released(Payload):
 
 class Lapsed(Payload):
     type = "file:lapsed"
+    said = "{holder} lost {paths}"
+    asides = (SILENCE,)
+    words = ("reason",)
+    names = ("paths",)
+    marks = ("id", "holder")
     id: str
     holder: str
     paths: tuple[str, ...]

@@ -21,11 +21,22 @@ if TYPE_CHECKING:
 
 # Where each kind is: the prefix of its streams, and "module:attribute". The order is that in which ids are looked up.
 TABLE: Mapping[str, str] = {
+    "task": "moot.core.deciders.task:KIND",
+    "message": "moot.core.deciders.message:KIND",
+    "agent": "moot.core.deciders.agent:KIND",
+    "entry": "moot.core.deciders.entry:KIND",
+    "effect": "moot.core.deciders.effect:KIND",
     "artifact": "moot.core.deciders.artifact:KIND",
     "dependency": "moot.core.deciders.dependency:KIND",
     "decision": "moot.core.deciders.decision:KIND",
     "checkpoint": "moot.core.deciders.checkpoint:KIND",
     "receipt": "moot.core.deciders.receipt:KIND",
+    "topic": "moot.core.deciders.topic:KIND",
+    "mailbox": "moot.core.deciders.mailbox:KIND",
+    "claims": "moot.core.deciders.claims:KIND",
+    "graph": "moot.core.deciders.graph:KIND",
+    "settings": "moot.core.deciders.settings:KIND",
+    "redactions": "moot.core.redaction:KIND",
 }
 
 
@@ -69,6 +80,7 @@ class Kind(Record):
     lowers: the case of an id does not count.
     plural: what search and completion call its entities; nothing: search finds its events one by one.
     made_by: the commands that make its events, for those who try to emit one.
+    nouns: what its event types are about, beside the name of the kind: `file` of the claims.
     parts: which parts of the state a command, or a payload, is about, where a state is read in parts.
     check: "module:attribute" of `check(state, event)`, which judges events that come from elsewhere.
     text: what search finds of an event's data, where that is not simply its words.
@@ -77,13 +89,14 @@ class Kind(Record):
     name: str
     events: Mapping[str, type[Payload]]
     decide: Callable[[Any, Any, Any], list[Payload]]
-    evolve: Callable[[Any, Any, Meta], Any] | None = None
+    evolve: Callable[[Any, Any, Meta], Any] = lambda state, _payload, _meta: state
     state: type[Record] | None = None
     columns: Callable[[Any], Mapping[str, Any]] | None = None
     single: bool = False
     lowers: bool = False
     plural: str = ""
     made_by: str = ""
+    nouns: tuple[str, ...] = ()
     parts: Callable[[Any], Iterable[str]] | None = None
     check: str = ""
     text: Callable[[Mapping[str, Any]], str] | None = None
@@ -127,9 +140,20 @@ def kind_of(name: str) -> Kind:
     return known
 
 
+def payload_of(event: Event | Draft) -> type[Payload] | None:
+    """The class of an event's payload; None if this version of moot does not know its kind, its type, or its `v`."""
+    known = find(event.stream.partition("/")[0])
+    return None if known is None else known.payload(event)
+
+
 def kinds() -> list[Kind]:
     """All kinds that there are, in the order of the table."""
     return [kind_of(name) for name in _table]
+
+
+def event_types() -> dict[str, Kind]:
+    """All types of events that there are, each with its kind."""
+    return {name: kind for kind in kinds() for name in kind.events}
 
 
 def use(table: Mapping[str, str]) -> None:

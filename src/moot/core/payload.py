@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
 
+ALL = "*"  # among `words`: every field holds some
+SILENCE = ("silent_for", "silent for {silent_for:.0f} s of {ttl:.0f} s")  # an aside of what ends by silence
+
+
 class Payload(Record):
     """The data of one event. Subclasses set `type`, and raise `v` when a field changes its meaning.
 

@@ -10,8 +10,8 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Refused
-from moot.core.kind import find
-from moot.core.payload import Payload
+from moot.core.kind import Kind, payload_of
+from moot.core.payload import ALL, Payload
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -30,18 +30,14 @@ _BLANKS: dict[str, Any] = {
     "options": [],  # whoever cannot read them answers in words
 }
 
-# Fields that hold words, in the events of any decider.
-WORDS = frozenset((
-    "answer", "argv", "awaiting", "body", "changes", "comment", "context", "data", "defects", "description", "detail",
-    "details", "error", "extra", "note", "notes", "options", "output", "payload", "question", "rationale",
-    "raw", "reason", "summary", "tail", "text", "title", "topic", "value",
-))  # fmt: skip
-
 
 class Redacted(Payload):
     """The tombstone."""
 
     type = "event:redacted"
+    said = "took the text of #{position} out of sight ({fields})"
+    names = ("reason",)
+    marks = ("commit", "digest", "fields", "rest")
     position: int
     commit: str
     n: int
@@ -57,24 +53,23 @@ EVENTS: dict[str, type[Payload]] = {Redacted.type: Redacted}
 class Redact(Record):
     """Take the text of `event` out of sight. `fields` are paths such as `text` or `data.instructions`; none: all words.
 
-    `free`: no rule reads this type of event, so every field of it may go. `before` are fields that went already.
+    `before` are fields that went already.
     """
 
     event: Event
     digest: str
     fields: tuple[str, ...] = ()
     reason: str = ""
-    free: bool = False
     before: tuple[str, ...] = ()
 
 
-def decide(person: bool, command: Redact) -> list[Payload]:  # noqa: FBT001
+def decide(_state: None, command: Redact, person: bool) -> list[Payload]:  # noqa: FBT001
     event = command.event
     if not person:
         raise Refused("people_only", "Only a person may redact.", "Ask a person to do it, in a terminal of their own.")
     if event.type == Redacted.type:
         raise Refused("is_a_tombstone", "A redaction cannot be redacted.", "Name the event that holds the text.")
-    fields = command.fields or words_of(event.data, free=command.free)
+    fields = command.fields or words_of(event)
     if not fields:
         raise Refused(
             "nothing_to_redact",
@@ -83,7 +78,7 @@ def decide(person: bool, command: Redact) -> list[Payload]:  # noqa: FBT001
             position=event.position,
         )
     for field in fields:
-        _check(event, field, free=command.free)
+        _check(event, field)
     return [
         Redacted(
             position=event.position,
@@ -97,41 +92,33 @@ def decide(person: bool, command: Redact) -> list[Payload]:  # noqa: FBT001
     ]
 
 
-def words_of(data: Mapping[str, Any], *, free: bool = False) -> tuple[str, ...]:
+def words_of(event: Event | Draft) -> tuple[str, ...]:
     """The fields of an event that hold words, and do hold some."""
-    return tuple(n for n, v in data.items() if n != MARK and (free or n in WORDS) and v not in ("", None, [], {}))
+    there = (name for name, value in event.data.items() if name != MARK and value not in ("", None, [], {}))
+    return may_go(event, there)
 
 
 def is_free(event: Event | Draft) -> bool:
     """Whether no rule reads this type of event, so that every field of it may go: also one of a later version."""
-    kind = event.stream.partition("/")[0]
-    known = _decided(kind).get(event.type)
-    return known is None or event.v > known.v
-
-
-def _decided(kind: str) -> Mapping[str, type[Payload]]:
-    """The events of such streams that rules decide, or read."""
-    if (found := find(kind)) is not None:
-        return found.events
-    from moot.core import claims, task
-    from moot.core.deciders import agent, effect, entry, graph, mailbox, message, settings
-
-    rules = {"agent": agent, "claims": claims, "effect": effect, "entry": entry, "graph": graph, "mailbox": mailbox}
-    rules |= {"message": message, "settings": settings, "task": task}
-    return rules[kind].EVENTS if kind in rules else EVENTS if kind == "redactions" else {}
+    return _words(event) is None
 
 
 def may_go(event: Event | Draft, fields: Iterable[str]) -> tuple[str, ...]:
     """Those of the fields that hold words: what else a tombstone from elsewhere names stays."""
     if event.type == Redacted.type:
         return ()
-    asked = tuple(fields)
-    words = tuple(field for field in asked if field.partition(".")[0] in WORDS)
-    return words if words == asked or not is_free(event) else asked
+    words = _words(event)
+    return tuple(field for field in fields if words is None or field.partition(".")[0] in words)
 
 
-def _check(event: Event, field: str, *, free: bool) -> None:
-    holds = words_of(event.data, free=free)
+def _words(event: Event | Draft) -> tuple[str, ...] | None:
+    """The fields of this type of event that hold words; None: all of them may."""
+    known = payload_of(event)
+    return None if known is None or ALL in known.words else (*known.words, *known.quiet)
+
+
+def _check(event: Event, field: str) -> None:
+    holds = words_of(event)
     if not any(field == name or field.startswith(f"{name}.") for name in holds):
         raise Refused(
             "not_redactable",
@@ -285,3 +272,6 @@ def digest_of(data: Mapping[str, Any]) -> str:
 
     text = json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+KIND = Kind(name="redactions", events=EVENTS, decide=decide, single=True, check="moot.core.checks:redactions")

@@ -5,7 +5,7 @@ The type of an event follows from the verb whose edge was taken (TYPES).
 
 from __future__ import annotations
 
-from moot.core.payload import Payload
+from moot.core.payload import SILENCE, Payload
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -40,6 +40,9 @@ def stream(task: str) -> str:
 
 class Added(Payload):
     type = "task:added"
+    said = "added “{title}”"
+    words = ("title", "body", "extra")
+    marks = ("state", "phase", "lifecycle", "creator", "priority", "needs", "waits", "trace")
     title: str
     state: str
     phase: str
@@ -58,6 +61,11 @@ class Added(Payload):
 class Moved(Payload):
     """Every edge that was taken. The event's type follows from the verb (see TYPES)."""
 
+    said = "{source} → {target}"
+    asides = (("attempt", "attempt {attempt}"), SILENCE, ("report", "report {report}"))
+    words = ("reason",)
+    names = ("flags", "receipt")
+    marks = ("verb", "source", "target", "phase", "holder", "author", "role", "report")
     verb: str
     source: str
     target: str
@@ -80,6 +88,9 @@ class Moved(Payload):
 
 class Flagged(Payload):
     type = "task:flagged"
+    said = "flagged"
+    asides = (SILENCE,)
+    words = ("reason",)
     reason: str
     silent_for: float | None = None
     ttl: float | None = None
@@ -87,6 +98,8 @@ class Flagged(Payload):
 
 class Blocked(Payload):
     type = "task:blocked"
+    said = "waits for {on}"
+    marks = ("on",)
     on: tuple[str, ...]
 
 
@@ -94,6 +107,9 @@ class Readied(Payload):
     """What it waited for is done, or it waits for it no more. With nothing left in `waits` it can be claimed."""
 
     type = "task:readied"
+    said = "waits no more for {done}"
+    asides = (("waits", "still for {waits}"),)
+    marks = ("done", "waits")
     done: str
     waits: tuple[str, ...] = ()
 
@@ -102,6 +118,8 @@ class Amended(Payload):
     """A later report for the attempt that is in review."""
 
     type = "task:amended"
+    said = "a later report: {report}"
+    marks = ("report",)
     report: str
 
 
@@ -109,6 +127,8 @@ class Described(Payload):
     """Fields that a pack keeps on the task, set or changed."""
 
     type = "task:described"
+    said = "now has {extra}"
+    words = ("extra",)
     extra: dict[str, Any]
 
 
@@ -181,6 +201,7 @@ class AddTask(Record):
     needs: tuple[str, ...] = ()
     waits: tuple[str, ...] = ()
     extra: dict[str, Any] = {}  # noqa: RUF012
+    lifecycle: str = "core"
 
 
 class MoveTask(Record):

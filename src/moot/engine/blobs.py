@@ -38,9 +38,9 @@ def is_digest(value: object) -> bool:
 
 def named_by(event: Event | Draft, fields: Iterable[str] | None = None) -> tuple[str, ...]:
     """The digests of the blobs that an event names; only in these fields, if some are given."""
-    from moot.views.project import events_of
+    from moot.core.kind import payload_of
 
-    known = events_of(event.stream.partition("/")[0]).get(event.type)
+    known = payload_of(event)
     if known is None or not known.blobs:
         return ()
     wanted = known.blobs if fields is None else [field for field in known.blobs if field in fields]

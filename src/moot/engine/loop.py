@@ -164,7 +164,7 @@ class Engine:
         if not work.drafts:
             return Outcome()
         if work.rules is not None:
-            work.do_settings(work.rules)
+            work.do("settings", "", work.rules)
         if self.requests is not None:
             self.requests(work, principal)
         commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal, "via": work.via})

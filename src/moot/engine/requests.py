@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from moot.core.deciders.effect import DEEPEST, RequestEffect
 from moot.core.handler import Handler, requested
+from moot.views import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,19 +39,17 @@ class Requests:
         for handler, n, draft in requested(tuple(work.drafts), by, self.handlers):
             more = _chained(work.store, self._during) if more is None else more
             command = RequestEffect(handler=handler.name, n=n, on=draft.type, stream=draft.stream, **more)
-            work.do_effect(f"e-{work.token(_LETTERS)}", command)
+            work.do("effect", f"e-{work.token(_LETTERS)}", command)
 
 
 def _chained(store: Store, during: str | None) -> dict[str, Any]:
     """What a request says of the effect that it comes of. That one is looked at, and may change meanwhile."""
-    from moot.views.project_effects import load
-
-    cause = load(store, during)[0] if during else None
+    cause = load.state(store, "effect", during)[0] if during else None
     if cause is None or not cause.status:
         return {}
     depth, one = cause.depth + 1, cause
     names: list[str] = []
     while depth > DEEPEST and len(names) <= DEEPEST and one.status:
         names.append(f"{one.handler} on {one.on} ({one.id})")
-        one = load(store, one.after or "")[0]
+        one = load.state(store, "effect", one.after or "")[0]
     return {"after": cause.id, "depth": depth, "chain": " → ".join(reversed(names))}

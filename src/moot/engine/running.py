@@ -21,7 +21,7 @@ from moot.engine.attempts import Attempt, Hint, Performed
 from moot.engine.performers import Job, Result, perform
 from moot.engine.taking import Taking
 from moot.engine.tracing import Tracing
-from moot.views import project_effects as view
+from moot.views import effects as view
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,10 +149,10 @@ class Runner:
             for attempt in wanted:
                 name = attempt.effect.id
                 try:
-                    work.do_effect(name, self._taking.command(attempt, work.now))
+                    work.do("effect", name, self._taking.command(attempt, work.now))
                 except _NOT_OURS:
                     continue
-                mine[name] = work.effect(name)
+                mine[name] = work.state("effect", name)
 
         self._engine.commit(self._setup.by, act)
         given_up = []
@@ -241,18 +241,18 @@ class Runner:
 
         def act(work: Work) -> None:
             work.via = f"handler {attempt.handler.name}"
-            work.do_effect(name, self._taking.command(attempt, work.now))
-            attempt.effect = work.effect(name)
+            work.do("effect", name, self._taking.command(attempt, work.now))
+            attempt.effect = work.state("effect", name)
             if attempt.effect.status != "taken":
                 return
             if is_redacted(event.data):
-                work.do_effect(name, self._ending(attempt, _REDACTED))
+                work.do("effect", name, self._ending(attempt, _REDACTED))
             elif why is None:
                 work.trace = trace
                 self._setup.deliver(work, attempt.handler, event)
-                work.do_effect(name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
+                work.do("effect", name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
             else:
-                work.do_effect(name, self._ending(attempt, Result(ok=False, detail=f"{why.message} {why.remedy}")))
+                work.do("effect", name, self._ending(attempt, Result(ok=False, detail=f"{why.message} {why.remedy}")))
 
         try:
             return attempt.told(self._engine.commit(self._setup.by, act))
@@ -279,7 +279,7 @@ class Runner:
             for attempt in self._unsaid:
                 assert attempt.result is not None, "it has ended"
                 try:
-                    work.do_effect(attempt.effect.id, self._ending(attempt, attempt.result))
+                    work.do("effect", attempt.effect.id, self._ending(attempt, attempt.result))
                 except (Held, Unknown):  # this runner was taken for dead, or a backup was restored
                     lost.add(attempt.effect.id)
 

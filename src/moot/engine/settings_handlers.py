@@ -79,9 +79,9 @@ def _types(value: Any) -> list[str]:
 
 def _check_known(kind: str) -> None:
     """Nobody waits for an event of the core that cannot come."""
-    from moot.views.project import all_events
+    from moot.core.kind import event_types
 
-    known = [name for types in all_events().values() for name in types]
+    known = list(event_types())
     noun = kind.partition(":")[0]
     if "*" in kind or kind in known or not any(name.startswith(f"{noun}:") for name in known):
         return

@@ -12,7 +12,8 @@ from moot.core.deciders.effect import TakeEffect
 from moot.core.leases import has_lapsed
 from moot.engine import runners
 from moot.engine.attempts import Attempt
-from moot.views import project_effects as view
+from moot.views import effects as view
+from moot.views import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class Taking:
         for name in view.due(store, handler.name, self._clock.wall_seconds(), max(0, room)):
             hold = runners.grip(self._state, name, self.name)
             if hold is not None:  # else another runner is about to take it
-                found.append(Attempt(view.load(store, name)[0], handler, hold))
+                found.append(Attempt(load.state(store, "effect", name)[0], handler, hold))
         return found
 
     def _is_silent(self, effect: Effect) -> bool:

@@ -148,7 +148,7 @@ class _Taking:
         visible = sum(d.entry.hidden is None for d in known)
         hidden = [d.entry.id for d in known if d.entry.hidden in _PUT_BACK][: max(0, count - visible)]
         if hidden:
-            self._commit(lambda work: work.do_mailbox(self._spec.mailbox, Restore(ids=tuple(hidden), unread=True)))
+            self._commit(lambda work: work.do("mailbox", self._spec.mailbox, Restore(ids=tuple(hidden), unread=True)))
 
     def _accept(self, spec: MessageType, entry: dict[str, Any], place: int) -> str | None:
         session, identity = self._session, ""
@@ -193,7 +193,7 @@ class _Taking:
         )
 
         def act(work: Work) -> None:
-            work.do_entry(identity, command)
+            work.do("entry", identity, command)
             text = f"An entry of {self._spec.path} is held as {identity}: {said}"
             note = SendMessage(
                 kind="note",
@@ -205,7 +205,7 @@ class _Taking:
                 text=text,
                 task=None,
             )
-            work.do_message(work.new_message(), note, None)
+            work.do("message", work.new_message(), note)
 
         self._commit(act)
         self._warnings.append(Notice("entry_held", f"{identity}: an entry of {self._path} is held: {said}"))
@@ -228,7 +228,7 @@ class _Taking:
 
         def act(work: Work) -> None:
             at = _time(last_read, work.mailbox(self._spec.mailbox, ids).last_read, work.at)
-            work.do_mailbox(self._spec.mailbox, Clear(ids=ids, reason="emptied", at=at))
+            work.do("mailbox", self._spec.mailbox, Clear(ids=ids, reason="emptied", at=at))
 
         self._commit(act)
         unread = [d for d in there if not d.entry.settled]
@@ -255,7 +255,7 @@ class _Taking:
             unread = tuple(i for i in dict.fromkeys(ids) if i in box.entries and not box.entries[i].settled)
             if unread:
                 at = _time(last_read, box.last_read, work.at) or work.at
-                work.do_mailbox(self._spec.mailbox, Ack(ids=unread, who=role(readers), at=at))
+                work.do("mailbox", self._spec.mailbox, Ack(ids=unread, who=role(readers), at=at))
 
         self._commit(act, by=role(readers))
 

@@ -192,7 +192,7 @@ class _Round:
             return False
         command = QuarantineFile(path=spec.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
         identity = f"h-{self._session.clock.token(7)}"
-        mailbox.commit_from(self._session, spec.path, "moot", lambda work: work.do_entry(identity, command))
+        mailbox.commit_from(self._session, spec.path, "moot", lambda work: work.do("entry", identity, command))
         self._warn("entry_held", f"{identity}: {file.path} could not be read ({reason}); its bytes are in quarantine.")
         return True
 

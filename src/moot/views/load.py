@@ -2,67 +2,70 @@
 
 from __future__ import annotations
 
-from moot.core import claims as claim
-from moot.core import task as tasks
 from moot.core.compact import dumps, loads
-from moot.core.deciders import agent as agents
-from moot.core.deciders import entry as held
-from moot.core.deciders import graph as edges
-from moot.core.deciders import mailbox as boxes
-from moot.core.deciders import message as messages
+from moot.core.deciders.mailbox import Entry, Mailbox
+from moot.core.deciders.message import Message
 from moot.core.kind import kind_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
+    from moot.core.claims import ClaimsState
+    from moot.core.deciders.agent import Agent
+    from moot.core.deciders.graph import Graph
+    from moot.core.kind import Kind
+    from moot.core.task import Task
     from moot.views.store import Store
 
 
-def agent(store: Store, stream: str, name: str = "") -> tuple[agents.Agent, int]:
-    return store.state(stream, agents.Agent) or (agents.Agent(name=name), 0)
-
-
-def task(store: Store, name: str) -> tuple[tasks.Task, int]:
-    return store.state(f"task/{name}", tasks.Task) or (tasks.Task(id=name), 0)
-
-
-def entry(store: Store, name: str) -> tuple[held.Entry, int]:
-    return store.state(f"entry/{name}", held.Entry) or (held.Entry(id=name), 0)
-
-
-def late(store: Store, kind: str, name: str) -> tuple[Any, int]:
-    """An entity of one of the kinds of `moot.core.kind`."""
-    known = kind_of(kind)
-    assert known.state is not None
+def state(store: Store, kind: Kind | str, name: str = "", parts: Iterable[str] = ()) -> tuple[Any, int]:
+    """The state of an entity, or the named parts of it, and the version of its stream: 0 if it has none."""
+    known = kind_of(kind) if isinstance(kind, str) else kind
+    special = _SPECIAL.get(known.name)
+    if special is not None:
+        return special(store, name, parts)
+    if known.state is None:
+        row = store.row("entity", known.stream(name))
+        return None, int(row[0]) if row else 0
     return store.state(known.stream(name), known.state) or (known.new(name), 0)
 
 
-def claims(store: Store) -> tuple[claim.ClaimsState, int]:
-    return store.state(claim.STREAM, claim.ClaimsState) or (claim.ClaimsState(), 0)
+def agent(store: Store, name: str) -> tuple[Agent, int]:
+    return state(store, "agent", name)
 
 
-def message(store: Store, name: str) -> tuple[messages.Message, int]:
+def task(store: Store, name: str) -> tuple[Task, int]:
+    return state(store, "task", name)
+
+
+def claims(store: Store) -> tuple[ClaimsState, int]:
+    return state(store, "claims")
+
+
+def message(store: Store, name: str) -> tuple[Message, int]:
     row = store.row("message", name)
-    return (messages.Message.of(loads(row[1])), row[0]) if row else (messages.Message(id=name), 0)
+    return (Message.of(loads(row[1])), row[0]) if row else (Message(id=name), 0)
 
 
-def graph(store: Store, names: Iterable[str]) -> tuple[edges.Graph, int]:
+def graph(store: Store, names: Iterable[str]) -> tuple[Graph, int]:
     """The edges that can be reached from `names`."""
+    from moot.core.deciders.graph import Graph
+
     needs: dict[str, frozenset[str]] = {}
     for name, need in store.rows("reachable_edges", dumps(list(names))):
         needs[name] = needs.get(name, frozenset()) | {need}
     row = store.row("graph_version")
-    return edges.Graph(needs=needs), row[0] if row else 0
+    return Graph(needs=needs), row[0] if row else 0
 
 
-def mailbox(store: Store, name: str, ids: Iterable[str]) -> tuple[boxes.Mailbox, int]:
+def mailbox(store: Store, name: str, ids: Iterable[str]) -> tuple[Mailbox, int]:
     box, version, _ = mailbox_rows(store, name.lower(), ids)
     return box.replace(name=name), version
 
 
-def mailbox_rows(store: Store, name: str, ids: Iterable[str]) -> tuple[boxes.Mailbox, int, dict[str, int]]:
+def mailbox_rows(store: Store, name: str, ids: Iterable[str]) -> tuple[Mailbox, int, dict[str, int]]:
     """The same, with the position of each message, which is half of the key of its row."""
     row = store.row("mailbox", name)
     entries, positions = {}, {}
@@ -70,11 +73,19 @@ def mailbox_rows(store: Store, name: str, ids: Iterable[str]) -> tuple[boxes.Mai
         entries[message_id] = entry_of(message_id, *fields)
         positions[message_id] = position
     version, last_read = row or (0, None)
-    return boxes.Mailbox(name=name, entries=entries, last_read=last_read), version, positions
+    return Mailbox(name=name, entries=entries, last_read=last_read), version, positions
 
 
 def entry_of(
     message_id: str, wants: str, seen: str, taker: str | None, reply: str | None, ended: str | None, hidden: str | None
-) -> boxes.Entry:
+) -> Entry:
     shown = tuple(loads(seen))
-    return boxes.Entry(id=message_id, wants=wants, seen=shown, taker=taker, reply=reply, ended=ended, hidden=hidden)
+    return Entry(id=message_id, wants=wants, seen=shown, taker=taker, reply=reply, ended=ended, hidden=hidden)
+
+
+# Kinds whose states are not rows of `entity`.
+_SPECIAL: dict[str, Callable[[Store, str, Iterable[str]], tuple[Any, int]]] = {
+    "graph": lambda store, _name, parts: graph(store, parts),
+    "mailbox": mailbox,
+    "message": lambda store, name, _parts: message(store, name),
+}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from moot.core.compact import dumps, loads
 from moot.core.deciders.agent import Agent
-from moot.core.deciders.entry import Entry as HeldEntry
 from moot.core.deciders.message import Message
 from moot.core.kind import kind_of
 from moot.core.principal import name_of
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from moot.core.deciders.entry import Entry as HeldEntry
     from moot.core.deciders.mailbox import Entry
     from moot.views.store import Store
 
@@ -129,6 +129,8 @@ def agents(store: Store) -> list[Agent]:
 
 
 def held_entries(store: Store) -> list[HeldEntry]:
+    from moot.core.deciders.entry import Entry as HeldEntry
+
     return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held"]
 
 

@@ -14,12 +14,10 @@ from moot.core.shape import misfit
 from moot.views import load
 from moot.views.aside import Aside
 from moot.views.bulk import Batch
-from moot.views.project import events_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
 
     from moot.core.deciders.agent import Agent
     from moot.core.event import Event
@@ -55,43 +53,22 @@ class Trial:
                     return f"{event.type} at position {event.position}: {problem}"
                 self._batch.fold((event,))
                 if self._seen is not None and event.stream.startswith("agent/"):
-                    self._seen(load.agent(self._batch, event.stream)[0])
+                    self._seen(load.agent(self._batch, event.stream.partition("/")[2])[0])
         except _STUMBLES as error:
             return f"{type(error).__name__}: {error}"
         return None
 
     def _wrong(self, event: Event) -> str | None:
-        kind, _, key = event.stream.partition("/")
-        known = events_of(kind).get(event.type)
-        if known is None or event.v > known.v:
+        name, _, key = event.stream.partition("/")
+        kind = find(name)
+        known = None if kind is None else kind.payload(event)
+        if kind is None or known is None:
             # Nothing could be decided any more; unless the log has such events already, and can only be read.
             return f"v{event.v} in {event.stream[:80]!r} is not known to this version of moot" if self._strict else None
-        return misfit(known, event.data) or check(kind, self._state(kind, key, event), event)
-
-    def _state(self, kind: str, key: str, event: Event) -> Any:
-        """What the check of this kind looks at."""
-        data, batch = event.data, self._batch
-        match kind:
-            case "agent":
-                return load.agent(batch, event.stream)[0]
-            case "task":
-                return load.task(batch, key)[0]
-            case "claims":
-                return load.claims(batch)[0]
-            case "graph":
-                return load.graph(batch, data["needs"])[0]
-            case "message":
-                return load.message(batch, key)[0]
-            case "mailbox":
-                return load.mailbox(batch, key, data["ids"] if "ids" in data else (data["id"],))[0]
-            case "entry":
-                return load.entry(batch, key)[0]
-            case "effect":
-                from moot.views.project_effects import load as effect
-
-                return effect(batch, key)[0]
-            case _:
-                return load.late(batch, kind, key)[0] if find(kind) is not None else None
+        if problem := misfit(known, event.data):
+            return problem
+        parts = () if kind.parts is None else kind.parts(known.of(event.data))
+        return check(kind, load.state(self._batch, kind, key, parts)[0], event)
 
     def close(self) -> None:
         self._views.close()

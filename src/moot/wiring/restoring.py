@@ -22,7 +22,7 @@ from moot.log import Shown
 from moot.logs.sqlite import SqliteLog, foreign, restore
 from moot.logs.sqlite.rebuild import Rebuilt
 from moot.views import look
-from moot.views.project_effects import open_effects
+from moot.views.effects import open_effects
 from moot.views.store import Store
 from moot.views.trial import Trial
 from moot.wiring import open_session

@@ -150,8 +150,9 @@ def _create(work: Work, saying: Saying, name: str, how: Mapping[str, Any]) -> No
         creator=saying.sender.principal,
         ttl=saying.ttl,
         extra=extra,
+        lifecycle=how["lifecycle"],
     )
-    work.do_task(name, command, lifecycle=how["lifecycle"])
+    work.do("task", name, command)
 
 
 def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str) -> None:
@@ -172,9 +173,9 @@ def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str)
     )
     if "report" in edge.needs:
         _store(work, protocol.pack, saying, task)
-        work.do_task(task.id, command.replace(report=saying.id))
+        work.do("task", task.id, command.replace(report=saying.id))
     else:
-        work.do_task(task.id, command)
+        work.do("task", task.id, command)
         _store(work, protocol.pack, saying, work.task(task.id))
 
 
@@ -196,7 +197,7 @@ def _again(work: Work, protocol: Protocol, saying: Saying, task: Task) -> None:
     if spec.repeat == "ignore":
         raise _wrong_state(saying, task, work.lifecycle(task.lifecycle), spec.moves or "")
     _store(work, protocol.pack, saying.replace(flags=(*saying.flags, AMENDMENT)), task)
-    work.do_task(task.id, AmendTask(report=saying.id))
+    work.do("task", task.id, AmendTask(report=saying.id))
 
 
 def _is_repeat(saying: Saying, earlier: Mapping[str, Any]) -> bool:
@@ -256,7 +257,7 @@ def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
         reply_to=asked.id if asked else None,
         flags=saying.flags,
     )
-    work.do_message(saying.id, command, asked.thread if asked else saying.thread, pack=pack.name)
+    work.do("message", saying.id, command, thread=asked.thread if asked else saying.thread, pack=pack.name)
     if asked is not None and asked.wants == "answer":
         _settle(work, pack, saying, asked)
 
@@ -272,7 +273,7 @@ def _store_event(work: Work, saying: Saying) -> None:
     size = len(json.dumps(saying.data, ensure_ascii=False).encode())
     topic = saying.type.partition(":")[0]
     command = Emit(type=saying.type, topic=topic, data=saying.data, size=size, limit=saying.limit, owned={})
-    work.do_topic(command, saying.thread)
+    work.do("topic", command.topic, command, thread=saying.thread)
 
 
 def _asked(work: Work, saying: Saying, task: Task | None) -> Message:
@@ -318,4 +319,4 @@ def _settle(work: Work, pack: Pack, saying: Saying, asked: Message) -> None:
     me = saying.sender
     shared = [f"@{role.name}" for role in pack.roles if role.delivery == "one" and role.name in me.roles]
     for box in to_settle(work, (me.name, *shared), asked, me):
-        work.do_mailbox(box, Settle(id=asked.id, reply=saying.id, who=me.principal))
+        work.do("mailbox", box, Settle(id=asked.id, reply=saying.id, who=me.principal))

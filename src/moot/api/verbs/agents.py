@@ -7,8 +7,9 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.agent import Agent, Join, Joined, Leave, Left, evolve
 from moot.core.errors import Usage
 from moot.core.identity import how_to_say, reason
+from moot.core.kind import meta_of
 from moot.core.principal import agent as agent_principal
-from moot.core.principal import agent_stream, checked_name, person
+from moot.core.principal import checked_name, person
 from moot.core.record import Record
 from moot.core.text import command_line, counted
 from moot.views import load, look
@@ -107,14 +108,14 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
             ttl=session.settings.task_ttl,
             take_over=take_over,
         )
-        work.do_agent(wanted, command)
+        work.do("agent", wanted, command)
         # Before the append: from its first moment on the new incarnation must not look silent.
         work.facts.ensure_stamped(state.name, work.agent(wanted).incarnation)
 
     outcome = session.join(name, _free_name, act)
     joined = _found(outcome, Joined.type)
     now = _agent(session, str(joined.data["name"] if joined else session.caller.agent))
-    me = now if joined is None else evolve(now, Joined.of(joined.data), at=joined.at)  # as it was then
+    me = now if joined is None else evolve(now, Joined.of(joined.data), meta_of(joined))  # as it was then
     session.caller = session.caller.replace(agent=me.name, incarnation=me.incarnation, person=False)
     if not (now.here and now.incarnation == me.incarnation):  # a repeat by key, or another was fast
         why = "already, by the same key; " if outcome.repeated else ""
@@ -166,14 +167,14 @@ def leave(session: Session, name: str | None, retire: bool, reason: str | None) 
             raise unknown(who, closest_agent(work.store, who))
         silent = work.facts.silence(state.principal) if state.here else 0.0
         by, ttl = session.actor(work).principal, session.settings.task_ttl
-        work.do_agent(who, Leave(retire=retire, reason=reason, by=by, silent_for=silent, ttl=ttl))
+        work.do("agent", who, Leave(retire=retire, reason=reason, by=by, silent_for=silent, ttl=ttl))
 
     outcome = session.commit(act)
     left = _found(outcome, Left.type)
     now = _agent(session, who)
     if left is None:
         return Answer(result=_change(session, now, outcome), say=(f"{now.name} was not here.",))
-    then = evolve(now.replace(incarnation=left.data["incarnation"]), Left.of(left.data), at=left.at)
+    then = evolve(now.replace(incarnation=left.data["incarnation"]), Left.of(left.data), meta_of(left))
     if not outcome.repeated:
         session.presence.forget(then.name, then.incarnation)
     said = "is retired" if then.retired else "has left"
@@ -270,7 +271,7 @@ def agents(session: Session, all: bool) -> Answer:  # noqa: A002 (named after th
 
 
 def _agent(session: Session, name: str) -> Agent:
-    return load.agent(session.engine.read(), agent_stream(name), name)[0]
+    return load.agent(session.engine.read(), name)[0]
 
 
 def _change(session: Session, agent: Agent, outcome: Outcome) -> Change:

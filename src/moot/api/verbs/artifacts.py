@@ -79,7 +79,7 @@ def add(
             task=task,
             flags=absent,
         )
-        work.do_late("artifact", identity, command)
+        work.do("artifact", identity, command)
 
     outcome = session.commit(act)
     for flag in absent:
@@ -108,14 +108,14 @@ def modify(
             provides=tuple(word(name, "provides") for name in provides),
             task=task,
         )
-        work.do_late("artifact", identity, command)
+        work.do("artifact", identity, command)
 
     return _changed(session, session.commit(act), identity, "changed")
 
 
 def _changed(session: Session, outcome: Outcome, identity: str, said: str) -> Answer:
     told = {e.stream.partition("/")[2]: tuple(e.data["required_by"]) for e in outcome.events if _satisfies(e)}
-    state: Artifact = load.late(session.engine.read(), "artifact", identity)[0]
+    state: Artifact = load.state(session.engine.read(), "artifact", identity)[0]
     lines = [one_line(f"{identity} {said}{': provides ' if state.provides else ''}{', '.join(state.provides)}", 1000)]
     lines += [
         f"  {one_line(name, 500)} was needed by {one_line(', '.join(who), 500)}: told" for name, who in told.items()
@@ -131,7 +131,7 @@ def _satisfies(event: Event) -> bool:
 def show(session: Session, id: str) -> Answer:  # noqa: A002
     store = session.engine.read()
     identity = _identity(session, id)
-    state: Artifact = load.late(store, "artifact", identity)[0]
+    state: Artifact = load.state(store, "artifact", identity)[0]
     if not state.exists:
         raise Unknown(
             "unknown_artifact", f"Nothing provides {id!r}.", "`moot artifacts` lists what was made.", artifact=id
@@ -143,7 +143,7 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
             names = tuple(said.get("provides", ()))
             text = tuple(said.get("changes", ()))
             changes.append(Change(event.by, event.at, text, names, said.get("task")))
-    used = {name: tuple(load.late(store, "dependency", name)[0].satisfied) for name in state.names}
+    used = {name: tuple(load.state(store, "dependency", name)[0].satisfied) for name in state.names}
     shown = Shown(artifact=state, changes=tuple(changes), used_by={n: who for n, who in used.items() if who})
     return Answer(result=shown, say=tuple(_lines(shown)))
 
@@ -173,10 +173,10 @@ def artifacts(session: Session, provides: str | None, task: str | None, kind: st
     store = session.engine.read()
     found: list[Artifact] = []
     if provides is not None:
-        providers = load.late(store, "dependency", provides)[0].artifacts
-        found = [load.late(store, "artifact", name)[0] for name in providers]
+        providers = load.state(store, "dependency", provides)[0].artifacts
+        found = [load.state(store, "artifact", name)[0] for name in providers]
     elif task is not None:
-        found = [load.late(store, *pair)[0] for pair in look.things_of_task(store, task) if pair[0] == "artifact"]
+        found = [load.state(store, *pair)[0] for pair in look.things_of_task(store, task) if pair[0] == "artifact"]
     else:
         found = list(look.things(store, "artifact", limit, ended=True))
     found = [a for a in found if (task is None or a.task == task) and (kind is None or a.kind == kind)][:limit]
@@ -199,11 +199,11 @@ def artifacts(session: Session, provides: str | None, task: str | None, kind: st
 def _identity(session: Session, name: str) -> str:
     """The artifact that is meant: by its id, by a path as one types it here, or by a name that it provides."""
     store = session.engine.read()
-    if load.late(store, "artifact", name)[0].exists:
+    if load.state(store, "artifact", name)[0].exists:
         return name
-    providers = load.late(store, "dependency", name)[0].artifacts
+    providers = load.state(store, "dependency", name)[0].artifacts
     if not providers and (path := next(iter(places(session, (name,), strict=False)), None)):
-        providers = load.late(store, "dependency", path)[0].artifacts
+        providers = load.state(store, "dependency", path)[0].artifacts
     return str(providers[0]) if providers else name
 
 

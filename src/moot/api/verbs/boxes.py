@@ -114,7 +114,7 @@ def clear(session: Session, name: str, task: str | None, force: bool) -> Answer:
                     state=state.state,
                 )
         if found:
-            work.do_mailbox(box, Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at))
+            work.do("mailbox", box, Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at))
 
     outcome = session.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
@@ -128,7 +128,7 @@ def restore(session: Session, name: str, task: str | None) -> Answer:
         session.actor(work)
         hidden = [d for d in look.mailbox(work.store, box, task) if _can_return(work.store, d)]
         if hidden:
-            work.do_mailbox(box, Restore(ids=tuple(d.entry.id for d in hidden)))
+            work.do("mailbox", box, Restore(ids=tuple(d.entry.id for d in hidden)))
 
     outcome = session.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]

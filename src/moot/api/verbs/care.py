@@ -189,7 +189,7 @@ def _history(session: Session) -> Finding:
 def _effects(session: Session) -> list[str]:
     """What was parked, and what waits while nobody performs effects."""
     from moot.engine.runners import anybody_runs
-    from moot.views.project_effects import counts
+    from moot.views.effects import counts
 
     idle = not anybody_runs(session.place.state)
     return [

@@ -145,7 +145,7 @@ def import_(session: Session, file: str, dry_run: bool) -> Answer:
     warnings = [Notice("import_cut_off", cut)] if taken.cut_off else []
     if taken.events and not dry_run:
         _note(session, path, read.hexdigest(), taken)
-        from moot.views.project_effects import open_effects
+        from moot.views.effects import open_effects
 
         warnings += _reopened(open_effects(session.engine.store))
     return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=tuple(warnings))

@@ -49,7 +49,7 @@ def reach(
             options=option,
             task=task,
         )
-        work.do_late("checkpoint", identity, command)
+        work.do("checkpoint", identity, command)
 
     outcome = session.commit(act)
     event = next(e for e in outcome.events if e.type == CheckpointReached.type)
@@ -89,7 +89,7 @@ def _awaited(session: Session, identity: str, position: int, timeout: float) -> 
 def resolve(session: Session, id: str, answer: str, text: str | None) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         command = ResolveCheckpoint(actor=session.actor(work), answer=answer, text=text or "")
-        work.do_late("checkpoint", id, command)
+        work.do("checkpoint", id, command)
 
     outcome = session.commit(act)
     state = _known(session, id)
@@ -100,7 +100,7 @@ def resolve(session: Session, id: str, answer: str, text: str | None) -> Answer:
 
 def withdraw(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
-        work.do_late("checkpoint", id, WithdrawCheckpoint(actor=session.actor(work), reason=reason))
+        work.do("checkpoint", id, WithdrawCheckpoint(actor=session.actor(work), reason=reason))
 
     session.commit(act)
     return Answer(result=_known(session, id), say=(f"{id} withdrawn",))
@@ -156,7 +156,7 @@ def checkpoints(session: Session, all: bool, task: str | None, limit: int) -> An
 
 
 def _known(session: Session, name: str) -> Checkpoint:
-    state: Checkpoint = load.late(session.engine.read(), "checkpoint", name)[0]
+    state: Checkpoint = load.state(session.engine.read(), "checkpoint", name)[0]
     if not state.exists:
         raise Unknown(
             "unknown_checkpoint",

@@ -74,10 +74,10 @@ def check(session: Session, command: tuple[str, ...], task: str | None, timeout:
             directory=session.cwd,
             task=task,
         )
-        work.do_late("receipt", identity, record)
+        work.do("receipt", identity, record)
 
     event = next(e for e in session.commit(act).events if e.type == receipts.ReceiptRecorded.type)
-    receipt: Receipt = load.late(session.engine.read(), "receipt", event.stream.partition("/")[2])[0]
+    receipt: Receipt = load.state(session.engine.read(), "receipt", event.stream.partition("/")[2])[0]
     if before.why:
         session.warn("receipt_unbound", f"The content of the worktree could not be named: {before.why}")
     doubt = receipt.doubt(after.name)
@@ -96,7 +96,7 @@ def _check_may(session: Session, work: Work, task: str | None) -> None:
 def show(session: Session, id: str) -> Answer:  # noqa: A002
     from moot.api.proofs import content
 
-    receipt: Receipt = load.late(session.engine.read(), "receipt", id)[0]
+    receipt: Receipt = load.state(session.engine.read(), "receipt", id)[0]
     if not receipt.exists:
         raise Unknown("unknown_receipt", f"There is no receipt {id!r}.", "`moot receipts` lists them.", receipt=id)
     doubt = receipt.doubt(content(session, receipt).name)
@@ -118,7 +118,7 @@ def listed(session: Session, task: str | None, limit: int) -> Answer:
     store = session.engine.read()
     if task is not None:
         names = [name for kind, name in look.things_of_task(store, task) if kind == "receipt"][::-1][:limit]
-        found = [load.late(store, "receipt", name)[0] for name in names]
+        found = [load.state(store, "receipt", name)[0] for name in names]
     else:
         found = list(look.things(store, "receipt", limit, ended=True))
     rows = tuple((r.id, _outcome(r), f"{r.seconds:g} s", name_of(r.by), r.task or "", _command(r, 60)) for r in found)

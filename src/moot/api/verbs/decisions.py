@@ -71,9 +71,9 @@ def decide(
             task=task,
             replaces=replaces,
         )
-        work.do_late("decision", identity, command)
+        work.do("decision", identity, command)
         if replaces is not None:
-            work.do_late("decision", replaces, SupersedeDecision(by=identity, who=actor.principal))
+            work.do("decision", replaces, SupersedeDecision(by=identity, who=actor.principal))
 
     outcome = session.commit(act)
     made = next((e.stream.partition("/")[2] for e in outcome.events if e.type == DecisionMade.type), identity)
@@ -89,21 +89,21 @@ def supersede(session: Session, id: str, by: str, reason: str | None) -> Answer:
         if not work.state("decision", id).exists:
             raise unknown(id)
         standing(work.state("decision", by))
-        work.do_late("decision", id, SupersedeDecision(by=by, who=actor.principal, reason=reason or ""))
+        work.do("decision", id, SupersedeDecision(by=by, who=actor.principal, reason=reason or ""))
 
     return _told(session, session.commit(act), id, f"is superseded by {by}")
 
 
 def _told(session: Session, outcome: Outcome, identity: str, said: str) -> Answer:
     told = tuple(dict.fromkeys(box for e in outcome.events if e.type == Sent.type for box in e.data["to"]))
-    state: Decision = load.late(session.engine.read(), "decision", identity)[0]
+    state: Decision = load.state(session.engine.read(), "decision", identity)[0]
     line = f"{identity} {said}" + (f"; told: {', '.join(told)}" if told else "; nobody works on what it concerns")
     result = Made(decision=state, told=told, position=outcome.last, repeated=outcome.repeated)
     return Answer(result=result, say=(one_line(line, 1000),))
 
 
 def show(session: Session, id: str) -> Answer:  # noqa: A002
-    state: Decision = load.late(session.engine.read(), "decision", id)[0]
+    state: Decision = load.state(session.engine.read(), "decision", id)[0]
     if not state.exists:
         raise unknown(id)
     lines = [one_line(f"{state.id} {state.status} by {name_of(state.maker)} at {state.at}", 1000)]

@@ -52,7 +52,7 @@ def need(
             raise Refused("task_ended", f"{task} is {state.state}.", "Reopen it first.", task=task)
         for name in wanted:
             command = DropNeed(needer=needer) if drop else DeclareNeed(needer=needer, who=actor.name)
-            work.do_late("dependency", name, command)
+            work.do("dependency", name, command)
 
     outcome = session.commit(act)
     if drop:
@@ -67,7 +67,7 @@ def _needs(session: Session, names: tuple[str, ...], needer: str) -> list[Need]:
     store = session.engine.read()
     found = []
     for name in names:
-        state: Dependency = load.late(store, "dependency", name)[0]
+        state: Dependency = load.state(store, "dependency", name)[0]
         since = state.since.get(needer)
         there = needer in state.satisfied
         found.append(Need(name=name, needer=needer, satisfied=there, artifacts=state.artifacts, since=since))

@@ -38,7 +38,7 @@ class Standing(Record):
 
 
 def effects(session: Session, handler: str | None, state: str | None, limit: int) -> Answer:
-    from moot.views import project_effects as view
+    from moot.views import effects as view
 
     known = {one.name: one for one in handlers_of(session)}
     consent, now = consent_of(session), session.clock.wall_seconds()
@@ -86,7 +86,7 @@ def _due(standing: Standing) -> str:
 def retry(session: Session, ids: tuple[str, ...], reason: str | None) -> Answer:
     def act(work: Work) -> None:
         for name in dict.fromkeys(ids):
-            work.do_effect(name, RetryEffect(reason=reason or ""))
+            work.do("effect", name, RetryEffect(reason=reason or ""))
 
     session.commit(act)
     return Answer(result={"retried": list(dict.fromkeys(ids))}, say=(f"due now: {', '.join(dict.fromkeys(ids))}",))
@@ -94,7 +94,7 @@ def retry(session: Session, ids: tuple[str, ...], reason: str | None) -> Answer:
 
 def drop(session: Session, ids: tuple[str, ...], reason: str) -> Answer:
     from moot.engine import runners
-    from moot.views import project_effects as view
+    from moot.views import load
 
     named = tuple(dict.fromkeys(ids))
     store, grips = session.engine.read(), []
@@ -103,10 +103,10 @@ def drop(session: Session, ids: tuple[str, ...], reason: str) -> Answer:
     def act(work: Work) -> None:
         session.actor(work)
         for name in named:
-            work.do_effect(name, DropEffect(reason=reason, over=dead.get(name)))
+            work.do("effect", name, DropEffect(reason=reason, over=dead.get(name)))
 
     try:
-        for effect in (view.load(store, name)[0] for name in named):
+        for effect in (load.state(store, "effect", name)[0] for name in named):
             if effect.status == "taken" and effect.runner:
                 grip = runners.grip(session.place.state, effect.id, session.caller.agent or session.login)
                 if grip is not None:  # nobody has its lock

@@ -81,7 +81,7 @@ def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         _check_role(session.actor(work), spec)
         identity = work.new_message()
-        work.do_entry(id, Resubmit(message=identity))
+        work.do("entry", id, Resubmit(message=identity))
         session.packs.hear(work, saying.replace(id=identity))
 
     outcome = session.commit(act)
@@ -106,14 +106,14 @@ def _check_role(actor: Actor, spec: MessageType) -> None:
 def drop(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         session.actor(work)
-        work.do_entry(id, Drop(reason=reason))
+        work.do("entry", id, Drop(reason=reason))
 
     session.commit(act)
     return Answer(result=_known(session, id), say=(f"{id} dropped; it stays in the log.",))
 
 
 def _known(session: Session, name: str) -> Entry:
-    entry, _ = load.entry(session.engine.read(), name)
+    entry: Entry = load.state(session.engine.read(), "entry", name)[0]
     if not entry.status:
         raise Unknown("unknown_entry", f"Nothing is held under {name!r}.", "`moot held` lists what is.", entry=name)
     return entry

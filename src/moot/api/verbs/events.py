@@ -99,10 +99,10 @@ def check_types(patterns: tuple[str, ...]) -> None:
     if not any("*" not in pattern for pattern in patterns):
         return
     from moot.core.deciders.topic import is_type
+    from moot.core.kind import event_types
     from moot.core.text import closest
-    from moot.views.project import all_events
 
-    known = [name for types in all_events().values() for name in types]
+    known = list(event_types())
     nouns = {name.partition(":")[0] for name in known}
     for pattern in patterns:
         free = is_type(pattern) and pattern.partition(":")[0] not in nouns
@@ -180,7 +180,7 @@ def _lapse_silent(session: Session, name: str) -> None:
         now = work.task(name)
         if now.holder == state.holder and now.token == state.token:
             reason = f"{name_of(state.holder or '')} was silent for {silent:.0f} s"
-            work.do_task(name, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
+            work.do("task", name, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
 
     session.commit_aside(act)
 

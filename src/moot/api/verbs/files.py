@@ -79,7 +79,9 @@ def claim(
         state = work.claims()
         kept = standing(state, command)
         if kept is None:
-            work.do_claims(command.replace(silent=_silent(work, [one.claim for one in in_the_way(state, command)])))
+            work.do(
+                "claims", "", command.replace(silent=_silent(work, [one.claim for one in in_the_way(state, command)]))
+            )
 
     outcome = session.commit(act)
     event = next((e for e in outcome.events if e.type == Claimed.type), None)
@@ -133,7 +135,7 @@ def release(session: Session, what: tuple[str, ...], all: bool, force: bool, rea
                 reason=reason or "",
                 fold=fold,
             )
-            work.do_claims(command)
+            work.do("claims", "", command)
 
     outcome = session.commit(act)
     given = [path for e in outcome.events for path in e.data.get("paths", ())]

@@ -142,7 +142,7 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
         text=text,
         task=event.stream.partition("/")[2] if event.stream.startswith("task/") else None,
     )
-    work.do_message(work.new_message(), command, None)
+    work.do("message", work.new_message(), command)
 
 
 def _permit(session: Session, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:

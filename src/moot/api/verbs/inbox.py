@@ -98,9 +98,9 @@ def _record_showing(session: Session, new: tuple[Delivery, ...], late: tuple[Del
             shown = tuple(d.entry.id for d in new if d.mailbox == box)
             over = tuple(d.entry.id for d in late if d.mailbox == box)
             if shown:
-                work.do_mailbox(box, Offer(ids=shown, to=reader))
+                work.do("mailbox", box, Offer(ids=shown, to=reader))
             if over:
-                work.do_mailbox(box, Expire(ids=over))
+                work.do("mailbox", box, Expire(ids=over))
 
     session.commit_aside(act)
 
@@ -136,9 +136,9 @@ def _confirm(work: Work, boxes: tuple[str, ...], message: Message, me: Actor) ->
             message=message.id,
         )
     for box in mine:
-        work.do_mailbox(box, Ack(ids=(message.id,), who=me.principal, at=work.at))
+        work.do("mailbox", box, Ack(ids=(message.id,), who=me.principal, at=work.at))
         if message.wants == "answer" and retired(work, message.sender):  # nobody is left who could get the answer
-            work.do_mailbox(box, Bury(ids=(message.id,), reason=f"{name_of(message.sender)} retired"))
+            work.do("mailbox", box, Bury(ids=(message.id,), reason=f"{name_of(message.sender)} retired"))
 
 
 def _owed(session: Session, message: str, boxes: tuple[str, ...]) -> bool:

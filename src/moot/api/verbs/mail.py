@@ -77,7 +77,7 @@ def send(
             within=within,
             expires=expires,
         )
-        work.do_message(work.new_message(), command, root)
+        work.do("message", work.new_message(), command, thread=root)
 
     if dry_run:
         return session.try_out(act)
@@ -127,9 +127,9 @@ def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A
             task=original.task,
         )
         identity = work.new_message()
-        work.do_message(identity, command, original.thread)
+        work.do("message", identity, command, thread=original.thread)
         for box in mine if original.wants != "nothing" else ():
-            work.do_mailbox(box, Settle(id=id, reply=identity, who=me.principal))
+            work.do("mailbox", box, Settle(id=id, reply=identity, who=me.principal))
 
     return stored(session.commit(act))
 

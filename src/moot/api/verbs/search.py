@@ -134,7 +134,7 @@ def _now(store: Store, kind: str, key: str) -> tuple[str, str | None]:
         message, _ = load.message(store, key)
         return f"{message.kind} from {label(message.sender)} to {', '.join(message.to)}", None
     if kind == "receipt":
-        receipt = load.late(store, "receipt", key)[0]
+        receipt = load.state(store, "receipt", key)[0]
         return " ".join(receipt.argv), "passed" if receipt.passed else "failed"
     row = store.row("entity", f"{kind}/{key}")
     state: dict[str, Any] = loads(row[1]) if row else {}

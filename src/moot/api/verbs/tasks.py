@@ -47,7 +47,6 @@ def add(
 
     def act(work: Work) -> None:
         nonlocal made
-        kind = lifecycle or session.settings.task_lifecycle
         made = chosen(id, "task") if id is not None else next_id(work)
         actor = session.actor(work)
         waits = tuple(need for need in dict.fromkeys(needs) if work.known_task(need).phase != "done")
@@ -60,10 +59,11 @@ def add(
             ttl=ttl if ttl is not None else session.settings.task_ttl,
             needs=tuple(dict.fromkeys(needs)),
             waits=waits,
+            lifecycle=lifecycle or session.settings.task_lifecycle,
         )
-        work.do_task(made, command, lifecycle=kind)
+        work.do("task", made, command)
         if needs:
-            work.do_graph(Link(task=made, needs=needs))
+            work.do("graph", "", Link(task=made, needs=needs))
 
     outcome = session.commit(act)
     if session.withheld:
@@ -90,8 +90,8 @@ def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
         if state.phase in ("done", "stopped"):
             raise Refused("task_ended", f"{task} is {state.state}.", "Reopen it first.", task=task)
         waits = tuple(need for need in needs if work.known_task(need).phase != "done")
-        work.do_graph(Link(task=task, needs=needs))
-        work.do_task(task, BlockTask(on=waits))
+        work.do("graph", "", Link(task=task, needs=needs))
+        work.do("task", task, BlockTask(on=waits))
 
     return told(session, session.commit(act), task, f"needs {', '.join(needs)}")
 
@@ -100,9 +100,9 @@ def unlink(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
     def act(work: Work) -> None:
         session.actor(work)
         work.known_task(task)
-        work.do_graph(Unlink(task=task, needs=needs))
+        work.do("graph", "", Unlink(task=task, needs=needs))
         for need in needs:
-            work.do_task(task, ReadyTask(done=need))
+            work.do("task", task, ReadyTask(done=need))
 
     return told(session, session.commit(act), task, f"no longer needs {', '.join(needs)}")
 
@@ -114,7 +114,7 @@ def claim(session: Session, task: str | None) -> Answer:
             if work.known_task(name).holder != actor.principal:
                 _lapse_if_silent(work, work.task(name))
             if work.task(name).phase == "open" or (task and not work.drafts):
-                work.do_task(name, MoveTask(verb="claim", actor=actor))
+                work.do("task", name, MoveTask(verb="claim", actor=actor))
                 return
         if not work.drafts:
             raise _nothing_ready()
@@ -124,7 +124,7 @@ def claim(session: Session, task: str | None) -> Answer:
     started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
     if started is None:
         if task:  # say it as to anybody who comes later
-            session.try_out(lambda work: work.do_task(task, MoveTask(verb="claim", actor=session.actor(work))))
+            session.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=session.actor(work))))
         raise _nothing_ready()
     return told(session, outcome, started.stream.partition("/")[2], "is yours", moved=True)
 
@@ -164,7 +164,7 @@ def _lapse_if_silent(work: Work, state: Task) -> None:
         reason = f"{name_of(state.holder)} was silent for {silent:.0f} s"
     else:
         return
-    work.do_task(state.id, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
+    work.do("task", state.id, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
 
 
 def _mover(verb: str) -> Callable[..., Answer]:
@@ -201,7 +201,7 @@ def moved(
             flags=flags,
             receipt=proof.checked(work) if proof else None,
         )
-        work.do_task(task, command)
+        work.do("task", task, command)
 
     answer = told(session, session.commit(act), task, "is", moved=True)
     if answer.result.phase == "stopped":

@@ -7,6 +7,7 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.core.compact import dumps
 from moot.core.deciders.topic import Emit
 from moot.core.errors import Unknown, Usage
+from moot.core.kind import event_types, kinds
 from moot.core.record import Record
 from moot.core.text import counted
 
@@ -17,25 +18,6 @@ if TYPE_CHECKING:
     from moot.api.session import Session
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
-
-# What makes the events of a noun of the core. `moot help` knows the rest.
-_MAKERS = {
-    "agent": "`moot join`, `moot leave`",
-    "artifact": "`moot artifact`",
-    "checkpoint": "`moot checkpoint`",
-    "decision": "`moot decide`",
-    "dependency": "`moot artifact need`",
-    "effect": "A handler in moot.toml, and `moot handle`,",
-    "entry": "`moot held`",
-    "file": "`moot claim`, `moot release`",
-    "graph": "`moot task link`, `moot task unlink`",
-    "mailbox": "`moot mailbox`",
-    "message": "`moot send`, `moot reply`, `moot ack`",
-    "receipt": "`moot check`",
-    "settings": "moot.toml, and `moot allow settings`,",
-    "task": "`moot task`",
-    "topic": "`moot emit`",
-}
 
 
 class Emission(Record):
@@ -75,7 +57,7 @@ def emit(session: Session, type: str, data: Any, stream: str | None, thread: str
         if thread is not None and not work.message(thread).exists:
             raise Unknown("unknown_message", f"There is no message {thread!r}.", "`moot inbox` lists yours.")
         if saying is None:
-            work.do_topic(command, root)
+            work.do("topic", command.topic, command, thread=root)
             return
         session.packs.hear(work, saying.replace(sender=sender, thread=root))
 
@@ -84,11 +66,10 @@ def emit(session: Session, type: str, data: Any, stream: str | None, thread: str
 
 def owned() -> dict[str, str]:
     """The nouns of the core, each with what makes events about it."""
-    from moot.views.project import all_events
-
-    kinds = all_events()
-    nouns = {name.partition(":")[0] for types in kinds.values() for name in types} | kinds.keys()
-    return {noun: _MAKERS.get(noun, "A verb that `moot help` lists") for noun in nouns}
+    found = {noun: kind.made_by for kind in kinds() for noun in (kind.name, *kind.nouns)}
+    for name, kind in event_types().items():
+        found.setdefault(name.partition(":")[0], kind.made_by)
+    return {noun: maker or "A verb that `moot help` lists" for noun, maker in found.items()}
 
 
 def _answer(outcome: Outcome, kind: str, pack: str | None) -> Answer:

@@ -14,17 +14,26 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.leases import has_lapsed
 from moot.core.payload import Payload
 from moot.core.principal import agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
 from moot.core.text import command_line
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.kind import Meta
+
 ROLE_LIMIT = 16
 
 
 class Joined(Payload):
     type = "agent:joined"
+    said = "joined as {name}#{incarnation}"
+    asides = (("replaces", "in place of #{replaces}"),)
+    names = ("client",)
+    marks = ("name", "roles", "worktree")
     name: str
     incarnation: int
     roles: tuple[str, ...] = ()
@@ -35,6 +44,9 @@ class Joined(Payload):
 
 class Left(Payload):
     type = "agent:left"
+    said = "left"
+    asides = (("retired", "for good"),)
+    words = ("reason",)
     incarnation: int
     retired: bool = False
     reason: str | None = None
@@ -80,7 +92,7 @@ class Leave(Record):
     ttl: float = 0.0
 
 
-def decide(state: Agent, command: Join | Leave) -> list[Payload]:
+def decide(state: Agent, command: Join | Leave, _facts: object = None) -> list[Payload]:
     if state.retired:
         raise Refused(
             "agent_retired",
@@ -173,7 +185,7 @@ def unknown(name: str, closest: str | None, *, caller: bool = False) -> Unknown:
     )
 
 
-def evolve(state: Agent, event: Payload, *, at: str) -> Agent:
+def evolve(state: Agent, event: Payload, meta: Meta) -> Agent:
     match event:
         case Joined():
             same = state.here and state.incarnation == event.incarnation
@@ -184,9 +196,22 @@ def evolve(state: Agent, event: Payload, *, at: str) -> Agent:
                 roles=event.roles,
                 client=event.client,
                 worktree=event.worktree,
-                since=state.since if same else at,
+                since=state.since if same else meta.at,
             )
         case Left():
-            return state.replace(here=False, retired=event.retired, since=at)
+            return state.replace(here=False, retired=event.retired, since=meta.at)
         case _:
             raise TypeError(f"not an event of an agent: {event!r}")
+
+
+KIND = Kind(
+    name="agent",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Agent,
+    lowers=True,
+    plural="agents",
+    made_by="`moot join`, `moot leave`",
+    check="moot.core.checks:agent",
+)

@@ -22,6 +22,7 @@ from __future__ import annotations
 from moot.core import paths
 from moot.core.claims import (
     CLAIM_LIMIT,
+    EVENTS,
     GLOB_LIMIT,
     LIVE_GLOB_LIMIT,
     LIVE_PATH_LIMIT,
@@ -32,6 +33,7 @@ from moot.core.claims import (
     PATH_LIMIT,
     REASON_LIMIT,
     SHOWN_LIMIT,
+    STREAM,
     TTL_LIMIT,
     Claim,
     Claimed,
@@ -46,6 +48,7 @@ from moot.core.claims import (
     SupersedeHolder,
 )
 from moot.core.errors import Held, Refused, Unknown, Usage
+from moot.core.kind import NOWHERE, Kind
 from moot.core.leases import has_lapsed
 from moot.core.principal import name_of
 from moot.core.record import unreachable
@@ -57,10 +60,11 @@ if TYPE_CHECKING:
 
     from moot.core.claims import Command
     from moot.core.errors import MootError
+    from moot.core.kind import Meta
     from moot.core.payload import Payload
 
 
-def decide(state: ClaimsState, command: Command) -> list[Payload]:
+def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[Payload]:
     match command:
         case ClaimFiles():
             return _claim(state, command)
@@ -77,11 +81,11 @@ def decide(state: ClaimsState, command: Command) -> list[Payload]:
             unreachable(command)
 
 
-def evolve(state: ClaimsState, payload: Payload, position: int, by: str) -> ClaimsState:  # noqa: ARG001
+def evolve(state: ClaimsState, payload: Payload, meta: Meta) -> ClaimsState:
     match payload:
         case Claimed():
             live = dict(_without(state, payload))
-            live[payload.id] = Claim(token=position, **payload.__dict__)
+            live[payload.id] = Claim(token=meta.position, **payload.__dict__)
         case Released():
             live = dict(state.live)
             live[payload.id] = live[payload.id].replace(paths=payload.left)
@@ -244,7 +248,7 @@ def _check_reason(reason: str) -> None:
 def _check_room(state: ClaimsState, granted: Iterable[Payload], holder: str) -> None:
     after = state
     for payload in granted:
-        after = evolve(after, payload, position=0, by="")
+        after = evolve(after, payload, NOWHERE)
     own = (OWN_CLAIM_LIMIT, OWN_PATH_LIMIT, OWN_GLOB_LIMIT)
     whole = (CLAIM_LIMIT, LIVE_PATH_LIMIT, LIVE_GLOB_LIMIT)
     for limits, whose, there in ((own, holder, "You would have"), (whole, None, "There would be")):
@@ -356,3 +360,16 @@ def _not_claimed(claims: list[Claim], command: ReleaseFiles, asked: str) -> Moot
         return _not_holder(near[0][0], asked)
     where = "" if command.worktree is None else " in that worktree"
     return Unknown("not_claimed", f"Nobody holds {asked}{where}.", "`moot claims` lists what is held.", path=asked)
+
+
+KIND = Kind(
+    name=STREAM,
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=ClaimsState,
+    single=True,
+    made_by="`moot claim`, `moot release`",
+    nouns=("file",),
+    check="moot.core.checks:claims",
+)

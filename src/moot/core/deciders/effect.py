@@ -24,10 +24,15 @@ Times are arguments, and so is chance.
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 from moot.core.text import command_line
 from moot.core.timestamps import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.kind import Meta
 
 LONGEST_WAIT = 86_400.0  # seconds between two attempts, whatever a receiver asks for
 DEEPEST = 16  # effects, each caused by the one before; what goes on beyond is taken for a circle
@@ -43,6 +48,8 @@ _AT_ONCE = 1e-9  # due since 1970, whatever the clock says: those that came firs
 
 class Requested(Payload):
     type = "effect:requested"
+    said = "{handler} is to handle {on} of {stream}"
+    marks = ("handler", "on", "stream", "trace", "after")
     handler: str
     n: int  # the number of the causing event in this commit
     on: str  # its type
@@ -54,6 +61,9 @@ class Requested(Payload):
 
 class Taken(Payload):
     type = "effect:taken"
+    said = "{runner} performs it"
+    asides = (("attempt", "attempt {attempt}"), ("over", "in place of {over}, which is dead"))
+    marks = ("runner", "over")
     runner: str
     attempt: int
     ttl: float  # seconds of silence after which the runner counts as dead
@@ -62,12 +72,16 @@ class Taken(Payload):
 
 class Done(Payload):
     type = "effect:done"
+    said = "done: {detail}"
+    quiet = ("detail",)
     attempt: int
     detail: str = ""
 
 
 class Failed(Payload):
     type = "effect:failed"
+    said = "failed, again in {wait} s"
+    words = ("reason",)
     attempt: int
     reason: str
     wait: float  # seconds until it is due again
@@ -76,17 +90,23 @@ class Failed(Payload):
 
 class Parked(Payload):
     type = "effect:parked"
+    said = "parked"
+    words = ("reason",)
     attempt: int
     reason: str
 
 
 class Retried(Payload):
     type = "effect:retried"
+    said = "to be tried again"
+    words = ("reason",)
     reason: str = ""
 
 
 class Dropped(Payload):
     type = "effect:dropped"
+    said = "dropped, and not to be done any more"
+    words = ("reason",)
     reason: str
 
 
@@ -182,7 +202,7 @@ class DropEffect(Record):
 Command = RequestEffect | TakeEffect | FinishEffect | FailEffect | RetryEffect | DropEffect
 
 
-def decide(state: Effect, command: Command) -> list[Payload]:
+def decide(state: Effect, command: Command, _facts: object = None) -> list[Payload]:
     match command:
         case RequestEffect():
             return _request(state, command)
@@ -288,7 +308,8 @@ def _ended(state: Effect) -> Refused:
     return Refused("effect_ended", f"{state.id} is {state.status}.", remedy, effect=state.id)
 
 
-def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str, at: str) -> Effect:
+def evolve(state: Effect, event: Payload, meta: Meta) -> Effect:
+    at, at_once = meta.at, meta.position * _AT_ONCE
     match event:
         case Requested():
             return Effect(
@@ -297,9 +318,9 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
                 handler=event.handler,
                 on=event.on,
                 stream=event.stream,
-                event=position - n + event.n,
-                cause=f"{commit}.{event.n}",
-                due=position * _AT_ONCE,
+                event=meta.position - meta.n + event.n,
+                cause=f"{meta.commit}.{event.n}",
+                due=at_once,
                 at=at,
                 trace=event.trace,
                 after=event.after,
@@ -313,14 +334,27 @@ def evolve(state: Effect, event: Payload, *, position: int, n: int, commit: str,
         case Done():
             return state.replace(status="done", runner=None, detail=event.detail, reason="", at=at)
         case Failed():
-            due = position * _AT_ONCE if event.stopped else (parse(at) or 0.0) + event.wait
+            due = at_once if event.stopped else (parse(at) or 0.0) + event.wait
             tries = state.tries - int(event.stopped)
             return state.replace(status="waiting", runner=None, reason=event.reason, due=due, tries=tries, at=at)
         case Parked():
             return state.replace(status="parked", runner=None, reason=event.reason, at=at)
         case Retried():
-            return state.replace(status="waiting", runner=None, tries=0, due=position * _AT_ONCE, at=at)
+            return state.replace(status="waiting", runner=None, tries=0, due=at_once, at=at)
         case Dropped():
             return state.replace(status="dropped", runner=None, reason=event.reason, at=at)
         case _:
             raise TypeError(f"not an event of an effect: {event!r}")
+
+
+KIND = Kind(
+    name="effect",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Effect,
+    columns=lambda state: {"open": not state.ended, "handler": state.handler, "status": state.status, "due": state.due},
+    plural="effects",
+    made_by="A handler in moot.toml, and `moot handle`,",
+    check="moot.core.checks:effect",
+)

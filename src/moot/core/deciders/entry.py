@@ -8,12 +8,15 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from moot.core.kind import Meta
 
 
 def stream(entry: str) -> str:
@@ -22,6 +25,10 @@ def stream(entry: str) -> str:
 
 class EntryHeld(Payload):
     type = "entry:held"
+    said = "held an entry of {path}"
+    words = ("raw", "reason", "defects")
+    names = ("path",)
+    marks = ("mirror", "code", "task")
     path: str
     mirror: str
     raw: str
@@ -33,6 +40,10 @@ class EntryHeld(Payload):
 
 class FileQuarantined(Payload):
     type = "file:quarantined"
+    said = "put {path} into quarantine as {sha256}"
+    words = ("reason",)
+    names = ("path",)
+    marks = ("mirror", "sha256")
     blobs = ("sha256",)
     path: str
     mirror: str
@@ -43,11 +54,15 @@ class FileQuarantined(Payload):
 
 class EntryResubmitted(Payload):
     type = "entry:resubmitted"
+    said = "resubmitted as {message}"
+    marks = ("message",)
     message: str
 
 
 class EntryDropped(Payload):
     type = "entry:dropped"
+    said = "dropped"
+    words = ("reason",)
     reason: str
 
 
@@ -98,7 +113,7 @@ class Drop(Record):
     reason: str
 
 
-def decide(state: Entry, command: HoldEntry | QuarantineFile | Resubmit | Drop) -> list[Payload]:
+def decide(state: Entry, command: HoldEntry | QuarantineFile | Resubmit | Drop, _facts: object = None) -> list[Payload]:
     match command:
         case HoldEntry():
             _check_new(state)
@@ -137,16 +152,28 @@ def _check_held(state: Entry) -> None:
         raise Held("entry_closed", f"{state.id} was {state.status} already.", "There is nothing left to do with it.")
 
 
-def evolve(state: Entry, event: Payload, *, at: str) -> Entry:
+def evolve(state: Entry, event: Payload, meta: Meta) -> Entry:
     match event:
         case EntryHeld():
-            return Entry(id=state.id, status="held", at=at, **event.__dict__)
+            return Entry(id=state.id, status="held", at=meta.at, **event.__dict__)
         case FileQuarantined():
             fields = {k: v for k, v in event.__dict__.items() if k != "size"}
-            return Entry(id=state.id, status="held", kind="file", code="unparsable", at=at, **fields)
+            return Entry(id=state.id, status="held", kind="file", code="unparsable", at=meta.at, **fields)
         case EntryResubmitted():
             return state.replace(status="resubmitted", message=event.message)
         case EntryDropped():
             return state.replace(status="dropped")
         case _:
             raise TypeError(f"not an event of an entry: {event!r}")
+
+
+KIND = Kind(
+    name="entry",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Entry,
+    plural="entries",
+    made_by="`moot held`",
+    check="moot.core.checks:entry",
+)

@@ -10,20 +10,29 @@ from __future__ import annotations
 
 from moot.core.errors import Refused
 from moot.core.graph import find_path
+from moot.core.kind import NOWHERE, Kind
 from moot.core.payload import Payload
 from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.kind import Meta
 
 STREAM = "graph"
 
 
 class Linked(Payload):
     type = "graph:linked"
+    said = "{task} needs {needs}"
+    marks = ("task", "needs")
     task: str
     needs: tuple[str, ...]
 
 
 class Unlinked(Payload):
     type = "graph:unlinked"
+    said = "{task} no longer needs {needs}"
+    marks = ("task", "needs")
     task: str
     needs: tuple[str, ...]
 
@@ -45,7 +54,7 @@ class Unlink(Record):
     needs: tuple[str, ...]
 
 
-def decide(graph: Graph, command: Link | Unlink) -> list[Payload]:
+def decide(graph: Graph, command: Link | Unlink, _facts: object = None) -> list[Payload]:
     known = graph.needs.get(command.task, frozenset())
     if isinstance(command, Unlink):
         gone = tuple(n for n in dict.fromkeys(command.needs) if n in known)
@@ -64,9 +73,26 @@ def decide(graph: Graph, command: Link | Unlink) -> list[Payload]:
     return [Linked(task=command.task, needs=new)] if new else []
 
 
-def evolve(graph: Graph, event: Payload) -> Graph:
+def evolve(graph: Graph, event: Payload, _meta: Meta = NOWHERE) -> Graph:
     if isinstance(event, Linked):
         return Graph(needs={**graph.needs, event.task: graph.needs.get(event.task, frozenset()) | set(event.needs)})
     if isinstance(event, Unlinked):
         return Graph(needs={**graph.needs, event.task: graph.needs.get(event.task, frozenset()) - set(event.needs)})
     raise TypeError(f"not an event of the graph: {event!r}")
+
+
+def parts(about: Link | Unlink | Linked | Unlinked) -> tuple[str, ...]:
+    return (about.task, *about.needs)
+
+
+KIND = Kind(
+    name=STREAM,
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Graph,
+    single=True,
+    parts=parts,
+    made_by="`moot task link`, `moot task unlink`",
+    check="moot.core.checks:graph",
+)

@@ -17,6 +17,7 @@ A mailbox is an agent's name or `@role`. State is a slice: the entries that a co
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
+from moot.core.kind import NOWHERE, Kind
 from moot.core.payload import Payload
 from moot.core.principal import name_of, same_agent
 from moot.core.record import Record, unreachable
@@ -26,15 +27,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from moot.core.kind import Meta
+
 
 class Offered(Payload):
     type = "message:offered"
+    said = "was shown {ids}"
+    marks = ("ids", "to")
     ids: tuple[str, ...]
     to: str
 
 
 class Acked(Payload):
     type = "message:acked"
+    said = "{who} confirmed {ids}"
+    marks = ("ids", "who", "read_at")
     ids: tuple[str, ...]
     who: str
     read_at: str
@@ -42,6 +49,8 @@ class Acked(Payload):
 
 class Answered(Payload):
     type = "message:answered"
+    said = "{who} answered {id} with {reply}"
+    marks = ("id", "reply", "who")
     id: str
     reply: str
     who: str
@@ -49,17 +58,25 @@ class Answered(Payload):
 
 class Expired(Payload):
     type = "message:expired"
+    said = "{ids} expired"
+    marks = ("ids",)
     ids: tuple[str, ...]
 
 
 class Died(Payload):
     type = "message:dead"
+    said = "{ids} will never be read"
+    quiet = ("reason",)
+    marks = ("ids",)
     ids: tuple[str, ...]
     reason: str
 
 
 class Cleared(Payload):
     type = "mailbox:cleared"
+    said = "{ids} left the file ({reason})"
+    quiet = ("reason",)
+    marks = ("ids", "read_at")
     ids: tuple[str, ...]
     reason: str  # completed, reset, emptied (by a file's writer), asked
     read_at: str | None = None
@@ -67,6 +84,9 @@ class Cleared(Payload):
 
 class Restored(Payload):
     type = "mailbox:restored"
+    said = "{ids} put back into the file"
+    asides = (("unread", "to be read again"),)
+    marks = ("ids",)
     ids: tuple[str, ...]
     unread: bool = False  # somebody wrote it into the file again: it is to be read again, too
 
@@ -146,7 +166,9 @@ class Restore(Record):
     unread: bool = False
 
 
-def decide(box: Mailbox, command: Offer | Ack | Answer | Expire | Bury | Clear | Restore) -> list[Payload]:
+def decide(
+    box: Mailbox, command: Offer | Ack | Answer | Expire | Bury | Clear | Restore, _facts: object = None
+) -> list[Payload]:
     match command:
         case Offer():
             new = tuple(i for i in command.ids if _open(box, i) and command.to not in box.entries[i].seen)
@@ -234,7 +256,7 @@ def _acked(entry: Entry, who: str) -> Entry:
     return entry.replace(taker=who, seen=entry.seen if who in entry.seen else (*entry.seen, who))
 
 
-def evolve(box: Mailbox, event: Payload) -> Mailbox:
+def evolve(box: Mailbox, event: Payload, _meta: Meta = NOWHERE) -> Mailbox:
     def with_entries(ids: tuple[str, ...], **changes: Any) -> Mailbox:
         changed = {i: box.entries[i].replace(**changes) for i in ids if i in box.entries}
         return box.replace(entries={**box.entries, **changed})
@@ -262,3 +284,22 @@ def evolve(box: Mailbox, event: Payload) -> Mailbox:
             return with_entries(event.ids, hidden=None, **anew)
         case _:
             raise TypeError(f"not an event of a mailbox: {event!r}")
+
+
+def parts(about: Record) -> tuple[str, ...]:
+    """The messages that a command, or an event, is about."""
+    fields = about.__dict__
+    return fields["ids"] if "ids" in fields else (fields["id"],)
+
+
+KIND = Kind(
+    name="mailbox",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Mailbox,
+    lowers=True,
+    parts=parts,
+    made_by="`moot mailbox`",
+    check="moot.core.checks:mailbox",
+)

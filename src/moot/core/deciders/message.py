@@ -12,12 +12,15 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Refused
+from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+    from moot.core.kind import Meta
 
 WANTS = {"note": "nothing", "request": "answer", "reply": "nothing"}
 RECIPIENT_LIMIT = 1000
@@ -29,6 +32,10 @@ def stream(message: str) -> str:
 
 class Sent(Payload):
     type = "message:sent"
+    said = "sent a {kind} to {to}: {text}"
+    words = ("text", "data")
+    names = ("flags",)
+    marks = ("kind", "sender", "to", "wants", "reply_to", "task", "role", "source", "trace")
     kind: str
     sender: str
     to: tuple[str, ...]
@@ -96,7 +103,7 @@ class SendMessage(Record):
     flags: tuple[str, ...] = ()
 
 
-def decide(state: Message, command: SendMessage) -> list[Payload]:
+def decide(state: Message, command: SendMessage, _facts: object = None) -> list[Payload]:
     if state.exists:
         raise Refused("message_exists", f"The message id {state.id} is taken.", "Leave the id out.", message=state.id)
     if not command.to:
@@ -135,7 +142,19 @@ def plain(name: str, said: dict[str, Any], *, position: int, at: str, thread: st
     return {"id": name, "position": position, "thread": thread or name, "at": at, **said}
 
 
-def evolve(state: Message, event: Payload, *, position: int, at: str, thread: str | None) -> Message:
+def evolve(state: Message, event: Payload, meta: Meta) -> Message:
     if isinstance(event, Sent):
-        return Message(**plain(state.id, event.__dict__, position=position, at=at, thread=thread))
+        return Message(**plain(state.id, event.__dict__, position=meta.position, at=meta.at, thread=meta.thread))
     raise TypeError(f"not an event of a message: {event!r}")
+
+
+KIND = Kind(
+    name="message",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Message,
+    plural="messages",
+    made_by="`moot send`, `moot reply`, `moot ack`",
+    check="moot.core.checks:message",
+)

@@ -10,6 +10,7 @@ Which value is in force is found out elsewhere (`moot.engine.rules`): what weake
 from __future__ import annotations
 
 from moot.core.compact import dumps
+from moot.core.kind import NOWHERE, Kind
 from moot.core.payload import Payload
 from moot.core.record import Record
 
@@ -17,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from moot.core.kind import Meta
 
 STREAM = "settings"
 
@@ -31,6 +34,8 @@ DEFAULTS: Mapping[str, Any] = {
 
 class Changed(Payload):
     type = "settings:changed"
+    said = "{key} was {old:json}, and is {new:json} from here on"
+    names = ("key", "old", "new")
     key: str
     old: Any
     new: Any
@@ -45,14 +50,14 @@ class Rules(Record):
     values: Mapping[str, Any] = {}
 
 
-def decide(state: Rules, values: Mapping[str, Any]) -> list[Payload]:
+def decide(state: Rules, values: Mapping[str, Any], _facts: object = None) -> list[Payload]:
     """`values` are those in force now; what is missing is at its default."""
     now = {**DEFAULTS, **values}
     before = {**DEFAULTS, **state.values}
     return [Changed(key=key, old=before[key], new=now[key]) for key in DEFAULTS if before[key] != now[key]]
 
 
-def evolve(state: Rules, event: Payload) -> Rules:
+def evolve(state: Rules, event: Payload, _meta: Meta = NOWHERE) -> Rules:
     assert isinstance(event, Changed)
     values = {**state.values, event.key: _thawed(event.new)}
     return Rules(values={key: value for key, value in values.items() if value != DEFAULTS.get(key)})
@@ -65,3 +70,15 @@ def text(values: Mapping[str, Any]) -> str:
 
 def _thawed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+KIND = Kind(
+    name=STREAM,
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Rules,
+    single=True,
+    made_by="moot.toml, and `moot allow settings`,",
+    check="moot.core.checks:settings",
+)

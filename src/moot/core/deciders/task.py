@@ -16,9 +16,11 @@ The edges are data: see `moot.core.lifecycle`.
 from __future__ import annotations
 
 from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.kind import Kind
 from moot.core.principal import name_of, same_agent
 from moot.core.record import unreachable
 from moot.core.task import (
+    EVENTS,
     PRIORITIES,
     Added,
     AddTask,
@@ -43,6 +45,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from moot.core.kind import Meta
     from moot.core.lifecycle import Edge, Lifecycle
     from moot.core.payload import Payload
     from moot.core.task import Command
@@ -51,7 +54,8 @@ _VERDICTS = ("approve", "reject")
 _RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # what one is to a task, and no role to join with
 
 
-def decide(life: Lifecycle, task: Task, command: Command) -> list[Payload]:
+def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
+    """`life` is the lifecycle of the task."""
     if life.withheld and isinstance(command, (AddTask, MoveTask)):
         raise _withheld(life)
     if isinstance(command, AddTask):
@@ -93,7 +97,8 @@ def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
     if command.priority not in PRIORITIES:
         raise Refused("bad_priority", f"{command.priority!r} is no priority.", f"Use one of {', '.join(PRIORITIES)}.")
     initial = life.initial
-    return [Added(state=initial, phase=life.phase(initial), lifecycle=life.name, **command.__dict__)]
+    fields = {**command.__dict__, "lifecycle": life.name}
+    return [Added(state=initial, phase=life.phase(initial), **fields)]
 
 
 def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
@@ -312,7 +317,8 @@ def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
     )
 
 
-def evolve(task: Task, event: Payload, *, position: int, at: str, by: str) -> Task:
+def evolve(task: Task, event: Payload, meta: Meta) -> Task:
+    at, by = meta.at, meta.by
     match event:
         case Added():
             return Task(id=task.id, since=at, last_by=by, **event.__dict__)
@@ -324,7 +330,7 @@ def evolve(task: Task, event: Payload, *, position: int, at: str, by: str) -> Ta
                 phase=event.phase,
                 attempt=event.attempt,
                 holder=event.holder,
-                token=position if event.holder else task.token,
+                token=meta.position if event.holder else task.token,
                 author=event.author or (None if fresh and event.phase == "open" else task.author),
                 report=event.report or (None if fresh else task.report),
                 receipt=event.receipt or (None if event.phase in ("open", "working") else task.receipt),
@@ -348,3 +354,28 @@ def evolve(task: Task, event: Payload, *, position: int, at: str, by: str) -> Ta
             return task.replace(extra={**task.extra, **event.extra})
         case _:
             raise TypeError(f"not an event of a task: {event!r}")
+
+
+def columns(task: Task) -> dict[str, Any]:
+    """What the board and `ready` ask for."""
+    return {
+        "open": task.phase in ("open", "working", "review"),
+        "phase": task.phase,
+        "state": task.state,
+        "blocked": task.phase == "open" and bool(task.waits),
+        "rank": PRIORITIES.index(task.priority),
+        "holder": task.holder,
+    }
+
+
+KIND = Kind(
+    name="task",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Task,
+    columns=columns,
+    plural="tasks",
+    made_by="`moot task`",
+    check="moot.core.checks:task",
+)

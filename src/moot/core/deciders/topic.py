@@ -11,7 +11,8 @@ A free event changes nothing. Others follow it, wait for it, or have something d
 from __future__ import annotations
 
 from moot.core.errors import Refused, Usage
-from moot.core.payload import Payload
+from moot.core.kind import Kind
+from moot.core.payload import ALL, Payload
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -39,7 +40,9 @@ class Emitted(Payload):
 
 
 class Free(Payload):
-    """The same as the views meet it: whatever it says, nothing of it is folded."""
+    """The same as the views meet it: whatever it says, nothing of it is folded. Every field holds words."""
+
+    words = (ALL,)
 
 
 class _Types(dict[str, type[Payload]]):
@@ -72,7 +75,7 @@ def is_type(text: str) -> bool:
     return bool(colon) and is_word(noun) and is_word(participle)
 
 
-def decide(command: Emit) -> list[Payload]:
+def decide(_state: None, command: Emit, _facts: object = None) -> list[Payload]:
     if not is_type(command.type):
         raise Usage(
             "bad_event_type",
@@ -104,3 +107,12 @@ def decide(command: Emit) -> list[Payload]:
             limit=command.limit,
         )
     return [Emitted(type=command.type, data=command.data)]
+
+
+KIND = Kind(
+    name="topic",
+    events=EVENTS,
+    decide=decide,
+    made_by="`moot emit`",
+    check="moot.core.checks:topic",
+)

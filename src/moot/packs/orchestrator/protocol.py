@@ -34,7 +34,7 @@ class Orchestrator(Protocol):
             if saying.spec.name == "completion_report":
                 _check_taker(work, saying, task)
             elif "platform" not in task.extra and task.phase in ("open", "working"):
-                work.do_task(task.id, DescribeTask(extra={"platform": saying.data["platform"]}))
+                work.do("task", task.id, DescribeTask(extra={"platform": saying.data["platform"]}))
         deliver(work, self, saying)
 
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:

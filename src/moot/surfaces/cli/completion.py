@@ -145,9 +145,9 @@ def _slot(verb: str, param: Param) -> Slot:
     flag = "" if param.positional else f"--{param.name.replace('_', '-')}"
     kind, words = _OF_VERB.get((verb, param.name), _NAMES.get(param.name, "")), param.choices
     if kind == "events":
-        from moot.views.project import all_events
+        from moot.core.kind import event_types
 
-        words = tuple(sorted({name for known in all_events().values() for name in known}))
+        words = tuple(sorted(event_types()))
     elif kind == "packs":
         from moot.wiring.packs import SHIPPED
 
@@ -217,9 +217,9 @@ def _names(session: Session, kind: str) -> Iterable[str]:
         case "entries":
             return [entry.id for entry in look.held_entries(store)]
         case "effects":
-            from moot.views import project_effects
+            from moot.views import effects
 
-            return [effect.id for effect in islice(project_effects.effects(store, None, None), _MOST)]
+            return [effect.id for effect in islice(effects.effects(store, None, None), _MOST)]
         case "handlers":
             return [handler["name"] for handler in session.settings.handlers]
         case "needs":

@@ -1,0 +1,43 @@
+"""Effects that are not done, by what those who perform them ask for."""
+
+from __future__ import annotations
+
+from moot.core.compact import loads
+from moot.core.deciders.effect import Effect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.views.store import Store
+
+
+def due(store: Store, handler: str, now: float, limit: int) -> list[str]:
+    """What may be done now, the longest due first."""
+    return [row[0] for row in store.rows("due_effects", handler, now, limit)]
+
+
+def next_due(store: Store, handler: str) -> float | None:
+    """When the next one is due that waits, in seconds since 1970."""
+    row = store.row("next_effect", handler)
+    return None if row is None or row[0] is None else float(row[0])
+
+
+def taken(store: Store, handler: str) -> list[Effect]:
+    return [Effect.of(loads(state)) for _, state in store.rows("taken_effects", handler)]
+
+
+def counts(store: Store) -> list[tuple[str, str, int]]:
+    """Of what is not done: handler, status, how many."""
+    return [(handler, status, number) for handler, status, number in store.rows("effect_counts")]
+
+
+def open_effects(store: Store) -> int:
+    """How many will be performed, or are being."""
+    return sum(number for _, status, number in counts(store) if status != "parked")
+
+
+def effects(store: Store, handler: str | None, status: str | None) -> Iterator[Effect]:
+    """Those that are not done, read as one asks for them."""
+    for _, state in store.rows("effects", handler, status):
+        yield Effect.of(loads(state))
