@@ -19,9 +19,9 @@ from moot.engine import past
 from moot.engine.past import PastLog, find, views_at
 from moot.logs.sqlite import SqliteLog
 from moot.views import snapshots
-from moot.views.snapshots import Shelf, Snapshot
+from moot.views.private_copy import PrivateCopy
+from moot.views.snapshots import Shelf
 from moot.views.store import VERSION
-from moot.views.unnamed import ReadOnlyShelf
 from tests.engine.harness import (
     TABLES,
     Machine,
@@ -41,7 +41,7 @@ def quiet(_doing: str, _done: int, _all: int) -> None:
 
 
 def at(machine: Machine, position: int) -> dict[str, list[Any]]:
-    store = views_at(machine.log, machine.store, machine.views, position, quiet)
+    store = views_at(machine.log, machine.views, position, quiet)
     try:
         return rows_of(store)
     finally:
@@ -237,7 +237,7 @@ def test_an_interrupted_way_back_leaves_no_draft(machine: Machine) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        views_at(machine.log, machine.store, machine.views, 5, interrupt)
+        views_at(machine.log, machine.views, 5, interrupt)
     assert os.listdir(Path(machine.views, "past")) == []
 
 
@@ -269,7 +269,7 @@ def test_a_moment_is_made_anew_while_texts_are_taken_out_of_sight(machine: Machi
             machine.log.append(Commit(id=f"t{number}", at="2030-01-01T12:00:00Z", by="x"), {}, [tombstone])
             Shelf(machine.views).clear()
 
-    with closing(views_at(machine.log, machine.store, machine.views, 5, redact)) as store:
+    with closing(views_at(machine.log, machine.views, 5, redact)) as store:
         assert store.cursor() == 5
     (kept,) = os.listdir(Path(machine.views, "past"))
     assert kept.startswith(f"views-{VERSION}-5-11")
@@ -279,7 +279,7 @@ def test_a_moment_whose_file_is_removed_while_it_is_made_is_made_anew(machine: M
     """By one whose tombstone was there before, and who comes to the snapshots only now."""
     times = iter(range(3))
     removed = lambda *_: Shelf(machine.views).clear() if next(times, None) is not None else None  # noqa: E731
-    with closing(views_at(machine.log, machine.store, machine.views, 5, removed)) as store:
+    with closing(views_at(machine.log, machine.views, 5, removed)) as store:
         assert store.cursor() == 5
 
 
@@ -288,11 +288,11 @@ def test_where_no_file_can_be_made_a_moment_is_folded_without_one(
 ) -> None:
     whole = [at(machine, position) for position in range(9)]
     Shelf(machine.views).clear()
-    monkeypatch.setattr(past, "shelf_of", ReadOnlyShelf)
+    monkeypatch.setattr(snapshots, "may_write", lambda _: False)
     monkeypatch.setattr(past, "_STOP", 2)
     assert [at(machine, position) for position in range(9)] == whole
     assert os.listdir(Path(machine.views, "past")) == []
-    with closing(views_at(machine.log, machine.store, machine.views, 3, quiet)) as store, pytest.raises(MootError):
+    with closing(views_at(machine.log, machine.views, 3, quiet)) as store, pytest.raises(MootError):
         store.move(4, "x")
 
 
@@ -304,8 +304,8 @@ def test_nothing_can_be_added_to_the_past(machine: Machine) -> None:
         assert machine.log.head() == 8
     commit = machine.log.read(7, 1)[0].commit
     assert early.append(Commit(id=commit, at="", by=""), {}, ()).first == 0  # type: ignore[union-attr]
-    store = views_at(machine.log, machine.store, machine.views, 3, quiet)
+    store = views_at(machine.log, machine.views, 3, quiet)
     with pytest.raises(MootError):
         store.move(4, "x")
-    assert isinstance(store, Snapshot)
+    assert isinstance(store, PrivateCopy)
     store.close()

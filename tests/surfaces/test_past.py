@@ -181,10 +181,9 @@ def test_a_program_opens_the_past(run: Command) -> None:
 FORKING = """
 import os, sys
 from moot import Workspace
-from moot.engine import past
-from moot.views.unnamed import ReadOnlyShelf
+from moot.views import snapshots
 
-past.shelf_of = ReadOnlyShelf  # as where no file can be made
+snapshots.may_write = lambda _: False  # as where no file can be made
 with Workspace(sys.argv[1], at=int(sys.argv[2]), agent="Ada") as then:
     before = then.board()
     child = os.fork()

@@ -18,7 +18,6 @@ import pytest
 from moot import Workspace
 from moot.api.overview import overview
 from moot.core.event import Commit, Draft
-from moot.engine.onlooker import Onlooker
 from moot.logs.sqlite import SqliteLog
 from moot.wiring import open_session
 from tests.surfaces.command import PATIENCE, Command
@@ -264,8 +263,7 @@ def test_views_that_stay_behind_are_caught_up_in_private(town: Town) -> None:
         town.ask("Ada", "board")  # any other command brings them up
         town.clock.passed += 60.0
         assert overview(session).problems == ()
-        assert isinstance(session.engine, Onlooker)
-        assert session.engine.behind == 0
+        assert session.engine.store.behind == 0
     finally:
         session.engine.log.close()
         session.engine.store.close()
@@ -308,8 +306,8 @@ def test_views_of_another_log_are_not_believed(town: Town) -> None:
 
 READER = """
 import encodings.ascii, json, os, pwd, sys, unicodedata
-import moot.wiring, moot.api.verbs.watch, moot.engine.onlooker, moot.engine.user_state
-import moot.views.aside, moot.views.project, moot.logs.sqlite.codec
+import moot.wiring, moot.api.verbs.watch, moot.engine.user_state
+import moot.views.private_copy, moot.views.project, moot.logs.sqlite.codec
 from moot.core.kind import kind_of
 from moot.surfaces.cli.main import main
 kind_of("checkpoint")

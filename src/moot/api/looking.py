@@ -9,8 +9,8 @@ from __future__ import annotations
 from moot.api.session import LOOKING
 from moot.core.errors import Unavailable
 from moot.core.text import counted
-from moot.engine.onlooker import Onlooker
-from moot.views.aside import Aside
+from moot.engine.loop import Engine
+from moot.views.private_copy import PrivateCopy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +35,8 @@ def look_on(session: Session, again: Callable[[], Answer], does: Callable[[], An
     if error.code not in _IN_THE_WAY:
         raise error
     usual = session.engine
-    engine = Onlooker(usual.log.raw, Aside(session.place.state), usual.clock, usual.lifecycles, usual.reactions)
+    views = PrivateCopy(session.place.state, monotonic=usual.clock.monotonic)
+    engine = Engine(usual.log.raw, views, usual.clock, usual.lifecycles, usual.reactions)
     engine.progress = usual.progress
     session.step_aside(engine)
     try:
@@ -43,7 +44,7 @@ def look_on(session: Session, again: Callable[[], Answer], does: Callable[[], An
     except Unavailable:
         session.come_back()
         raise error from None
-    lacks = f" The shared views lack {counted(engine.behind, 'event')}, read from the log." if engine.behind else ""
+    lacks = f" The shared views lack {counted(views.behind, 'event')}, read from the log." if views.behind else ""
     session.warn("views_behind", f"As of position {position}. {error.message}{lacks}")
     return does()
 

@@ -177,7 +177,7 @@ def _troubles(session: Session, store: Store, agents: Iterable[Seen]) -> Iterato
     if newer is not None:
         said = f"the log has events that this version does not know ({newer}): it can be read, and not changed"
         yield Problem("newer_events", newer, said, "update moot")
-    behind = session.engine.behind
+    behind = session.engine.store.behind
     if behind is None:
         yield Problem(
             "views_missing", "", "the shared views cannot be read: all of it was folded from the log", "moot verify"

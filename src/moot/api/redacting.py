@@ -97,12 +97,12 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
 def _forget(session: Session, positions: list[int]) -> None:
     """The index of the search, and the views of moments before, which may hold the text as well."""
     from moot.engine.searching import forget
-    from moot.engine.verify import sweep
+    from moot.engine.sweeping import sweep_verifications
     from moot.views.snapshots import Shelf
 
     log, state = session.engine.log, session.place.state
     Shelf(state, log.last_tombstone()).clear()
-    sweep(state)
+    sweep_verifications(state)
     if any(name.startswith("search") for name in os.listdir(state)):  # also one that was left behind
         forget(log, state, positions)
 

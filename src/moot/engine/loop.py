@@ -16,6 +16,7 @@ from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from moot.core.event import Key
@@ -48,8 +49,6 @@ class Outcome(Record):
 class Engine:
     """See the module."""
 
-    behind: int | None = 0  # events that the shared views lack, None: there are none; told by one who only looks
-
     def __init__(
         self,
         log: Log,
@@ -78,10 +77,18 @@ class Engine:
         if self.store.pinned:
             return self.store
         self.notice_new_views()
-        if self.store.cursor() < self.log.head():
-            with self.log.exclusive():
+        if self.store.is_behind(self.log.head()):
+            with self.alone():
                 self.fold_in()
         return self.store
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Keep others from changing the views. A private copy needs no lock: nobody else has it."""
+        if self.store.shared:
+            return self.log.exclusive()
+        from contextlib import nullcontext
+
+        return nullcontext()
 
     def fold_in(self) -> None:
         """Fold what others appended, while holding the writer lock."""
@@ -109,6 +116,8 @@ class Engine:
         `by` is the principal, or finds it out (an agent's incarnation is known only inside). What a decision needs to
         know of the world it asks of `work.facts`.
         """
+        if not self.store.shared:
+            raise Refused("only_looking", "The workspace was opened read-only.", "Open it for writing to change it.")
         stream, facts = "the log", Facts(self.lookups)
         for _ in range(_TRIES):
             with self.log.exclusive():
@@ -268,7 +277,7 @@ class Engine:
             if inside:
                 self._leave_behind()
             else:
-                with self.log.exclusive():
+                with self.alone():
                     self._leave_behind()
         self._bound = True
 

@@ -6,18 +6,19 @@ to know of it. Nothing here changes the log or the live views.
 
 from __future__ import annotations
 
-import os
+from contextlib import closing
 
 from moot.core import timestamps
-from moot.core.errors import Unavailable, Usage
+from moot.core.errors import Held, Unavailable, Usage
 from moot.core.event import Commit
 from moot.core.record import Record
 from moot.engine.clock import Clock
 from moot.engine.moments import moment
 from moot.engine.presence import Presence
-from moot.log import Appended, Duplicate, Handle, Log
-from moot.views.snapshots import Snapshot, discard
-from moot.views.unnamed import shelf_of
+from moot.log import Appended, Duplicate, Handle, Log, Shown
+from moot.views.leftovers import discard
+from moot.views.private_copy import PrivateCopy
+from moot.views.snapshots import Shelf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,13 +26,11 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from moot.core.event import Draft, Event, Key
-    from moot.log import Conflict, Mismatch, Shown
-    from moot.views.snapshots import Shelf
+    from moot.log import Conflict, Mismatch
     from moot.views.store import Store
 
     Progress = Callable[[str, int, int], None]
 
-TOMBSTONES = "redactions"  # the stream of what takes texts out of sight
 _PAGE = 1000
 _STOP = 100_000  # events: on a long way, a snapshot is kept about so often
 _STOPS = 4
@@ -184,83 +183,75 @@ def _last_before(log: Log, seconds: float, head: int) -> Event | None:
     return found
 
 
-def views_at(log: Log, live: Store, state: str, position: int, progress: Progress) -> Snapshot:
-    """The views as they were there: a snapshot that is kept, or folded from the nearest one before.
+def views_at(log: Log, state: str, position: int, progress: Progress) -> PrivateCopy:
+    """The views as they were there. They are made anew when a text that they may have was redacted meanwhile."""
+    shown = Shown(log)
+    found = PrivateCopy(state, lambda: _made(shown, state, position, progress), shown.last_tombstone)
+    found.cursor()  # opens it
+    return found
 
-    Whoever takes a text out of sight removes all of them, also one that is just being made: then it is made anew.
+
+def _made(log: Shown, state: str, position: int, progress: Progress) -> PrivateCopy:
+    """A snapshot that is kept, or folded from the nearest one before.
+
+    A redaction removes all snapshots, also one that is just being made: then it is made anew.
     """
     for left in reversed(range(_TRIES)):
-        mark = last_tombstone(log)
+        mark = log.last_tombstone()
         try:
-            found = _snapshot(log, live, shelf_of(state, mark), mark, position, progress)
-            found.cursor()  # opened, it stays, whatever becomes of its name
-            found.mark = mark
+            found = _snapshot(log, state, mark, position, progress)
+            if found.cursor() == position:  # opened, it stays, whatever becomes of its name
+                return found
         except Unavailable as error:
-            if not left or not (last_tombstone(log) != mark or _is_gone(error)):
+            if not left or not (log.last_tombstone() != mark or _is_gone(error)):
                 raise
-        else:
-            return found
-    raise AssertionError  # the last one returns or raises
+    raise Held("log_moved", "Texts are being redacted at this moment.", "Try again in a moment.")
 
 
 def _is_gone(error: Unavailable) -> bool:
     """Whether a file that was there a moment ago is not there any more."""
-    path = error.details.get("path")
-    return isinstance(error.__cause__, FileNotFoundError) or (path is not None and not os.path.exists(path))
+    return isinstance(error.__cause__, FileNotFoundError)
 
 
-def _snapshot(log: Log, live: Store, shelf: Shelf, mark: int, position: int, progress: Progress) -> Snapshot:
-    base, start = _nearest(log, shelf, position)
-    if base is not None and start == position:
+def _snapshot(log: Log, state: str, mark: int, position: int, progress: Progress) -> PrivateCopy:
+    shelf = Shelf(state, mark)
+    base, start = _nearest(log, shelf, state, position)
+    if base and start == position:
         shelf.touch(base)
-        return Snapshot(base)
-    draft = _begun(log, shelf, live, base, max(start + 1, mark), position)
+        return PrivateCopy(state, base)
+    draft = _begun(log, shelf, state, base, max(start + 1, mark), position)
     try:
         _fold(log, shelf, draft, position, progress)
         return shelf.keep(draft, position)
-    except BaseException:
-        draft.close()
-        discard(draft.path)
-        raise
+    finally:
+        if draft.file:
+            draft.close()
 
 
-def last_tombstone(log: Log) -> int:
-    last = 0
-    while events := log.read(last, _PAGE, TOMBSTONES):
-        last = events[-1].position
-    return last
-
-
-def _nearest(log: Log, shelf: Shelf, position: int) -> tuple[str | None, int]:
+def _nearest(log: Log, shelf: Shelf, state: str, position: int) -> tuple[str, int]:
     """The snapshot at or before `position`, and where it stands. One of another log, or a changed one, is removed."""
     for start, path in shelf.at_or_before(position):
         if not shelf.sound(path):
             continue
-        snapshot = Snapshot(path)
-        try:
+        with closing(PrivateCopy(state, path)) as snapshot:
             if _belongs(log, snapshot, start):
                 return path, start
-            discard(path)
-        except Unavailable:
-            continue
-        finally:
-            snapshot.close()
-    return None, 0
+        discard(path)
+    return "", 0
 
 
-def _begun(log: Log, shelf: Shelf, live: Store, base: str | None, first: int, position: int) -> Snapshot:
-    """A draft to fold on from: the live views, if they have come as far as `first` and no further than `position`."""
-    try:
+def _begun(log: Log, shelf: Shelf, state: str, base: str, first: int, position: int) -> PrivateCopy:
+    """A draft to fold on from: the shared views, if they are between `first` and `position`; otherwise `base`."""
+    with closing(PrivateCopy(state)) as live:
         cursor = live.cursor()
         usable = first <= cursor <= position and _belongs(log, live, cursor)
-    except Unavailable:
-        usable = False  # they are made anew by whoever looks at the present
     if usable:
-        draft = shelf.draft_of(live)
-        if draft.cursor() <= position:
+        draft = shelf.draft(None)
+        draft.begin()
+        draft.commit()
+        if draft.cursor() <= position and _belongs(log, draft, draft.cursor()):
             return draft
         draft.close()  # they moved on meanwhile
-        discard(draft.path)
     return shelf.draft(base)
 
 
@@ -270,7 +261,7 @@ def _belongs(log: Log, store: Store, position: int) -> bool:
     return cursor == position and (event is None or event.commit == commit)
 
 
-def _fold(log: Log, shelf: Shelf, draft: Snapshot, position: int, progress: Progress) -> None:
+def _fold(log: Log, shelf: Shelf, draft: PrivateCopy, position: int, progress: Progress) -> None:
     from moot.views.bulk import Batch
 
     at = draft.cursor()

@@ -10,7 +10,8 @@ from itertools import islice
 
 from moot.core.errors import Unavailable
 from moot.core.record import Record
-from moot.engine.past import TOMBSTONES, last_tombstone
+from moot.log import REDACTIONS, Shown
+from moot.views.private_copy import PrivateCopy
 from moot.views.search import OTHERS, Index, excerpts
 
 TYPE_CHECKING = False
@@ -38,6 +39,10 @@ class Thing(Record):
     hits: int
     excerpt: str
     marks: tuple[tuple[int, int], ...]
+
+
+class PrivateIndex(PrivateCopy, Index):
+    """The index where the shared one cannot be written."""
 
 
 def search(
@@ -73,9 +78,7 @@ def _caught_up(log: Log, directory: str, progress: Progress) -> Index:
         index.close()
         if error.code not in ("disk_full", "views_unusable"):
             raise
-        from moot.views.search_aside import IndexAside
-
-        index = IndexAside(directory)
+        index = PrivateIndex(directory)
         _catch_up(log, index, progress)
     except BaseException:
         index.close()
@@ -121,7 +124,7 @@ def _catch_up(log: Log, index: Index, progress: Progress) -> None:
         try:
             position = index.cursor()  # another searcher may have been here
             if not position:
-                index.begin_without(last_tombstone(log))
+                index.begin_without(Shown(log).last_tombstone())
             for _ in range(_STEP // _PAGE):
                 events = log.read(position, _PAGE)
                 index.fold(events)
@@ -141,7 +144,7 @@ def _catch_up(log: Log, index: Index, progress: Progress) -> None:
 
 
 def _takes_away(index: Index, event: Event) -> bool:
-    return event.stream == TOMBSTONES and "position" in event.data and not index.lacks(event.position)
+    return event.stream == REDACTIONS and "position" in event.data and not index.lacks(event.position)
 
 
 def _bind(log: Log, index: Index) -> None:

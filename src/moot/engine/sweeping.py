@@ -35,12 +35,13 @@ _HEX = frozenset("0123456789abcdef")
 _RANDOM = 12
 _DIGEST = 64
 _WITH_DRAFTS = ("", "blobs", "cache", "mirrors", "quarantine")
+_VERIFICATION = "verify-"  # and the number of a process
 _LOG = "log.db"  # whatever begins so is the log's own affair
 
 
 def sweep(state: str, log: Shown | None = None) -> int:
     """Remove what was left. How many files it were. Only the log says which blobs are named."""
-    from moot.engine import runners, unnamed_blobs, verify
+    from moot.engine import runners, unnamed_blobs
     from moot.private_files import write_private
     from moot.views import leftovers, search, store
 
@@ -53,13 +54,29 @@ def sweep(state: str, log: Shown | None = None) -> int:
         for boot in _folders(os.path.join(state, "presence")):
             gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
         gone += runners.sweep(state, time.time() - _HOUR)
-        verify.sweep(state)
+        sweep_verifications(state)
         gone += 0 if log is None else unnamed_blobs.sweep(state, log, time.time() - _DAY)
         for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
             leftovers.sweep(state, kind, version)
     except (OSError, Unavailable):
         pass  # what is left costs room and nothing else
     return gone
+
+
+def sweep_verifications(state: str) -> None:
+    """Remove what killed verifications of earlier versions have left. They have all texts."""
+    for name in os.listdir(state):
+        pid = name.removeprefix(_VERIFICATION)
+        if not name.startswith(_VERIFICATION) or not pid.isdigit():
+            continue
+        try:
+            os.kill(int(pid), 0)
+        except ProcessLookupError:
+            import shutil
+
+            shutil.rmtree(os.path.join(state, name), ignore_errors=True)
+        except OSError:
+            continue  # somebody else's, and alive
 
 
 def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:

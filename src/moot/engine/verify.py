@@ -1,7 +1,6 @@
 """`moot verify`: the log is sound, and the views are what it says.
 
-Walks the whole log once, checks its order and chains, folds it into a new file and compares row by row. Where nothing
-can be written that file has no name, and what the views lack is folded into a copy of them.
+Walks the whole log once, checks its order and chains, folds it into a private copy and compares row by row.
 """
 
 from __future__ import annotations
@@ -16,25 +15,22 @@ from moot.core.event import Commit
 from moot.core.record import Record
 from moot.engine.loop import STUMBLES
 from moot.log import Duplicate
-from moot.private_files import check_folders
 from moot.views.bulk import Batch
+from moot.views.private_copy import PrivateCopy
+from moot.views.snapshots import may_write
 from moot.views.store import Store
-from moot.views.unnamed import Unnamed, may_write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from moot.core.event import Event
     from moot.engine.loop import Engine
     from moot.log import Log
 
-    Compare = Callable[[Engine, Store, "_Chain"], list[str]]
-
 _PAGE = 1000
 _SHOWN = 20
 _TRIES = 5
-_SCRATCH = "verify-"  # and the number of the process
 _OF_LOG = "log: "
 _TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
 
@@ -72,22 +68,24 @@ def verify(engine: Engine, directory: str) -> Report:
 
 
 def _verified(engine: Engine, directory: str) -> Report:
-    sweep(directory)
     writable = may_write(directory)
-    fresh = _scratch(os.path.join(directory, f"{_SCRATCH}{os.getpid()}")) if writable else Unnamed(directory)
     chain = _Chain()
+    live = engine.store
+    fresh = _scratch(directory) if writable else PrivateCopy(directory, "")
     try:
         fresh.begin()
         upto = engine.log.head()
         _audit(engine, chain, upto)
         _fold(engine, fresh, chain, upto)
-        if writable:
-            with engine.log.exclusive():
-                redacted, erased, problems = _judged(engine, fresh, chain, _compared)
-        else:  # nor can others be kept out
-            redacted, erased, problems = _judged(engine, fresh, chain, _compared_aside)
+        if not writable:  # nor can others be kept out: what the views lack is folded into a copy of them
+            engine.store = PrivateCopy(directory)
+        with engine.alone():
+            redacted, erased, problems = _judged(engine, fresh, chain)
     finally:
-        _remove(fresh)
+        fresh.close()
+        if engine.store is not live:
+            engine.store.close()
+            engine.store = live
     return Report(
         events=chain.position,
         streams=len(chain.versions),
@@ -111,30 +109,14 @@ def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
         chain.complain(f"a row is not what moot wrote: {error!r:.200}")
 
 
-def _judged(engine: Engine, fresh: Store, chain: _Chain, compare: Compare) -> tuple[int, int, list[str]]:
+def _judged(engine: Engine, fresh: Store, chain: _Chain) -> tuple[int, int, list[str]]:
     redacted, erased = _tombstones(engine, chain)
     if engine.log.handle.damage is not None:
         chain.complain(
             f"position {engine.log.handle.damage.details['position']} cannot be read: {engine.log.handle.damage}"
         )
     # A log with a hole cannot be folded into anything worth comparing.
-    return redacted, erased, chain.problems or compare(engine, fresh, chain)
-
-
-def sweep(directory: str) -> None:
-    """Remove what verifications have left behind that were killed."""
-    for name in os.listdir(directory):
-        pid = name.removeprefix(_SCRATCH)
-        if not name.startswith(_SCRATCH) or not pid.isdigit():
-            continue
-        try:
-            os.kill(int(pid), 0)
-        except ProcessLookupError:
-            import shutil
-
-            shutil.rmtree(os.path.join(directory, name), ignore_errors=True)
-        except OSError:
-            continue  # somebody else's, and alive
+    return redacted, erased, chain.problems or _compared(engine, fresh, chain)
 
 
 def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
@@ -159,30 +141,20 @@ def _is_written(event: Event) -> bool:
     return event.digest is None or digest_of(storable(event.data).encode()).hex() == event.digest
 
 
-def _scratch(directory: str) -> Store:
-    """Empty views beside the real ones."""
-    fresh = Store(directory)
+def _scratch(directory: str) -> PrivateCopy:
+    """Empty views in a file beside the real ones, which has no name once it is open."""
+    fresh = PrivateCopy(directory, "", into=os.path.join(directory, f"verify.{os.urandom(6).hex()}"))
     try:
-        check_folders(*os.path.split(directory), make=True)  # and nothing that a link leads to
-        fresh.renew()  # whatever a verification that was killed has left there
+        fresh.cursor()  # opens it
+        os.unlink(fresh.file)
     except Store.failures as error:
-        if os.path.isdir(directory):
-            _remove(fresh)
+        fresh.close()
         raise Unavailable(
             "no_room_to_verify",
             f"The log cannot be folded anew in {directory}: {error}.",
-            f"Verifying needs to write: make {os.path.dirname(directory)} writable, or free some space.",
+            f"Verifying needs to write: make {directory} writable, or free some space.",
         ) from error
     return fresh
-
-
-def _remove(fresh: Store) -> None:
-    fresh.close()
-    if isinstance(fresh, Unnamed):
-        return
-    for item in os.scandir(fresh.directory):
-        os.unlink(item.path)
-    os.rmdir(fresh.directory)
 
 
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
@@ -199,17 +171,6 @@ def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
         live.rollback()
         raise
     return problems
-
-
-def _compared_aside(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
-    """The same with a copy of the views, which can be brought there."""
-    live = engine.store
-    engine.store = Unnamed(live.directory, live)
-    try:
-        return _compared(engine, fresh, chain)
-    finally:
-        engine.store.close()
-        engine.store = live
 
 
 def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:

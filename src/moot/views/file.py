@@ -51,7 +51,7 @@ class Generations:
         self.path = ""
         self._db: apsw.Connection | None = None
         self.pointer = os.path.join(directory, f"{self.kind}-{self.version}")
-        self._pointed: tuple[int, int] | None = None  # the pointer that led to the open file
+        self._pointed: object = None  # the pointer that led to the open file
         self._user = 0  # the thread that has a transaction open, 0: none
         self._gate = RLock()  # nobody opens the file while the process forks
         self._at_rest = False
@@ -148,7 +148,7 @@ class Generations:
             return ""
         return path if all(is_private(path + beside, missing=True) for beside in _BESIDE) else ""
 
-    def _pointer(self) -> tuple[int, int] | None:
+    def _pointer(self) -> object:
         try:
             found = os.lstat(self.pointer)
         except OSError:

@@ -56,7 +56,7 @@ def sweep(directory: str, kind: str, version: int, keep: str = "") -> None:
         ):
             continue
         for path, _ in files:
-            _discard(path)
+            discard(path)
     _sweep_first_pointer(directory, kind)
 
 
@@ -76,7 +76,7 @@ def _sweep_first_pointer(directory: str, kind: str) -> None:
     pointer = os.path.join(directory, kind)
     name = _named(pointer)
     if name and version_of(name, kind) is not None and not os.path.lexists(os.path.join(directory, name)):
-        _discard(pointer)
+        discard(pointer)
 
 
 def _named(pointer: str) -> str:
@@ -103,7 +103,8 @@ def _now() -> float:
     return time.time()
 
 
-def _discard(path: str) -> None:
+def discard(path: str) -> None:
+    """Remove a file, if it is there and may be removed."""
     try:
         os.unlink(path)
     except OSError:

@@ -10,13 +10,11 @@ from __future__ import annotations
 import os
 from errno import ENOTDIR
 
-import apsw
-
 from moot.core.errors import Unavailable
 from moot.private_files import hand_over, make_folder, open_private
-from moot.views.file import DAMAGE, distrust
-from moot.views.leftovers import real_directory
-from moot.views.store import VERSION, Store
+from moot.views.leftovers import discard, real_directory
+from moot.views.private_copy import PrivateCopy
+from moot.views.store import VERSION
 
 _FOLDER = "past"
 _KIND, _DRAFT = "views-", "draft-"
@@ -26,68 +24,6 @@ _MOST = 8
 _MOST_BYTES = 1 << 30
 _UNUSED = 7 * 86_400.0  # seconds
 _ABANDONED = 3_600.0  # a draft that nobody wrote to for so long
-_SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "locking_mode = EXCLUSIVE", "cache_size = -64000")
-
-
-class Snapshot(Store):
-    """One file: a draft that is being folded, or a whole one to read."""
-
-    def __init__(self, path: str, *, draft: bool = False) -> None:
-        super().__init__(os.path.dirname(path))
-        self.path = path
-        self.mark = 0  # the position of the last tombstone that it was made upon
-        self._draft = draft
-
-    def become(self, other: Snapshot) -> None:
-        """Go on with what another one has open."""
-        with self._gate, other._gate:  # not while another thread forks
-            self.close()
-            self.directory, self.path, self.mark = other.directory, other.path, other.mark
-            self._db, other._db = other._db, None
-
-    def _open(self) -> apsw.Connection:
-        try:
-            if self._draft:
-                return self._open_draft()
-            return self._open_whole()
-        except (apsw.Error, OSError) as error:
-            raise self._given_up(error) from error
-
-    def _open_whole(self) -> apsw.Connection:
-        db = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
-        distrust(db)
-        try:
-            if not self._sound(db):  # SQLite takes an empty file for an empty database
-                raise apsw.CorruptError("it is not whole")
-        except apsw.Error:
-            db.close()
-            raise
-        return db
-
-    def _open_draft(self) -> apsw.Connection:
-        new = not os.path.exists(self.path)
-        db = apsw.Connection(self.path)
-        for setting in _SETTINGS:  # what is half done after a crash is thrown away: nothing needs to be undone
-            db.execute(f"PRAGMA {setting}").fetchall()
-        if new:
-            db.execute(self.script())
-            hand_over(self.path)
-        return db
-
-    def renew(self, *, alone: bool = False) -> apsw.Connection:  # noqa: ARG002
-        raise self._given_up(apsw.CorruptError("it is of another log"))
-
-    def _given_up(self, error: Exception) -> Unavailable:
-        """A snapshot that is damaged is left behind: the next who asks for that moment makes it anew."""
-        self.close()
-        if isinstance(error, DAMAGE):
-            discard(self.path)
-        return Unavailable(
-            "past_unusable",
-            f"The views of that moment cannot be used: {error}.",
-            f"Do it again. If it stays so, look at the disk and the rights of {self.directory}.",
-            path=self.path,
-        )
 
 
 class Shelf:
@@ -98,6 +34,7 @@ class Shelf:
     """
 
     def __init__(self, state: str, mark: int = 0) -> None:
+        self._state = state
         self.directory = os.path.join(state, _FOLDER)
         self._mark = str(mark)
 
@@ -112,42 +49,32 @@ class Shelf:
                 discard(item.path)
         return sorted(found, reverse=True)
 
-    def draft(self, base: str | None) -> Snapshot:
-        """A new file to fold into, empty or with what `base` has."""
-        path = os.path.join(self.directory, f"{_DRAFT}{os.urandom(6).hex()}")
+    def draft(self, base: str | None) -> PrivateCopy:
+        """A new copy to fold into: of the snapshot `base`, of the shared views (None), or empty ("").
+
+        Where no file can be made in the folder, the copy has no name and is not kept.
+        """
+        if not may_write(self.directory if os.path.isdir(self.directory) else self._state):
+            return PrivateCopy(self._state, base)
         try:
             make_folder(self.directory)
             if not real_directory(self.directory):
                 raise NotADirectoryError(ENOTDIR, "it is a link", self.directory)
-            if base is not None:
-                _copy(base, path)
         except OSError as error:
-            discard(path)
             raise _unwritable(self.directory, error) from error
-        return Snapshot(path, draft=True)
+        return PrivateCopy(self._state, base, into=os.path.join(self.directory, f"{_DRAFT}{os.urandom(6).hex()}"))
 
-    def draft_of(self, live: Store) -> Snapshot:
-        """A new file with what the live views have, at one moment."""
-        draft = self.draft(None)
-        try:
-            with draft.db.backup("main", live.db, "main") as copying:
-                copying.step(-1)
-            draft.close()
-            _no_journal(draft.path)
-        except (apsw.Error, OSError) as error:
-            draft.close()
-            discard(draft.path)
-            raise _unwritable(self.directory, error) from error
-        return draft
-
-    def keep(self, draft: Snapshot, position: int, *, copy: bool = False) -> Snapshot:
+    def keep(self, draft: PrivateCopy, position: int, *, copy: bool = False) -> PrivateCopy:
         """Put a draft that is folded up to `position` in its place; with `copy`, it can be folded on."""
-        draft.close()
-        whole, path = draft.path, ""
+        if not draft.file:
+            if not copy:
+                draft.db.execute("PRAGMA query_only = ON").fetchall()
+            return draft
+        whole, path = draft.file, ""
         try:
             if copy:
-                whole = f"{draft.path}-{position}"
-                _copy(draft.path, whole)
+                whole = f"{draft.file}-{position}"
+                _copy(draft.file, whole)
             _on_disk(whole)  # else the new name may outlive a loss of power, and the content not
             path = os.path.join(self.directory, f"{_KIND}{VERSION}-{position}-{self._mark}-{_sum(whole)}.db")
             os.replace(whole, path)
@@ -158,7 +85,10 @@ class Shelf:
             if at == position and other != path:
                 discard(other)
         self._tidy(path)
-        return Snapshot(path)
+        if copy:
+            return draft
+        draft.close()
+        return PrivateCopy(self._state, path)
 
     def sound(self, path: str) -> bool:
         """Whether it is still what was kept. One that is not is removed."""
@@ -228,11 +158,9 @@ def _parts(name: str) -> tuple[int, int, int] | None:
     return int(parts[0]), int(parts[1]), int(parts[2])
 
 
-def discard(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return  # another was faster, or it is not ours to remove
+def may_write(directory: str) -> bool:
+    """Whether this user may make files there."""
+    return os.access(directory, os.W_OK | os.X_OK)
 
 
 def _copy(source: str, target: str) -> None:
@@ -267,13 +195,6 @@ def _on_disk(path: str) -> None:
         os.fsync(file)
     finally:
         os.close(file)
-
-
-def _no_journal(path: str) -> None:
-    """A copy of live views says that it has a write-ahead log, and a file that is only read must not need one."""
-    db = apsw.Connection(path)
-    db.execute("PRAGMA journal_mode = DELETE").fetchall()
-    db.close()
 
 
 def _unwritable(directory: str, error: Exception) -> Unavailable:

@@ -56,6 +56,8 @@ class Store(Generations):
     """The open views of one workspace, for one thread at a time."""
 
     kind, version, schema, sql = "views", VERSION, "schema.sql", SQL  # another kind of file says others
+    shared = True  # others see what is written
+    behind: int | None = 0  # events that the shared views lack, as a reader found; None: they cannot be read
 
     def __init__(self, directory: str) -> None:
         super().__init__(directory)
@@ -155,6 +157,10 @@ class Store(Generations):
     def cursor(self) -> int:
         """The position up to which the log is folded in."""
         return self.standing()[0]
+
+    def is_behind(self, head: int) -> bool:
+        """Whether events up to `head` are still to be folded in."""
+        return self.cursor() < head
 
     def standing(self) -> tuple[int, str, str | None]:
         """The cursor; the commit that stands there, by which views of another log are told; the first unknown event.

@@ -12,8 +12,8 @@ from moot.core.checks import check
 from moot.core.kind import find
 from moot.core.shape import misfit
 from moot.views import load
-from moot.views.aside import Aside
 from moot.views.bulk import Batch
+from moot.views.private_copy import PrivateCopy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,12 +34,7 @@ class Trial:
 
     def __init__(self, directory: str, *, anew: bool = False, seen: Callable[[Agent], object] | None = None) -> None:
         self._seen = seen
-        self._views = Aside(directory)
-        if anew:
-            self._views.renew()
-        else:
-            self._views.cursor()  # opens it
-            self._views.part()
+        self._views = PrivateCopy(directory, "" if anew else None)
         self._views.begin()
         self._batch = Batch(self._views)
         self._strict = self._views.standing()[2] is None  # else the log can only be read as it is

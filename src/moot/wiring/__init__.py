@@ -69,23 +69,22 @@ def open_session(
     reactions = (dependencies, departures, later, *packs.reactions())
     real = _opened(place.state, progress, reading=reading, at=at)
     log: Log = real
-    presence, then = Presence(place.state, clock), None
-    engines: Callable[[Log, Any, Clock, Any, Any], Engine] = Engine
+    presence, then, past = Presence(place.state, clock), None, None
     if at is not None:
-        from moot.wiring.past import go_back, visitor
+        from moot.wiring.past import go_back
 
         # The incarnation is the caller's of today; then, it may have been another one.
         caller = caller.replace(incarnation=None)
-        log, store, clock, presence, then = go_back(log, place.state, at, clock, progress)
-        engines = visitor(place.state)
+        past, store, clock, presence, then = go_back(log, place.state, at, clock, progress)
     elif reading:
-        from moot.engine.onlooker import Onlooker
-        from moot.views.aside import Aside
+        from moot.views.private_copy import PrivateCopy
 
-        engines, store = Onlooker, Aside(place.state)
+        store = PrivateCopy(place.state, monotonic=clock.monotonic)
     else:
         store = Store(place.state)
-    engine = engines(log, store, clock, _lifecycles(settings, packs), reactions)
+    engine = Engine(past or log, store, clock, _lifecycles(settings, packs), reactions)
+    if past is not None:
+        engine.whole = past.whole
     engine.requests = _requests(settings, env) if settings.handlers else None
     engine.lookups |= _lookups(presence)
     engine.via, engine.progress = via, progress
