@@ -22,7 +22,7 @@ class Row(NamedTuple):
 
 def _orchestrator() -> Lifecycle:
     (life,) = pack("orchestrator", os.devnull).lifecycles  # there it finds no cache, and can keep none
-    return life
+    return life.replace(attempts=3)  # as a workspace does where nothing else is set
 
 
 ORCHESTRATOR = _orchestrator()

@@ -47,8 +47,8 @@ def test_every_verb_has_an_event_and_means_one_edge_in_each_state(life):
 
 @both
 def test_whoever_takes_a_task_works_on_it_and_no_other_edge_leads_there(life):
-    assert {e.takes for e in life.edges if life.phase(e.target) == "working"} == {True}
-    assert {life.phase(e.target) for e in life.edges if e.takes} == {"working"}
+    assert {e.holds for e in life.edges if life.phase(e.target) == "working"} == {"actor"}
+    assert {life.phase(e.target) for e in life.edges if e.holds == "actor"} == {"working"}
 
 
 @both
@@ -87,7 +87,7 @@ def test_what_can_follow_is_told_once_each():
     life = Lifecycle(
         name="tiny",
         states=(State("a", "open"), State("b", "working")),
-        edges=(Edge("claim", "a", "b", takes=True), Edge("reopen", "a", "b")),
+        edges=(Edge("claim", "a", "b", holds="actor"), Edge("reopen", "a", "b")),
     )
     assert life.targets("a") == ("b",)
     assert life.verbs("a") == ("claim", "reopen")

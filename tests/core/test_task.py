@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from moot.core.deciders.task import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
-from moot.core.lifecycle import CORE
+from moot.core.lifecycle import CORE, Edge, Lifecycle, State
 from moot.core.payload import Payload
 from moot.core.principal import Actor
 from moot.core.task import (
@@ -468,9 +468,54 @@ def test_an_event_of_another_kind_is_no_event_of_a_task():
 
 
 def test_every_event_has_a_type_of_its_own():
-    assert {kind for kind, payload in EVENTS.items() if payload is Moved} == set(TYPES.values())
+    assert {kind for kind, payload in EVENTS.items() if payload is Moved} == {*TYPES.values(), "task:moved"}
     assert Moved(verb="claim", source="open", target="working", phase="working", attempt=1).type == "task:started"
     assert EVENTS["task:added"] is Added
+
+
+# Verbs and holders of a pack's own
+
+OWNED = Lifecycle(
+    name="owned",
+    states=(State("new", "open"), State("with", "working"), State("tested", "working"), State("good", "done")),
+    edges=(
+        Edge("assign", "new", "with", holds="owner"),
+        Edge("test", "with", "tested", holds="keep"),
+        Edge("pass", "tested", "good", ("holder",)),
+        Edge("fault", "good", "with", holds="owner"),
+        Edge("take", "with", "with", holds="actor"),
+    ),
+)
+
+
+def test_a_verb_that_only_a_pack_knows_moves_the_task():
+    history = History(OWNED).does(move("assign", KEATS, owner="Yeats#1"), move("test", KEATS))
+    assert [kind for kind, _, _ in history.log] == ["task:added", "task:moved", "task:moved"]
+    assert json.loads(history.log[-1][1])["verb"] == "test"
+    assert history.task.state == "tested"
+
+
+def test_the_owner_is_the_agent_named_or_the_one_who_handed_it_in():
+    history = History(OWNED)
+    assert history.refuses(move("assign", KEATS)).code == "owner_missing"
+    history.does(move("assign", KEATS, owner="Yeats#1"))
+    assert (history.task.holder, history.task.token) == ("Yeats#1", 2)
+    history.does(move("test", KEATS), move("pass", YEATS))
+    assert (history.task.holder, history.task.author) == (None, "Yeats#1")
+    history.does(move("fault", KEATS))
+    assert (history.task.holder, history.task.token) == ("Yeats#1", 5)
+    assert history.refuses(move("test", KEATS, owner="Keats#1")).code == "no_owner"
+
+
+def test_who_keeps_a_task_keeps_the_token_and_who_takes_it_gets_a_new_one():
+    history = History(OWNED).does(move("assign", KEATS, owner="Yeats#1"), move("take", KEATS), move("test", YEATS))
+    assert (history.task.holder, history.task.token) == ("Keats#1", 3)
+    assert history.refuses(move("pass", YEATS)).code == "not_holder"
+
+
+def test_a_task_that_waits_is_given_to_nobody():
+    history = History(OWNED, waits=("task-0",))
+    assert history.refuses(move("assign", KEATS, owner="Yeats#1")).code == "task_blocked"
 
 
 # Any sequence of commands, against the rows of `lifecycles.py`

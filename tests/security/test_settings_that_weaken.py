@@ -24,7 +24,7 @@ RECEIPT = "[tasks]\nreceipt = true\n"
 QUICK = Lifecycle(
     name="quick",
     states=(State("todo", "open"), State("doing", "working"), State("done", "done")),
-    edges=(Edge("claim", "todo", "doing", takes=True), Edge("complete", "doing", "done", ("holder",))),
+    edges=(Edge("claim", "todo", "doing", holds="actor"), Edge("complete", "doing", "done", ("holder",))),
 )
 
 

@@ -23,7 +23,7 @@ from moot.core.graph import find_path
 from moot.core.kind import load
 from moot.core.lifecycle import PHASES
 from moot.core.principal import checked_name
-from moot.core.task import PRIORITIES, TYPES
+from moot.core.task import OTHER, PRIORITIES, TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def task(state: Any, event: Event) -> str | None:
         return f"there is no priority {data['priority'][:80]!r}"
     if "phase" in data and (data["phase"] not in PHASES or not is_line(data["state" if made else "target"])):
         return "it leads to no state that a task can have"
-    if event.type in _VERBS and data["verb"] not in _VERBS[event.type]:
+    if "verb" in data and TYPES.get(data["verb"], OTHER) != event.type:
         return f"{data['verb'][:80]!r} does not lead to {event.type}"
     if made and state.id in (*data.get("needs", ()), *data.get("waits", ())):
         return f"{state.id[:80]!r} would wait for itself"
@@ -294,8 +294,3 @@ def _line_fields(data: dict[str, Any], *fields: str) -> str | None:
 def _lines(texts: Iterable[str | None]) -> str | None:
     wrong = next((text for text in texts if text is not None and not is_line(text)), None)
     return None if wrong is None else f"{wrong[:80]!r} is not one line"
-
-
-_VERBS: dict[str, set[str]] = {}
-for _verb, _type in TYPES.items():
-    _VERBS.setdefault(_type, set()).add(_verb)

@@ -7,7 +7,8 @@
               `unreviewed` (only tasks that were added without review),
               `receipt` (of a check that passed, on the files as they are)
     attempt   how much the edge adds to the attempt number
-    takes     whoever takes this edge becomes the holder; an edge that does not take ends the holding
+    holds     who holds the task afterwards: `actor` (who takes the edge), `keep` (who held it before), `owner` (who
+              is named with the move, or else handed it in last), `none`
     silence   what becomes of a task whose holder is silent too long: `return` (it is open again) or `flag`
 
 `CORE` is moot's own. A pack brings another one in its `pack.toml`.
@@ -18,6 +19,10 @@ from __future__ import annotations
 from moot.core.record import Record
 
 PHASES = ("open", "working", "review", "done", "stopped")
+RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # what one is to a task, and no role to join with
+NEEDS = ("reason", "report", "unreviewed", "receipt")
+HOLDS = ("actor", "keep", "owner", "none")
+SILENCE = ("return", "flag")
 
 
 class State(Record):
@@ -32,8 +37,9 @@ class Edge(Record):
     who: tuple[str, ...] = ("anyone",)
     needs: tuple[str, ...] = ()
     attempt: int = 0
-    takes: bool = False
+    holds: str = "none"
     explicit: bool = False  # taken by its own verb only, never by naming the wanted state
+    report: str = ""  # the type of message that takes it with its report
 
     def open_to(self, roles: tuple[str, ...], *, person: bool) -> bool:
         """Whether somebody in these roles may take it who has had nothing to do with the task so far."""
@@ -45,7 +51,7 @@ class Lifecycle(Record):
     states: tuple[State, ...]
     edges: tuple[Edge, ...]
     silence: str = "return"
-    attempts: int = 3
+    attempts: int = 3  # 0: as many as the workspace gives
     asks: str = ""  # settings that would change it, and that nobody has allowed here
     withheld: bool = False  # as long as those are not allowed, no task of it is added or moved
     exhausted: str | None = None  # where a task goes when its attempts are used up; None: going back is refused
@@ -71,6 +77,11 @@ class Lifecycle(Record):
         """The states that can follow `source`."""
         return tuple(dict.fromkeys(e.target for e in self.edges if e.source == source))
 
+    @property
+    def names_owners(self) -> bool:
+        """Whether one of its edges gives a task to who had it before."""
+        return any(edge.holds == "owner" for edge in self.edges)
+
     def verbs(self, source: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(e.verb for e in self.edges if e.source == source))
 
@@ -91,7 +102,7 @@ def _core() -> Lifecycle:
             State("dead", "stopped"),
         ),
         edges=(
-            Edge("claim", "open", "working", takes=True),
+            Edge("claim", "open", "working", holds="actor"),
             Edge("release", "working", "open", ("holder", "person")),
             Edge("submit", "working", "review", ("holder",)),
             Edge("approve", "review", "done", judge),

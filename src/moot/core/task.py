@@ -1,12 +1,13 @@
 """What a task is: its events, its state, and the commands that change it. The rules are in the decider.
 
-The type of an event follows from the verb whose edge was taken (TYPES).
+The type of an event follows from the verb whose edge was taken: `TYPES`, and `task:moved` for a verb of a pack's own.
 """
 
 from __future__ import annotations
 
 from moot.core.payload import SILENCE, Payload
 from moot.core.record import Record
+from moot.core.text import command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,14 @@ TYPES = {
     "cancel": "task:cancelled",
     "lapse": "task:lapsed",
 }
+OTHER = "task:moved"  # by a verb that only a pack knows
+
+
+def by_verb(verb: str, task: str, options: str = "") -> str:
+    """The command that moves a task by this verb. One that only a pack knows has no command of its own."""
+    if verb in TYPES:
+        return command_line(f"task {verb}", task, options=options)
+    return command_line("task move", task, verb, options=options)
 
 
 def stream(task: str) -> str:
@@ -59,7 +68,7 @@ class Added(Payload):
 
 
 class Moved(Payload):
-    """Every edge that was taken. The event's type follows from the verb (see TYPES)."""
+    """Every edge that was taken. The event's type follows from the verb."""
 
     said = "{source} → {target}"
     asides = (("attempt", "attempt {attempt}"), SILENCE, ("report", "report {report}"))
@@ -83,7 +92,7 @@ class Moved(Payload):
 
     @property
     def type(self) -> str:  # type: ignore[override]
-        return TYPES[self.verb]
+        return TYPES.get(self.verb, OTHER)
 
 
 class Flagged(Payload):
@@ -134,7 +143,7 @@ class Described(Payload):
 
 EVENTS: dict[str, type[Payload]] = {
     **{cls.type: cls for cls in (Added, Flagged, Blocked, Readied, Amended, Described)},
-    **dict.fromkeys(TYPES.values(), Moved),
+    **dict.fromkeys((*TYPES.values(), OTHER), Moved),
 }
 
 
@@ -214,6 +223,7 @@ class MoveTask(Record):
     override: bool = False
     flags: tuple[str, ...] = ()
     receipt: str | None = None  # one that was looked at, and proves what it should
+    owner: str | None = None  # the principal who is to have it, where the edge gives it to an owner
 
 
 class LapseTask(Record):

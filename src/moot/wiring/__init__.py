@@ -153,8 +153,10 @@ def _elsewhere(place: Place) -> tuple[Notice, ...]:
 
 
 def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
-    found = {"core": CORE, **packs.lifecycles()}
-    return {name: life.replace(attempts=settings.task_attempts) for name, life in found.items()}
+    found = {"core": CORE.replace(attempts=0), **packs.lifecycles()}
+    return {
+        name: life if life.attempts else life.replace(attempts=settings.task_attempts) for name, life in found.items()
+    }
 
 
 def _rule(session: Session) -> None:

@@ -14,7 +14,7 @@ from moot.core.deciders.mailbox import Answer as Settle
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused, Unknown
 from moot.core.schema import defects
-from moot.core.task import AddTask, AmendTask, MoveTask
+from moot.core.task import AddTask, AmendTask, MoveTask, by_verb
 from moot.core.text import command_line, counted, option
 from moot.views import look
 
@@ -225,7 +225,7 @@ def _wrong_state(saying: Saying, task: Task, life: Lifecycle, verb: str) -> Refu
     return Refused(
         "wrong_state",
         f"{task.id} is in {task.state}: a {saying.spec.name} cannot {verb} it from there.{hint}",
-        f"Start a new attempt: `{command_line(f'task {again.verb}', task.id)}`." if again else show,
+        f"Start a new attempt: `{by_verb(again.verb, task.id)}`." if again else show,
         task=task.id,
         state=task.state,
     )

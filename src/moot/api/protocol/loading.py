@@ -25,6 +25,7 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]]) -> P
     }
     lives = {name: data["lifecycle"]} if "lifecycle" in data else {}
     lives |= {f"{name}/{life}": rest for life, rest in data.get("lifecycles", {}).items()}
+    reports = {m["moves"]: kind for kind, m in data.get("messages", {}).items() if "moves" in m}
     return Pack(
         name=name,
         title=data["title"],
@@ -33,7 +34,7 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]]) -> P
         messages=tuple(_type(name, roles, schemas, "message", *one) for one in data.get("messages", {}).items()),
         events=tuple(_type(name, roles, schemas, "event", *one) for one in data.get("events", {}).items()),
         mirrors=tuple(_mirror(name, *one) for one in data.get("mirrors", {}).items()),
-        lifecycles=tuple(_lifecycle(*one) for one in lives.items()),
+        lifecycles=tuple(_lifecycle(*one, reports) for one in lives.items()),
         message_limit=data.get("limits", {}).get("message", 0),
     )
 
@@ -81,7 +82,8 @@ def _words(value: Any) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value)
 
 
-def _lifecycle(name: str, data: Mapping[str, Any]) -> Lifecycle:
+def _lifecycle(name: str, data: Mapping[str, Any], reports: Mapping[str, str]) -> Lifecycle:
+    """`reports`: the types of messages that move a task, by verb."""
     edges = (
         Edge(
             verb=e["verb"],
@@ -90,8 +92,9 @@ def _lifecycle(name: str, data: Mapping[str, Any]) -> Lifecycle:
             who=tuple(e["who"]),
             needs=tuple(e.get("needs", ())),
             attempt=e.get("attempt", 0),
-            takes=e.get("takes", False),
+            holds=e.get("holds", "none"),
             explicit=e.get("explicit", False),
+            report=reports.get(e["verb"], "") if "report" in e.get("needs", ()) else "",
         )
         for e in data["edges"]
     )
@@ -100,6 +103,6 @@ def _lifecycle(name: str, data: Mapping[str, Any]) -> Lifecycle:
         states=tuple(State(name=state, phase=s["phase"]) for state, s in data["states"].items()),
         edges=tuple(edges),
         silence=data.get("silence", "return"),
-        attempts=data.get("attempts", 3),
+        attempts=data.get("attempts", 0),
         exhausted=data.get("exhausted"),
     )

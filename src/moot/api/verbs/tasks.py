@@ -10,7 +10,7 @@ from moot.core.errors import Refused, Unknown, Usage
 from moot.core.ids import chosen
 from moot.core.leases import has_lapsed
 from moot.core.principal import name_of
-from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask
+from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask, by_verb
 from moot.core.text import REASON, command_line, option
 from moot.views import load, look
 
@@ -184,6 +184,7 @@ def moved(
     report: str | None = None,
     override: bool = False,
     receipt: str | None = None,
+    owner: str | None = None,
 ) -> Answer:
     proof = _proof(session, task, verb, receipt)
 
@@ -199,6 +200,7 @@ def moved(
             judged=report,
             override=override,
             flags=flags,
+            owner=_owner(work, owner),
             receipt=proof.checked(work) if proof else None,
         )
         work.do("task", task, command)
@@ -211,6 +213,11 @@ def moved(
     return answer
 
 
+def _owner(work: Work, name: str | None) -> str | None:
+    """The principal of the agent who is to have the task."""
+    return work.actor(name, None).principal if name is not None else None
+
+
 def _proof(session: Session, task: str, verb: str, given: str | None) -> Proof | None:
     """The receipt that was given, or the one that the task carries where the lifecycle demands one."""
     demands = any("receipt" in e.needs for life in session.engine.lifecycles.values() for e in life.edges)
@@ -221,26 +228,30 @@ def _proof(session: Session, task: str, verb: str, given: str | None) -> Proof |
     return proof(session, task, verb, given)
 
 
-def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
+def move(session: Session, task: str, state: str, reason: str | None, owner: str | None) -> Answer:
     found, _ = load.task(session.engine.read(), task)
     life = lifecycle_of(session, found) if found.exists else None
     if life is None:
         from moot.engine.work import unknown_task
 
         raise unknown_task(session.engine.store, task)
+    verbs = tuple(dict.fromkeys(edge.verb for edge in life.edges))
+    if state in verbs and state not in life.names:
+        return moved(session, task, state, reason=reason, owner=owner)
     if state not in life.names:
         raise Refused(
             "unknown_state",
-            f"{state!r} is no state of {task}.",
-            f"Its states are {', '.join(life.names)}.",
+            f"{task} has no state {state!r}, and its lifecycle no such verb.",
+            f"Its states are {', '.join(life.names)}; its verbs are {', '.join(verbs)}.",
             states=list(life.names),
+            verbs=list(verbs),
         )
     edge = life.between(found.state, state)
     if edge is not None and edge.explicit:
         raise Refused(
             "explicit_only",
             f"{task} is {found.state}; it becomes {state} only when that is asked for by its own verb.",
-            f"`{command_line(f'task {edge.verb}', task, options=REASON)}`.",
+            f"`{by_verb(edge.verb, task, REASON)}`.",
             task=task,
             state=found.state,
             wanted=state,
@@ -255,7 +266,7 @@ def move(session: Session, task: str, state: str, reason: str | None) -> Answer:
             wanted=state,
             to=list(life.targets(found.state)),
         )
-    return moved(session, task, edge.verb, reason=reason)
+    return moved(session, task, edge.verb, reason=reason, owner=owner)
 
 
 _TASK = Param("task", "The task.", positional=True, required=True)
@@ -343,10 +354,17 @@ VERBS = (
     _move_verb("release", "Give it back unfinished.", _TOKEN, example="moot task release task-001"),
     Verb(
         "task move",
-        "Put a task into a state of its lifecycle, if an edge leads there.",
+        "Put a task into a state of its lifecycle, or move it by a verb of a pack's own.",
         move,
         kind="own",
-        params=(_TASK, Param("state", "The wanted state.", positional=True, required=True), _REASON, KEY),
+        params=(
+            _TASK,
+            Param("state", "The wanted state, or a verb of its lifecycle.", positional=True, required=True),
+            _REASON,
+            Param("owner", "The agent who is to have it, where the verb gives it to its owner."),
+            KEY,
+        ),
         examples=("moot task move task-001 review",),
+        detail="`moot task show` lists the verbs that a task can be moved by now, and the states they lead to.",
     ),
 )

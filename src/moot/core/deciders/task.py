@@ -15,8 +15,10 @@ The edges are data: see `moot.core.lifecycle`.
 
 from __future__ import annotations
 
-from moot.core.errors import Held, MootError, Refused, Unknown
+from moot.core.deciders import task_refusals as refusals
+from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
+from moot.core.lifecycle import RELATIONS
 from moot.core.principal import name_of, same_agent
 from moot.core.record import unreachable
 from moot.core.task import (
@@ -38,8 +40,9 @@ from moot.core.task import (
     ReadyTask,
     Step,
     Task,
+    by_verb,
 )
-from moot.core.text import REASON, command_line, counted, option
+from moot.core.text import REASON, command_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,13 +54,12 @@ if TYPE_CHECKING:
     from moot.core.task import Command
 
 _VERDICTS = ("approve", "reject")
-_RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # what one is to a task, and no role to join with
 
 
 def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
     """`life` is the lifecycle of the task."""
     if life.withheld and isinstance(command, (AddTask, MoveTask)):
-        raise _withheld(life)
+        raise refusals.withheld(life)
     if isinstance(command, AddTask):
         return _add(life, task, command)
     if not task.exists:
@@ -104,10 +106,10 @@ def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
 def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
     edge = life.edge(command.verb, task.state)
     if edge is None:
-        raise _no_edge(life, task, command)
+        raise refusals.no_edge(life, task, command)
     role = _permitted(life, task, edge, command)
     _needs(life, task, edge, command)
-    if edge.takes and task.waits:
+    if edge.holds in ("actor", "owner") and task.waits:
         raise Refused(
             "task_blocked",
             f"{task.id} waits for {', '.join(task.waits)}.",
@@ -118,7 +120,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
     target, attempt = edge.target, task.attempt + edge.attempt
     if edge.attempt and attempt > life.attempts and not (command.override and command.actor.person):
         if edge.verb == "reopen" or life.exhausted is None:
-            raise _exhausted(life, task, command)
+            raise refusals.exhausted(life, task, command)
         target, attempt = life.exhausted, task.attempt
     principal = command.actor.principal
     return [
@@ -128,8 +130,8 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             target=target,
             phase=life.phase(target),
             attempt=attempt,
-            holder=principal if edge.takes else None,
-            author=principal if life.phase(target) == "review" else None,
+            holder=_holder(task, edge, command),
+            author=_author(life, task, target, principal),
             role=role,
             reason=(command.reason or "").strip() or None,
             report=command.report,
@@ -137,6 +139,37 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             receipt=command.receipt,
         )
     ]
+
+
+def _holder(task: Task, edge: Edge, command: MoveTask) -> str | None:
+    """Who holds the task when the edge was taken."""
+    if command.owner is not None and edge.holds != "owner":
+        raise Refused(
+            "no_owner",
+            f"`{edge.verb}` gives {task.id} to nobody else.",
+            "Leave --owner out.",
+            task=task.id,
+        )
+    match edge.holds:
+        case "actor":
+            return command.actor.principal
+        case "keep":
+            return task.holder
+        case "owner":
+            owner = command.owner or task.author
+            if owner is None:
+                raise refusals.ownerless(task, edge)
+            return owner
+        case _:
+            return None
+
+
+def _author(life: Lifecycle, task: Task, target: str, principal: str) -> str | None:
+    """Who handed it in: for review, or as done where it may come back to its owner."""
+    phase = life.phase(target)
+    if phase == "done" and life.names_owners:
+        return task.holder
+    return principal if phase == "review" else None
 
 
 def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> str | None:
@@ -154,11 +187,11 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
         if actor.principal == task.holder and command.token in (None, task.token):
             return None
         if "person" not in edge.who or not actor.person:
-            raise _not_holder(task, command)
+            raise refusals.not_holder(task, command)
     if "person" in edge.who and actor.person:
         return "person"
     for role in actor.roles:
-        if role in edge.who and role not in _RELATIONS:
+        if role in edge.who and role not in RELATIONS:
             return role
     if "reviewer" in edge.who:
         return "reviewer"
@@ -183,14 +216,14 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
         raise Refused(
             "reason_missing",
             f"To {edge.verb} {task.id} takes a reason.",
-            f"Say why: `{command_line(f'task {edge.verb}', task.id, options=REASON)}`.",
+            f"Say why: `{by_verb(edge.verb, task.id, options=REASON)}`.",
             task=task.id,
         )
     if "report" in edge.needs and command.report is None:
         raise Refused(
             "report_missing",
-            f"{task.id} goes into review by its report and in no other way.",
-            "Send the report: `moot send --type completion_report --data @report.json`.",
+            f"`{edge.verb}` requires the report of {task.id}: sending that moves the task.",
+            f"Send it: `{command_line('send', options=option('--type', edge.report or 'TYPE'))} --data @report.json`.",
             task=task.id,
         )
     if "receipt" in edge.needs and command.receipt is None:
@@ -198,8 +231,8 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
             "receipt_missing",
             f"To {edge.verb} {task.id} takes the receipt of a check.",
             f"Run it: `{command_line('check', options=option('--task', task.id))} -- COMMAND`, then "
-            f"`{command_line(f'task {edge.verb}', task.id, options='--receipt last')}`."
-            f"{_asks(life)}",
+            f"`{by_verb(edge.verb, task.id, options='--receipt last')}`."
+            f"{refusals.asks(life)}",
             task=task.id,
         )
     if command.judged is not None and command.judged != task.report:
@@ -216,27 +249,9 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
             f"{task.id} is reviewed before it is done.",
             f"Hand it in: `{command_line('task submit', task.id)}`. "
             "A task added with --no-review can be completed at once."
-            f"{_asks(life)}",
+            f"{refusals.asks(life)}",
             task=task.id,
         )
-
-
-def _asks(life: Lifecycle) -> str:
-    """What to add to a refusal where a setting would have it otherwise."""
-    if not life.asks:
-        return ""
-    return (
-        f" moot.toml says {life.asks}, which is not in force for new tasks until a person runs `moot allow settings`."
-    )
-
-
-def _withheld(life: Lifecycle) -> Refused:
-    return Refused(
-        "setting_not_allowed",
-        f"The lifecycle {life.name} has no review, and nobody has allowed it here ({life.asks} in moot.toml).",
-        "Use another one (`--lifecycle core`), or ask a person to run `moot allow settings`.",
-        setting=life.asks,
-    )
 
 
 def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
@@ -261,62 +276,6 @@ def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
     ]
 
 
-def _no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
-    details: dict[str, Any] = {"task": task.id, "state": task.state, "to": list(life.targets(task.state))}
-    if task.holder and command.verb == "claim":
-        yours = task.holder == command.actor.principal
-        return Held(
-            "task_held",
-            f"{task.id} is held by {'you' if yours else name_of(task.holder)} since position {task.token}.",
-            "Go on with it."
-            if yours
-            else f"Take another (`moot ready`), or ask: `{command_line('send', name_of(task.holder))} …`.",
-            holder=task.holder,
-            token=task.token,
-            **details,
-        )
-    verbs = life.verbs(task.state)
-    who = f", since {name_of(task.last_by)} changed it" if task.last_by else ""
-    return Refused(
-        "no_such_move",
-        f"{task.id} is {task.state}{who}: from there it cannot be moved by `{command.verb}`.",
-        f"It can go to {', '.join(life.targets(task.state)) or 'nowhere'} (by {', '.join(verbs) or 'nothing'}).",
-        last_by=task.last_by,
-        **details,
-    )
-
-
-def _not_holder(task: Task, command: MoveTask) -> Held:
-    holder, actor = task.holder or "", command.actor
-    if actor.principal == holder:
-        said = f"the token {command.token} is not the current one ({task.token})"
-    elif same_agent(actor.principal, holder):
-        said = f"another incarnation of you holds it ({holder})"
-    else:
-        said = f"{name_of(holder)} holds it"
-    return Held(
-        "not_holder",
-        f"{actor.name} cannot {command.verb} {task.id}: {said}.",
-        f"Only the holder can. `{command_line('task show', task.id)}` tells the story; "
-        f"`{command_line('send', name_of(holder))} …` asks.",
-        task=task.id,
-        holder=holder,
-        token=task.token,
-    )
-
-
-def _exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
-    return Refused(
-        "attempts_exhausted",
-        f"{task.id} had {task.attempt} of {counted(life.attempts, 'attempt')}.",
-        "A person can give it another: "
-        f"`{command_line(f'task {command.verb}', task.id, options=f'--override {REASON}')}`.",
-        task=task.id,
-        attempt=task.attempt,
-        limit=life.attempts,
-    )
-
-
 def evolve(task: Task, event: Payload, meta: Meta) -> Task:
     at, by = meta.at, meta.by
     match event:
@@ -330,7 +289,7 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
                 phase=event.phase,
                 attempt=event.attempt,
                 holder=event.holder,
-                token=meta.position if event.holder else task.token,
+                token=meta.position if event.holder and event.holder != task.holder else task.token,
                 author=event.author or (None if fresh and event.phase == "open" else task.author),
                 report=event.report or (None if fresh else task.report),
                 receipt=event.receipt or (None if event.phase in ("open", "working") else task.receipt),

@@ -5,7 +5,7 @@ In whatever state those are: a task that is given back or opened again later mus
 
 from __future__ import annotations
 
-from moot.core.task import BlockTask, Moved, ReadyTask
+from moot.core.task import OTHER, BlockTask, Moved, ReadyTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,6 @@ def _released(key: str, happened: Moved, world: World) -> Iterator[Step]:
     if happened.phase == "done":
         for name in world.dependents(key):
             yield "task", name, ReadyTask(done=key)
-    elif happened.verb == "reopen":
+    elif happened.verb == "reopen" or happened.type == OTHER:  # by a verb of a pack it may have been done before
         for name in world.dependents(key):
             yield "task", name, BlockTask(on=(key,))

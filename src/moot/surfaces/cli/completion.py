@@ -31,13 +31,17 @@ KINDS = (
     "effects",
     "entries",
     "handlers",
+    "lifecycles",
     "mailboxes",
     "messages",
+    "moves",
     "needs",
     "receipts",
     "recipients",
+    "roles",
     "tasks",
     "things",
+    "types",
 )
 FLAGS = {
     "--json": "the answer as one JSON object",
@@ -51,7 +55,7 @@ VALUES = {
     "--at": ("answer as it was then", ""),
 }
 _MOST = 200
-_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@#")
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@#/")
 _HERE = os.path.dirname(__file__)
 
 # What an argument names: by its name, or by verb and name where that is not enough.
@@ -97,7 +101,11 @@ _OF_VERB = {
     ("allow", "names"): "handlers",
     ("needs-me", "answer"): "needs",
     ("receipt show", "id"): "receipts",
-    ("send", "type"): "",
+    ("send", "type"): "types",
+    ("task add", "lifecycle"): "lifecycles",
+    ("task move", "state"): "moves",
+    ("task move", "owner"): "agents",
+    ("join", "role"): "roles",
     ("init", "pack"): "packs",
 }
 
@@ -228,5 +236,21 @@ def _names(session: Session, kind: str) -> Iterable[str]:
             return [item.id for item in needs.waiting(session)]
         case "things":
             return [name for part in ("tasks", "agents", "messages") for name in _names(session, part)]
+        case _:
+            return _words(session, kind)
+
+
+def _words(session: Session, kind: str) -> Iterable[str]:
+    """Words that packs bring along."""
+    packs, lives = session.packs.packs, session.engine.lifecycles
+    match kind:
+        case "lifecycles":
+            return list(lives)
+        case "moves":
+            return [word for life in lives.values() for word in (*life.names, *(edge.verb for edge in life.edges))]
+        case "roles":
+            return [role.name for pack in packs for role in pack.roles]
+        case "types":
+            return ["note", "request", *(spec.name for pack in packs for spec in pack.messages)]
         case _:
             return []

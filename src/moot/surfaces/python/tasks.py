@@ -112,7 +112,15 @@ class Tasks(Findings):
     ) -> Task:
         return self._ask("task release", locals())
 
-    def task_move(self, task: str, state: str, *, reason: str | None = None, key: str | None = None) -> Task:
+    def task_move(
+        self,
+        task: str,
+        state: str,
+        *,
+        reason: str | None = None,
+        owner: str | None = None,
+        key: str | None = None,
+    ) -> Task:
         return self._ask("task move", locals())
 
     def task_show(self, task: str) -> Story:
