@@ -77,7 +77,7 @@ COMMANDS = {
         ["task", "claim", "task-003"],
         "Ada",
         3,
-        ["moot.api.told", "moot.api.verbs.board", "moot.api.verbs.tasks", "moot.core.deciders.task_refusals"],
+        ["moot.api.told", "moot.api.verbs.board", "moot.api.verbs.tasks", "moot.core.task_refusals"],
         "",
     ),
     "a refusal with a hint": (["send", "Bbo", "hi"], "Ada", 4, MAIL, "difflib"),

@@ -15,7 +15,7 @@ The edges are data: see `moot.core.lifecycle`.
 
 from __future__ import annotations
 
-from moot.core.deciders import task_refusals as refusals
+from moot.core import task_refusals as refusals
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.lifecycle import RELATIONS
