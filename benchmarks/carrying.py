@@ -19,9 +19,10 @@ from common import Row, interleaved
 from moot import Workspace
 from moot.api.carrying import Import
 from moot.api.proving import Proof
+from moot.core.identity import decide
 from moot.logs.sqlite import queries
 from moot.views.trial import Trial
-from moot.wiring import open_session
+from moot.wiring import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,7 +109,7 @@ class _Field:
     def take(self) -> float:
         self._number += 1
         place = workspaces.make(f"{self._room}/import-{self._number}")
-        session = open_session(place, os.environ)
+        session = open_workspace(place, os.environ).call(decide(os.environ))
         with open(f"{self._room}/events.jsonl", "rb") as lines:
             start = time.perf_counter()
             trial = Trial(session.engine.read().directory)

@@ -14,7 +14,8 @@ import workspaces
 from common import Row, percentile
 
 from moot import Workspace
-from moot.wiring import open_session
+from moot.core.identity import decide
+from moot.wiring import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from workspaces import Stage
 
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 _PACE = 0.02  # seconds between two sends
 _POLL = 5.0  # seconds between two looks of a protocol that polls
@@ -94,7 +95,7 @@ def _listen(pipe: Connection[Any, Any], count: int) -> None:
 
 def _send(repository: str, count: int, bare: Connection[Any, Any]) -> dict[int, int]:
     """Send notes; when the append of which position returned."""
-    session = open_session(repository, {}, agent=workspaces.SENDER, incarnation=1)
+    session = open_workspace(repository, {}).call(decide({}, agent=workspaces.SENDER, incarnation=1))
     appended = _watch(session)
     try:
         for _ in range(count):
@@ -108,7 +109,7 @@ def _send(repository: str, count: int, bare: Connection[Any, Any]) -> dict[int, 
     return appended
 
 
-def _watch(session: Session) -> dict[int, int]:
+def _watch(session: Call) -> dict[int, int]:
     """Note the moment at which each append of this session's log returns."""
     moments: dict[int, int] = {}
     append: Any = session.engine.log.append

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING
 from common import Row
 
 from moot import Workspace
-from moot.wiring import open_session
+from moot.core.identity import decide
+from moot.wiring import open_workspace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from workspaces import Stage
 
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 
 def measure(stage: Stage) -> list[Row]:
     repository = stage.populated("looking", stage.size.many)
-    session = open_session(repository, os.environ)
+    session = open_workspace(repository, os.environ).call(decide(os.environ))
     events = session.engine.log.head()
     reading = _once(lambda: _read(session))
     rebuilding = _once(session.engine.rebuild)
@@ -58,7 +59,7 @@ def _agents(repository: str, at: int) -> None:
         ws.agents()
 
 
-def _read(session: Session) -> None:
+def _read(session: Call) -> None:
     log = session.engine.log
     after = 0
     while events := log.read(after, 1000):

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from moot.core.deciders.mailbox import Offer
 from moot.core.deciders.message import WANTS, SendMessage
+from moot.core.identity import decide
 from moot.surfaces.python import Workspace
-from moot.wiring import open_session
+from moot.wiring import open_workspace
 
 if TYPE_CHECKING:
     from common import Size
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.work import Work
 
 SENDER, READER, OTHER = "Yeats", "Blake", "Keats"
@@ -69,7 +70,7 @@ def populate(directory: str, events: int) -> None:
     for name in (SENDER, READER, OTHER):
         with Workspace(directory, agent=name) as ws:
             ws.join(name)
-    session = open_session(directory, os.environ, agent=SENDER)
+    session = open_workspace(directory, os.environ).call(decide(os.environ, agent=SENDER))
     try:
         while (missing := events - session.engine.log.head()) > 0:
             _exchange(session, min(_COMMIT, max(1, missing * _SHOWN // (_SHOWN + 1))))
@@ -78,7 +79,7 @@ def populate(directory: str, events: int) -> None:
         session.engine.store.close()
 
 
-def _exchange(session: Session, count: int) -> None:
+def _exchange(session: Call, count: int) -> None:
     ids: list[str] = []
 
     def send(work: Work) -> None:
@@ -94,7 +95,7 @@ def _exchange(session: Session, count: int) -> None:
     session.engine.commit(f"{READER}#1", show)
 
 
-def _note(session: Session, text: str) -> SendMessage:
+def _note(session: Call, text: str) -> SendMessage:
     return SendMessage(
         kind="note",
         sender=f"{SENDER}#1",

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot.core.errors import Unavailable
-from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
 if TYPE_CHECKING:
     from moot.api.answer import Answer
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Session]:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
     for module in ("following", "verbs.care"):
         monkeypatch.setattr(f"moot.api.{module}.PAUSE", 0.0)
     monkeypatch.setattr("moot.api.following.ROUND", 0.01)
     env = AS_A_PERSON
     Workshop(str(tmp_path), env).create(("orchestrator",))
-    session = open_session(str(tmp_path), env)
+    session = open_call(str(tmp_path), env)
     yield session
     session.engine.log.close()
     session.engine.store.close()
@@ -51,7 +51,7 @@ def stream(answer: Answer) -> Iterator[Answer]:
 
 
 @pytest.mark.parametrize("fails", ["log.follow", "session.stamp", "mirrors.sync"])
-def test_a_follower_outlives_trouble(session: Session, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+def test_a_follower_outlives_trouble(session: Call, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
     later = stream(session.run("log", {"follow": True, "type": "task:added"}))
     owner, _, name = fails.partition(".")
     owners = {"log": session.engine.log, "session": session, "mirrors": session.mirrors}
@@ -60,7 +60,7 @@ def test_a_follower_outlives_trouble(session: Session, monkeypatch: pytest.Monke
         told = next(later)
         assert told.result is None
         assert [warning.code for warning in told.warnings] == ["locked"]
-        other = open_session(session.place.root, AS_A_PERSON)
+        other = open_call(session.place.root, AS_A_PERSON)
         other.run("task add", {"title": "New"})
         assert next(later).result.data["title"] == "New"
         assert calls
@@ -69,7 +69,7 @@ def test_a_follower_outlives_trouble(session: Session, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("fails", ["follow", "sync"])
-def test_a_watcher_outlives_trouble(session: Session, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+def test_a_watcher_outlives_trouble(session: Call, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
     later = stream(session.run("mirror", {"watch": True}))
     owner = session.engine.log if fails == "follow" else session.mirrors
     with monkeypatch.context() as patch:

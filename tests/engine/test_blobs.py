@@ -274,8 +274,8 @@ def aged(ws: Workspace, data: bytes) -> Path:
 
 
 def swept(ws: Workspace) -> int:
-    session = ws._opened()
-    return sweep(session.place.state, session.engine.log)
+    with ws._call() as call:
+        return sweep(call.place.state, call.engine.log)
 
 
 def test_old_bytes_that_no_event_names_are_swept_and_others_are_not(ws: Workspace) -> None:

@@ -11,13 +11,13 @@ from moot import Workspace
 from moot.api.overview import overview
 from moot.api.recent import Recent
 from moot.core.errors import Refused
-from moot.wiring import open_session
+from tests.calls import open_call
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 
 @pytest.fixture
@@ -29,29 +29,29 @@ def ws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Workspace]:
 
 
 @pytest.fixture
-def onlooker(ws: Workspace) -> Iterator[Session]:
-    session = open_session(ws.root, os.environ, reading=True)
+def onlooker(ws: Workspace) -> Iterator[Call]:
+    session = open_call(ws.root, os.environ, reading=True)
     yield session
     session.engine.log.close()
     session.engine.store.close()
 
 
-def test_it_waits_for_nobody_who_keeps_the_log_locked(ws: Workspace, onlooker: Session) -> None:
+def test_it_waits_for_nobody_who_keeps_the_log_locked(ws: Workspace, onlooker: Call) -> None:
     ws.task_add("One")
-    writer = open_session(ws.root, os.environ)
+    writer = open_call(ws.root, os.environ)
     with writer.engine.log.exclusive():
         writer.engine.store.begin()
         assert overview(onlooker).tasks.total == 1
         writer.engine.store.rollback()
 
 
-def test_it_decides_nothing(onlooker: Session) -> None:
+def test_it_decides_nothing(onlooker: Call) -> None:
     with pytest.raises(Refused) as caught:
         onlooker.engine.commit("person:anna", lambda _work: None)
     assert caught.value.code == "only_looking"
 
 
-def test_views_that_were_made_anew_are_found_again(ws: Workspace, onlooker: Session) -> None:
+def test_views_that_were_made_anew_are_found_again(ws: Workspace, onlooker: Call) -> None:
     ws.task_add("One")
     assert overview(onlooker).tasks.total == 1
     ws.verify(rebuild=True)
@@ -60,7 +60,7 @@ def test_views_that_were_made_anew_are_found_again(ws: Workspace, onlooker: Sess
     assert (found.tasks.total, found.position) == (2, 2)
 
 
-def test_what_is_looked_at_is_of_one_moment(ws: Workspace, onlooker: Session) -> None:
+def test_what_is_looked_at_is_of_one_moment(ws: Workspace, onlooker: Call) -> None:
     ws.task_add("One")
     store = onlooker.engine.read()
     store.pin()
@@ -70,7 +70,7 @@ def test_what_is_looked_at_is_of_one_moment(ws: Workspace, onlooker: Session) ->
     assert onlooker.engine.read().cursor() == 2
 
 
-def test_an_event_is_told_once_however_often_one_looks(ws: Workspace, onlooker: Session) -> None:
+def test_an_event_is_told_once_however_often_one_looks(ws: Workspace, onlooker: Call) -> None:
     recent = Recent()
     for number in range(40):
         ws.task_add(f"Task {number}")

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, Self
 import moot
 from moot.api.answer import plain
 from moot.core.errors import MootError
-from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.calls import open_call
 from tests.person import AS_A_PERSON, ME
 
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.clock import Clock
 
@@ -206,8 +206,8 @@ class Repo:
             "GIT_CONFIG_GLOBAL": os.devnull,
             "GIT_CONFIG_NOSYSTEM": "1",
         }
-        self._sessions: list[Session] = []
-        self._own: Session | None = None
+        self._sessions: list[Call] = []
+        self._own: Call | None = None
 
     @classmethod
     def create(cls, root: Path, settings: str = "", packs: tuple[str, ...] = ()) -> Repo:
@@ -237,13 +237,13 @@ class Repo:
         self.git("worktree", "add", "-q", f"../{name}")
         return self.root.parent / name
 
-    def session(self, agent: str | None = None, incarnation: int | None = None, clock: Clock | None = None) -> Session:
-        session = open_session(str(self.root), self.env, agent=agent, incarnation=incarnation, clock=clock)
+    def session(self, agent: str | None = None, incarnation: int | None = None, clock: Clock | None = None) -> Call:
+        session = open_call(str(self.root), self.env, agent=agent, incarnation=incarnation, clock=clock)
         self._sessions.append(session)
         return session
 
     @property
-    def own(self) -> Session:
+    def own(self) -> Call:
         """This process's session, as a person."""
         self._own = self._own or self.session()
         return self._own
@@ -254,7 +254,7 @@ class Repo:
 
     def join(self, name: str, *roles: str) -> int:
         """Let an agent join; its incarnation."""
-        session = open_session(str(self.root), self.env)
+        session = open_call(str(self.root), self.env)
         try:
             return session.run("join", {"name": name, "role": roles}).result.incarnation
         finally:
@@ -277,12 +277,12 @@ class Repo:
             close(session)
 
 
-def close(session: Session) -> None:
+def close(session: Call) -> None:
     session.engine.log.close()
     session.engine.store.close()
 
 
-def outcome_of(session: Session, verb: str, **arguments: Any) -> Outcome:
+def outcome_of(session: Call, verb: str, **arguments: Any) -> Outcome:
     """The same as `Worker.run`, in this process."""
     try:
         answer = session.run(verb, arguments)

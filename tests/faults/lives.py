@@ -19,7 +19,7 @@ from tests.faults.lines import at_line
 from tests.faults.worker import ENV, entered, outcome
 
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 UP = b"."
 
@@ -71,7 +71,7 @@ class Journal:
         return max(self.begun, default=-1) + 1
 
 
-def carry_out(session: Session, journal: Journal, number: int) -> None:
+def carry_out(session: Call, journal: Journal, number: int) -> None:
     """Give a command that was begun; the same one again if its answer never came."""
     verb, arguments = journal.begun[number]
     said = outcome(session, verb, arguments)
@@ -124,7 +124,7 @@ def put_back(mouth: int, cwd: str, backup: str, die_at: int = 0, only: str = "")
 # --- plans: the next command of a life --------------------------------------------------------------------------
 
 
-def everything(session: Session, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
+def everything(session: Call, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
     """Nine commands in a circle: mail, tasks that depend on each other, claims, a question and an answer."""
     me = str(session.caller.agent)
     other = f"Agent-{(int(me[-1]) + 1) % 4}"
@@ -157,7 +157,7 @@ def _task(journal: Journal, number: int) -> str:
     return str(journal.done[number]["result"]["id"])
 
 
-def assignments(session: Session, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
+def assignments(session: Call, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
     """Tasks for the developer, as the team lead sends them."""
     mark = f"{os.path.basename(session.cwd)} {number}"
     data = {
@@ -172,7 +172,7 @@ def assignments(session: Session, journal: Journal, number: int) -> tuple[str, d
     return "send", {"type": "task_assignment", "data": data}
 
 
-def reports(session: Session, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
+def reports(session: Call, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
     """What the developer sends back: a report for each task, and amendments to it."""
     mark = f"{session.caller.agent} {number}"
     data = {
@@ -195,7 +195,7 @@ WORK: dict[str, Callable[..., None]] = {
     "put_back": put_back,
     "play": scripts.play,
 }
-PLANS: dict[str, Callable[[Session, Journal, int], tuple[str, dict[str, Any]]]] = {
+PLANS: dict[str, Callable[[Call, Journal, int], tuple[str, dict[str, Any]]]] = {
     "everything": everything,
     "assignments": assignments,
     "reports": reports,

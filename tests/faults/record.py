@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from moot.api import session
+from moot.api import workspace
 from moot.engine import known, user_state
 from tests.faults.worker import ENV
 
@@ -27,9 +27,9 @@ def forget(state: str) -> None:
 @contextmanager
 def always() -> Iterator[None]:
     """Every command that writes renews it, so that each of them is met by what happens to the disk."""
-    before = session._SELDOM, known.SELDOM
-    session._SELDOM = known.SELDOM = 0.0
+    before = workspace._SELDOM, known.SELDOM
+    workspace._SELDOM = known.SELDOM = 0.0
     try:
         yield
     finally:
-        session._SELDOM, known.SELDOM = before
+        workspace._SELDOM, known.SELDOM = before

@@ -20,7 +20,7 @@ from tests.faults.worker import ENV, entered
 from tests.logs import older
 
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 Say = Callable[[list[Any]], None]
 FOLDER = ".moot"  # there is no git here: the state is where everybody can see it
@@ -33,7 +33,7 @@ def state(root: str) -> str:
 
 
 @contextmanager
-def session(root: str, agent: str | None = None, incarnation: int = 1) -> Iterator[Session]:
+def session(root: str, agent: str | None = None, incarnation: int = 1) -> Iterator[Call]:
     opened = entered(root, agent, incarnation if agent else None)
     try:
         yield opened
@@ -42,7 +42,7 @@ def session(root: str, agent: str | None = None, incarnation: int = 1) -> Iterat
         opened.engine.log.close()
 
 
-def does(here: Session, say: Say, verb: str, **arguments: Any) -> Any:
+def does(here: Call, say: Say, verb: str, **arguments: Any) -> Any:
     """One command; then what is acknowledged: where the log ends, and by which commit."""
     answer = here.run(verb, arguments)
     if answer.after is not None:

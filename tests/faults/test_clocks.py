@@ -15,7 +15,7 @@ from tests.faults import file_agents
 from tests.faults.crew import Repo, outcome_of
 
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 HOUR = 3600.0
 TTL = 60.0
@@ -52,7 +52,7 @@ def clock() -> MovableClock:
 
 
 @pytest.fixture
-def agents(repo: Repo, clock: MovableClock) -> tuple[Session, Session]:
+def agents(repo: Repo, clock: MovableClock) -> tuple[Call, Call]:
     """Ada, who holds a task and some files, and Bob, who would like to."""
     ada, bob = (joined(repo, clock, name) for name in ("Ada", "Bob"))
     ada.run("task add", {"title": "Write it", "ttl": TTL})
@@ -61,7 +61,7 @@ def agents(repo: Repo, clock: MovableClock) -> tuple[Session, Session]:
     return ada, bob
 
 
-def joined(repo: Repo, clock: Clock, name: str, *roles: str) -> Session:
+def joined(repo: Repo, clock: Clock, name: str, *roles: str) -> Call:
     session = repo.session(clock=clock)
     session.run("join", {"name": name, "role": roles})
     return session
@@ -73,7 +73,7 @@ def ownership(repo: Repo) -> list[str]:
     return [event.type for event in repo.events(*kinds)]
 
 
-def cannot_take(bob: Session) -> None:
+def cannot_take(bob: Call) -> None:
     """Bob tries everything that would make a thing of Ada's his own."""
     before = bob.engine.log.head()
     for verb, arguments in (
@@ -90,7 +90,7 @@ def cannot_take(bob: Session) -> None:
 @jumps
 @pytest.mark.promise(8)
 def test_a_jump_of_the_wall_clock_changes_no_owner(
-    repo: Repo, clock: MovableClock, agents: tuple[Session, Session], jump: float
+    repo: Repo, clock: MovableClock, agents: tuple[Call, Call], jump: float
 ) -> None:
     ada, bob = agents
     before = ownership(repo)
@@ -108,7 +108,7 @@ def test_a_jump_of_the_wall_clock_changes_no_owner(
 @jumps
 @pytest.mark.promise(8)
 def test_a_jump_that_only_the_other_process_sees_changes_no_owner(
-    repo: Repo, clock: MovableClock, agents: tuple[Session, Session], jump: float
+    repo: Repo, clock: MovableClock, agents: tuple[Call, Call], jump: float
 ) -> None:
     elsewhere = MovableClock()
     elsewhere.off = jump
@@ -118,7 +118,7 @@ def test_a_jump_that_only_the_other_process_sees_changes_no_owner(
 @pytest.mark.promise(7)
 @pytest.mark.promise(8)
 def test_a_silent_holder_loses_what_it_held_by_an_event_and_is_told_who_has_it(
-    repo: Repo, clock: MovableClock, agents: tuple[Session, Session]
+    repo: Repo, clock: MovableClock, agents: tuple[Call, Call]
 ) -> None:
     ada, bob = agents
     grant = repo.events("task:started")[0].position
@@ -144,7 +144,7 @@ def test_a_silent_holder_loses_what_it_held_by_an_event_and_is_told_who_has_it(
 
 @pytest.mark.promise(8)
 def test_whoever_is_heard_of_in_time_keeps_it_for_as_long_as_it_likes(
-    repo: Repo, clock: MovableClock, agents: tuple[Session, Session]
+    repo: Repo, clock: MovableClock, agents: tuple[Call, Call]
 ) -> None:
     ada, bob = agents
     for _ in range(20):
@@ -154,7 +154,7 @@ def test_whoever_is_heard_of_in_time_keeps_it_for_as_long_as_it_likes(
 
 
 @pytest.mark.promise(8)
-def test_a_new_boot_starts_the_count_anew(repo: Repo, clock: MovableClock, agents: tuple[Session, Session]) -> None:
+def test_a_new_boot_starts_the_count_anew(repo: Repo, clock: MovableClock, agents: tuple[Call, Call]) -> None:
     clock.passed += TTL - 10
     clock.restart(uptime=5.0)
     bob = repo.session("Bob", clock=clock)
@@ -167,7 +167,7 @@ def test_a_new_boot_starts_the_count_anew(repo: Repo, clock: MovableClock, agent
 
 @pytest.mark.promise(8)
 def test_a_new_boot_finds_a_holder_that_is_heard_of_again(
-    repo: Repo, clock: MovableClock, agents: tuple[Session, Session]
+    repo: Repo, clock: MovableClock, agents: tuple[Call, Call]
 ) -> None:
     clock.restart(uptime=5.0)
     repo.session("Ada", clock=clock).run("inbox", {})
@@ -178,7 +178,7 @@ def test_a_new_boot_finds_a_holder_that_is_heard_of_again(
 @pytest.mark.promise(8)
 @pytest.mark.parametrize("seed", range(5))
 def test_no_mixture_of_jumps_and_waits_takes_a_thing_from_one_who_was_heard_of(
-    repo: Repo, clock: MovableClock, agents: tuple[Session, Session], seed: int
+    repo: Repo, clock: MovableClock, agents: tuple[Call, Call], seed: int
 ) -> None:
     ada, bob = agents
     chance, silent = random.Random(seed), 0.0

@@ -18,16 +18,16 @@ from moot.engine.loop import Engine
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog
 from moot.views.store import Store
-from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.calls import open_call
 from tests.faults.lines import at_line
 from tests.person import AS_A_PERSON
 
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 ENV = {**AS_A_PERSON, "XDG_STATE_HOME": os.environ.get("XDG_STATE_HOME", "")}  # never that of whoever runs the tests
-_here: list[Session] = []
+_here: list[Call] = []
 
 
 def say(value: Any) -> None:
@@ -42,9 +42,9 @@ def wait_at(gate: str) -> None:
     os.close(file)
 
 
-def entered(cwd: str, agent: str | None = None, incarnation: int | None = None, views: str | None = None) -> Session:
+def entered(cwd: str, agent: str | None = None, incarnation: int | None = None, views: str | None = None) -> Call:
     """A session; with `views` it has its own ones and no queue in front of the log, so that it meets conflicts."""
-    session = open_session(cwd, ENV, agent=agent, incarnation=incarnation)
+    session = open_call(cwd, ENV, agent=agent, incarnation=incarnation)
     if views is not None:
         os.makedirs(views, exist_ok=True)
         session.engine.log.close()
@@ -53,7 +53,7 @@ def entered(cwd: str, agent: str | None = None, incarnation: int | None = None, 
     return session
 
 
-def outcome(session: Session, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+def outcome(session: Call, verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     try:
         answer = session.run(verb, arguments)
         if answer.after:

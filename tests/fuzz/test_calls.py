@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from moot.api import catalogue
 from moot.core.errors import MootError
 from moot.surfaces.cli.main import main
-from moot.wiring import open_session
+from tests.calls import open_call
 from tests.fuzz.material import VALUES, WORDS, bounded
 from tests.surfaces.command import RAW, Command, new_command
 from tests.surfaces.worlds import ASSIGNMENT, conclude, orchestrate
@@ -73,7 +73,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 
 def answered(command: Command, who: str | None, call: tuple[str, dict[str, Any]]) -> None:
-    session = open_session(str(command.repo), command.environment, agent=who)
+    session = open_call(str(command.repo), command.environment, agent=who)
     log = session.engine.log
     refusal: MootError | None = None
     try:

@@ -19,8 +19,8 @@ from moot.core.timestamps import parse as moment
 from moot.engine import gitdir, known
 from moot.engine.settings import seconds
 from moot.engine.settings_parse import parse, size
-from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.calls import open_call
 from tests.engine.test_settings import AWKWARD, FULL
 from tests.faults import scripts
 from tests.faults.worker import ENV
@@ -152,7 +152,7 @@ class Town(NamedTuple):
 
     def call(self) -> list[str]:
         """What an agent does at any time; what it was warned of."""
-        session = open_session(str(self.command.repo), self.command.environment, agent="Bob", incarnation=1)
+        session = open_call(str(self.command.repo), self.command.environment, agent="Bob", incarnation=1)
         try:
             with bounded():
                 warned = [

@@ -8,8 +8,8 @@ import pytest
 
 from moot.mirrors import mailbox, strict_json
 from moot.views import look
-from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
 ENV = AS_A_PERSON
@@ -20,7 +20,7 @@ EMPTIED = b'{"messages": [], "lastRead": null}'
 def session(tmp_path):
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=30)
     Workshop(str(tmp_path), ENV).create(("orchestrator",))
-    opened = open_session(str(tmp_path), ENV)
+    opened = open_call(str(tmp_path), ENV)
     yield opened
     opened.engine.log.close()
     opened.engine.store.close()

@@ -22,7 +22,7 @@ from moot.api import catalogue
 from moot.core.errors import MootError, Refused, TimedOut, Usage
 from moot.core.identity import AGENTS_SHELLS, Caller
 from moot.engine.account import login
-from moot.wiring import open_session
+from tests.calls import open_call
 from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command
 from tests.surfaces.town import PatientClock
@@ -136,7 +136,7 @@ def test_nobody_changes_anything_whatever_the_verb(run: Command, mark: str | Non
     before = traces(run)
     tried = [verb for verb in VERBS if verb.kind != "look" and not verb.anybody and verb.opens]
     assert len(tried) > 30
-    session = open_session(str(run.repo), run.environment, caller=Caller(mark=mark))
+    session = open_call(str(run.repo), run.environment, caller=Caller(mark=mark))
     for verb in tried:
         with pytest.raises(MootError) as refused:
             session.run(verb.name, _given(verb))
@@ -151,7 +151,7 @@ def test_a_verb_with_the_wrong_class_commits_nothing_for_nobody(run: Command, mo
     """The second bar: what commits asks who acts, and nobody is no answer."""
     monkeypatch.setitem(catalogue._found, "send", catalogue.find("send").replace(kind="look"))
     before = traces(run)
-    session = open_session(str(run.repo), run.environment, caller=Caller())
+    session = open_call(str(run.repo), run.environment, caller=Caller())
     with pytest.raises(Usage) as refused:
         session.run("send", {"to": "Bob", "text": "hi"})
     session.engine.log.close()
@@ -209,7 +209,7 @@ def test_nobody_who_waits_for_a_task_takes_it_from_no_one(run: Command) -> None:
     clock, ended = PatientClock(), []
     clock.passed = 24 * 3600.0
     for caller in (Caller(), Caller(mark="CLAUDECODE"), Caller(agent="Ada")):
-        session = open_session(str(run.repo), run.environment, caller=caller, clock=clock)
+        session = open_call(str(run.repo), run.environment, caller=caller, clock=clock)
         with pytest.raises(TimedOut):
             session.run("wait", {"task": "task-001", "timeout": 0})
         ended.append(session.engine.log.read(run.head() - 1, 1)[0].type)

@@ -11,7 +11,7 @@ from moot.core.errors import MootError
 from moot.core.ids import file_name
 from moot.core.task import AddTask
 from moot.engine import runners
-from moot.wiring import open_session
+from tests.calls import open_call
 from tests.surfaces.command import new_command
 from tests.surfaces.worlds import inhabit
 
@@ -108,7 +108,7 @@ def test_nobody_can_choose_a_hostile_id(tmp_path: Path, name: str) -> None:
 def test_an_odd_id_that_is_there_can_be_used_in_every_way(tmp_path: Path, name: str) -> None:
     command = new_command(tmp_path)
     inhabit(command)
-    session = open_session(str(command.repo), command.environment, agent="Ada")
+    session = open_call(str(command.repo), command.environment, agent="Ada")
     add = AddTask(title="T", creator="Ada#1", ttl=900.0)
     session.engine.commit("Ada#1", lambda work: work.do("task", name, add))
     session.engine.log.close()

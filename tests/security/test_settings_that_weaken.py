@@ -282,11 +282,11 @@ def test_a_lifecycle_without_review_is_not_in_force_before_it_is_allowed() -> No
 
 def test_no_task_of_a_withheld_lifecycle_is_added_or_moved(run: Command) -> None:
     with Workspace(run.repo, agent="Ada") as ada:
-        engine = ada._session.engine
+        here = ada._workspace
         life = QUICK.replace(asks='packs = ["quick"]', withheld=True)
-        engine.lifecycles = {**engine.lifecycles, "quick": QUICK}
+        here.setup = here.setup.replace(lifecycles={**here.setup.lifecycles, "quick": QUICK})
         ada.task_add("Before", lifecycle="quick")
-        engine.lifecycles = {**engine.lifecycles, "quick": life}
+        here.setup = here.setup.replace(lifecycles={**here.setup.lifecycles, "quick": life})
         for act in (lambda: ada.task_add("After", lifecycle="quick"), lambda: ada.task_claim("task-001")):
             with pytest.raises(Refused, match="has no review, and nobody has allowed it here") as caught:
                 act()

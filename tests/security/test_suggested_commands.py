@@ -25,7 +25,7 @@ from moot.core.errors import MootError
 from moot.core.principal import Actor
 from moot.core.text import command_line, option, shell_word
 from moot.surfaces.cli import parse
-from moot.wiring import open_session
+from tests.calls import open_call
 from tests.surfaces.command import new_command
 from tests.surfaces.town import Town, of_two
 
@@ -97,7 +97,7 @@ def plant(town: Town, odd: str) -> None:
         failed = effect.FailEffect(runner="r", attempt=1, reason="No.", limit=1, backoff=1.0, jitter=0.0, hopeless=True)
         work.do("effect", odd, failed)
 
-    session = open_session(str(town.command.repo), town.command.environment, agent="Ada")
+    session = open_call(str(town.command.repo), town.command.environment, agent="Ada")
     try:
         for step in (tasks, things, late, effects):
             session.engine.commit("Ada#1", step)
@@ -140,7 +140,7 @@ def _some(texts: dict[str, Any], *names: str) -> dict[str, Any]:
 def said(town: Town, odd: str) -> Iterator[str]:
     """All that moot says to anybody about the odd id."""
     place, env = str(town.command.repo), town.command.environment
-    sessions = [open_session(place, env, agent=who) for who in ("Ada", "Bob", None)]
+    sessions = [open_call(place, env, agent=who) for who in ("Ada", "Bob", None)]
     for name, given in calls(odd):
         for session in sessions:
             try:

@@ -263,9 +263,8 @@ def events(root: Path) -> list[str]:
 
 
 def noted(root: Path) -> list[dict[str, Any]]:
-    with Workspace(root) as ws:
-        assert ws._session is not None
-        return ws._session.engine.log.archive.carried()
+    with Workspace(root) as ws, ws._call() as call:
+        return call.engine.log.archive.carried()
 
 
 # Files that are carried

@@ -115,7 +115,7 @@ def halt(*_):
         sys.stdin.readline()
 
 with Workspace(sys.argv[1]) as ws:
-    ws._session.progress = halt
+    ws._workspace.progress = halt
     getattr(ws, sys.argv[2])(sys.argv[3], force=True)
 """
 

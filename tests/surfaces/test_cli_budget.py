@@ -39,7 +39,8 @@ OUTSIDE = (
 )
 
 EVERYWHERE = words("""
-    moot moot.api moot.api.answer moot.api.catalogue moot.api.pack moot.api.session moot.api.verbs
+    moot moot.api moot.api.answer moot.api.catalogue moot.api.call moot.api.pack moot.api.pool moot.api.verbs
+    moot.api.setup moot.api.workspace
     moot.core moot.core.claims moot.core.compact moot.core.errors moot.core.event moot.core.graph moot.core.identity
     moot.core.ids moot.core.kind moot.core.leases
     moot.core.lifecycle moot.core.payload moot.core.principal moot.core.record
@@ -102,10 +103,8 @@ def town(tmp_path_factory: pytest.TempPathFactory) -> Command:
 
 def put_on_record(command: Command) -> None:
     """As if it was done just now; once a minute a command does more."""
-    with Workspace(command.repo, agent="Ada") as here:
-        session = here._session
-        assert session is not None
-        remember(command.environment, session.place.state, session.engine.log.archive, anew=True)
+    with Workspace(command.repo, agent="Ada") as here, here._call() as call:
+        remember(command.environment, call.place.state, call.engine.log.archive, anew=True)
 
 
 def python(command: Command, agent: str | None, *words: str) -> str:

@@ -111,10 +111,9 @@ class Builds(Protocol):
 
 
 def test_a_type_that_a_pack_binds_becomes_that_packs_command(ada: Workspace, bob: Workspace) -> None:
-    session = ada._session
     broken = MessageType(name="build:broken", pack="builds", how="event")
     pack = Pack(name="builds", title="Builds", events=(broken,))
-    session.packs = Packs([pack], lambda _: Builds(pack))
+    ada._workspace.setup = ada._workspace.setup.replace(packs=Packs([pack], lambda _: Builds(pack)))
     with pytest.raises(Refused, match="Nobody is named"):
         ada.emit("build:broken")
     with pytest.raises(Usage, match="has its stream"):

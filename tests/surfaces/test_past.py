@@ -13,7 +13,7 @@ import pytest
 from moot import MootError, Usage, Workspace
 from moot.api import catalogue
 from moot.api.answer import plain
-from moot.wiring import open_session
+from tests.calls import open_call
 from tests.surfaces.command import PATIENCE
 from tests.surfaces.town import Town
 
@@ -50,7 +50,7 @@ def told(town: Town, at: int | None = None) -> list[Any]:
     """What all questions are answered with."""
     answers = []
     for who, verb, given in QUESTIONS:
-        session = open_session(str(town.command.repo), town.command.environment, agent=who, at=at)
+        session = open_call(str(town.command.repo), town.command.environment, agent=who, at=at)
         try:
             answers.append((verb, _steady(plain(session.run(verb, given).result))))
         except MootError as error:  # a refusal is an answer too

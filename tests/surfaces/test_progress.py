@@ -43,8 +43,8 @@ def test_what_is_done_at_once_says_nothing(capsys: pytest.CaptureFixture[str]) -
 def test_every_long_verb_tells_how_far_it_is(run: Command, tmp_path: Path) -> None:
     told: list[tuple[str, int, int]] = []
     with Workspace(run.repo) as ws:
-        assert ws._session is not None
-        ws._session.progress = lambda *said: told.append(said)
+        assert ws._workspace is not None
+        ws._workspace.progress = lambda *said: told.append(said)
         ws.export(str(tmp_path / "x.jsonl"), force=True)
         ws.import_(str(tmp_path / "x.jsonl"))
         ws.backup(str(tmp_path / "x.db"))

@@ -26,14 +26,13 @@ if TYPE_CHECKING:
 
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
 APART = {"init", "doctor", "restore"}
-STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "watch"}
-NAMED = {"watch": "overview"}  # where a method of the verb's name is something else
+STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "mirror_watch"}
 VOICES = {("watch", "once"), ("watch", "follow")}  # say how a terminal hears it
-OWN = {"close", "follow", "follow_async", "watch", "init", "doctor", "restore"}
+OWN = {"close", "follow", "follow_async", "mirror_watch", "init", "doctor", "restore"}
 
 
 def method_of(verb: str) -> str:
-    name = NAMED.get(verb) or verb.replace(" ", "_").replace("-", "_")
+    name = verb.replace(" ", "_").replace("-", "_")
     return f"{name}_" if keyword.iskeyword(name) else name
 
 
@@ -381,7 +380,7 @@ def test_an_entry_of_a_file_that_cannot_be_taken_is_held_shown_and_dropped(lead:
 def test_watching_the_files_says_what_could_not_be_taken(lead: Workspace) -> None:
     path = Path(lead.root, ".claude-orchestrator/tasks/messages/to-developer.json")
     path.write_text(json.dumps({"messages": [{"type": "written before"}], "lastRead": None}))
-    notices = lead.watch()
+    notices = lead.mirror_watch()
     assert next(notices).code.endswith("_held")
     path.write_text(json.dumps({"messages": [{"type": "written while watching"}], "lastRead": None}))
     assert next(notices).code.endswith("_held")
@@ -390,7 +389,7 @@ def test_watching_the_files_says_what_could_not_be_taken(lead: Workspace) -> Non
 
 def test_watching_without_a_packs_files_is_refused(ada: Workspace) -> None:
     with pytest.raises(Refused) as caught:
-        ada.watch()
+        ada.mirror_watch()
     assert caught.value.code == "no_mirrors"
 
 

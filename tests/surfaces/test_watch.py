@@ -19,14 +19,14 @@ from moot import Workspace
 from moot.api.overview import overview
 from moot.core.event import Commit, Draft
 from moot.logs.sqlite import SqliteLog
-from moot.wiring import open_session
+from tests.calls import open_call
 from tests.surfaces.command import PATIENCE, Command
 from tests.surfaces.town import Town, of_two
 from tests.surfaces.worlds import TO_DEVELOPER, enliven, orchestrate
 
 if TYPE_CHECKING:
+    from moot.api.call import Call
     from moot.api.overview import Overview
-    from moot.api.session import Session
 
 
 @pytest.fixture
@@ -34,8 +34,8 @@ def town(bare: Command) -> Town:
     return of_two(bare)
 
 
-def looking(town: Town) -> Session:
-    return open_session(str(town.command.repo), town.command.environment, clock=town.clock, reading=True)
+def looking(town: Town) -> Call:
+    return open_call(str(town.command.repo), town.command.environment, clock=town.clock, reading=True)
 
 
 def seen(town: Town) -> Overview:
@@ -146,12 +146,12 @@ def test_events_of_a_newer_version_are_a_problem(run: Command) -> None:
 def test_python_gets_the_same(bare: Command) -> None:
     enliven(bare)
     with Workspace(bare.repo) as ws:
-        found = ws.overview()
+        found = ws.watch()
         assert [job.id for job in found.tasks.ready] == ["task-001"]
         assert found.tasks.blocked[0].waits == ("task-001",)
         assert found.position == ws.log(limit=1)[0].position
         ws.task_add("after")  # the moment that was looked at is let go
-        assert ws.overview().position == found.position + 1
+        assert ws.watch().position == found.position + 1
 
 
 def test_it_can_be_asked_of_the_past(run: Command) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from moot import Workspace
 from moot.engine.clock import Clock
-from moot.wiring import open_session
+from tests.calls import open_call
 from tests.surfaces.worlds import inhabit
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Town:
     def ask(self, who: str | None, verb: str, **given: Any) -> Answer:
         """The answer, after it was shown. `who` is a name, a name with its incarnation, or nobody: a person."""
         name, _, number = (who or "").partition("#")
-        session = open_session(
+        session = open_call(
             str(self.command.repo),
             self.command.environment,
             agent=name or None,

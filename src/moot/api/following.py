@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
 
 ROUND = 2.0  # seconds between signs of life, and looks at files that others write
@@ -33,7 +33,7 @@ class Heard(Record):
 
 
 def follow(
-    session: Session,
+    session: Call,
     after: int,
     types: tuple[str, ...],
     streams: tuple[str, ...],
@@ -62,7 +62,7 @@ def follow(
                 if fitting:
                     yield Heard(events=fitting)
             session.stamp()
-            yield Heard(warnings=session.mirrors.sync() if session.mirrors is not None else ())
+            yield Heard(warnings=session.mirrors.sync(session) if session.mirrors is not None else ())
         except Unavailable as error:
             trouble = error
             yield Heard(warnings=(in_trouble(error),), trouble=error.code)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.views.look import Delivery
 
@@ -31,7 +31,7 @@ class Pile(Record):
     left: int = 0
 
 
-def pile(session: Session, reader: str, limit: int, *, seen: bool, room: int | None = None) -> Pile:
+def pile(session: Call, reader: str, limit: int, *, seen: bool, room: int | None = None) -> Pile:
     """The oldest of what the reader has seen and not settled, or of what is new to it, over all its mailboxes.
 
     `room`: whole messages of so many bytes together. What is new begins with one message, however large that is.

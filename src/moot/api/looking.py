@@ -6,7 +6,7 @@ the log, in a private copy. The answer says how far it goes. Loaded only then.
 
 from __future__ import annotations
 
-from moot.api.session import LOOKING
+from moot.api.call import LOOKING
 from moot.core.errors import Unavailable
 from moot.core.text import counted
 from moot.engine.loop import Engine
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moot.api.answer import Answer
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 _IN_THE_WAY = ("locked", "read_only", "disk_full", "views_unusable", "mirror_lock_unusable")
 _LONGEST = 30.0  # seconds to wait for one who is at work: it will be done, and then all need not be folded twice
 _UNCLEAR = 5.0  # the same for one of whom nothing is known, or who waits for the disk
 
 
-def look_on(session: Session, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable) -> Answer:
+def look_on(session: Call, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable) -> Answer:
     """Carry out a look that met `error`: `again` as a whole, once who is in the way is done, or what it `does`."""
     waited = LOOKING
     while error.code == "locked" and waited < _patience_with(error.details.get("pid")):

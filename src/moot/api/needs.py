@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from moot.api.answer import Answer
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.task import Task
 
 _SHOWN = 500  # of one kind
@@ -38,12 +38,12 @@ class Waiting(Record):
     task: str | None = None
 
 
-def waiting(session: Session) -> list[Waiting]:
+def waiting(session: Call) -> list[Waiting]:
     """All of it, oldest first."""
     return sorted((item for find, _ in _KINDS.values() for item in find(session)), key=lambda item: item.since)
 
 
-def answer(session: Session, name: str, text: str) -> Answer:
+def answer(session: Call, name: str, text: str) -> Answer:
     """Settle one of it, with the words of a person."""
     found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(session))), None)
     if found is None and load.state(session.engine.read(), "checkpoint", name)[0].exists:
@@ -58,7 +58,7 @@ def answer(session: Session, name: str, text: str) -> Answer:
 # --- checkpoints -------------------------------------------------------------------------------------------------
 
 
-def _checkpoints(session: Session) -> Iterator[Waiting]:
+def _checkpoints(session: Call) -> Iterator[Waiting]:
     for state in look.things(session.engine.read(), "checkpoint", _SHOWN):
         # Which one, is not for a list to suggest: pasted as it is, this is refused.
         said = shell_word(one_line("|".join(state.options), 200), _WORDS) if len(state.options) > 1 else _WORDS
@@ -74,7 +74,7 @@ def _checkpoints(session: Session) -> Iterator[Waiting]:
         )
 
 
-def _resolve(session: Session, name: str, text: str) -> Answer:
+def _resolve(session: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.checkpoints import resolve
 
     return resolve(session, name, text, None)
@@ -83,7 +83,7 @@ def _resolve(session: Session, name: str, text: str) -> Answer:
 # --- requests ----------------------------------------------------------------------------------------------------
 
 
-def _requests(session: Session) -> Iterator[Waiting]:
+def _requests(session: Call) -> Iterator[Waiting]:
     now = session.clock.wall_seconds()
     for delivery in look.inbox(session.engine.read(), (person(session.login),), _SHOWN):
         message = delivery.message
@@ -101,7 +101,7 @@ def _requests(session: Session) -> Iterator[Waiting]:
         )
 
 
-def _reply(session: Session, name: str, text: str) -> Answer:
+def _reply(session: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.mail import reply
 
     return reply(session, name, text, None)
@@ -110,7 +110,7 @@ def _reply(session: Session, name: str, text: str) -> Answer:
 # --- what could not be taken ---------------------------------------------------------------------------------------
 
 
-def _held(session: Session) -> Iterator[Waiting]:
+def _held(session: Call) -> Iterator[Waiting]:
     for entry in look.held_entries(session.engine.read())[:_SHOWN]:
         again = command_line("held resubmit", entry.id, options="--data @fixed.json")
         yield Waiting(
@@ -124,7 +124,7 @@ def _held(session: Session) -> Iterator[Waiting]:
         )
 
 
-def _drop(session: Session, name: str, text: str) -> Answer:
+def _drop(session: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.entries import drop
 
     return drop(session, name, text)
@@ -133,7 +133,7 @@ def _drop(session: Session, name: str, text: str) -> Answer:
 # --- tasks that nobody may or does go on with ------------------------------------------------------------------------
 
 
-def _tasks(session: Session) -> Iterator[Waiting]:
+def _tasks(session: Call) -> Iterator[Waiting]:
     store = session.engine.read()
     ends = {life.exhausted for life in session.engine.lifecycles.values() if life.exhausted}
     for state in sorted(ends):
@@ -174,7 +174,7 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _reopen(session: Session, name: str, text: str) -> Answer:
+def _reopen(session: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.tasks import moved
 
     task, _ = load.task(session.engine.read(), name)
@@ -191,31 +191,31 @@ def _reopen(session: Session, name: str, text: str) -> Answer:
 # --- effects -------------------------------------------------------------------------------------------------------
 
 
-def _effects(session: Session) -> Iterator[Waiting]:
+def _effects(session: Call) -> Iterator[Waiting]:
     from moot.api.stalled import parked
 
     return parked(session, _SHOWN)
 
 
-def _retry(session: Session, name: str, text: str) -> Answer:
+def _retry(session: Call, name: str, text: str) -> Answer:
     from moot.api.stalled import retry
 
     return retry(session, name, text)
 
 
-def _handlers(session: Session) -> Iterator[Waiting]:
+def _handlers(session: Call) -> Iterator[Waiting]:
     from moot.api.stalled import unallowed
 
     return unallowed(session)
 
 
-def _allow(session: Session, name: str, text: str) -> Answer:
+def _allow(session: Call, name: str, text: str) -> Answer:
     from moot.api.stalled import allow
 
     return allow(session, name, text)
 
 
-_KINDS: dict[str, tuple[Callable[[Session], Iterator[Waiting]], Callable[[Session, str, str], Answer]]] = {
+_KINDS: dict[str, tuple[Callable[[Call], Iterator[Waiting]], Callable[[Call, str, str], Answer]]] = {
     "checkpoint": (_checkpoints, _resolve),
     "request": (_requests, _reply),
     "held": (_held, _drop),

@@ -21,9 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from moot.api.call import Call
     from moot.api.needs import Waiting
     from moot.api.recent import Happened
-    from moot.api.session import Session
     from moot.core.claims import Claim
     from moot.core.deciders.agent import Agent
     from moot.core.task import Task
@@ -118,7 +118,7 @@ class Overview(Record):
     events: tuple[Happened, ...]  # the last ones, oldest first
 
 
-def overview(session: Session, recent: Recent | None = None) -> Overview:
+def overview(session: Call, recent: Recent | None = None) -> Overview:
     """See the module."""
     store = session.engine.read()
     store.pin()
@@ -128,7 +128,7 @@ def overview(session: Session, recent: Recent | None = None) -> Overview:
         store.unpin()
 
 
-def _overview(session: Session, store: Store, recent: Recent) -> Overview:
+def _overview(session: Call, store: Store, recent: Recent) -> Overview:
     position = store.cursor()
     live = load.claims(store)[0].live
     known = look.agents(store)
@@ -171,7 +171,7 @@ def _overview(session: Session, store: Store, recent: Recent) -> Overview:
 _WRONG = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
 
 
-def _troubles(session: Session, store: Store, agents: Iterable[Seen]) -> Iterator[Problem]:
+def _troubles(session: Call, store: Store, agents: Iterable[Seen]) -> Iterator[Problem]:
     """What is wrong with the workspace itself."""
     newer = look.newer(store)
     if newer is not None:
@@ -220,7 +220,7 @@ def _overdue(store: Store, now: float) -> Iterator[Problem]:
 
 
 def _seen(
-    session: Session,
+    session: Call,
     store: Store,
     agent: Agent,
     claims: list[Claim],
@@ -248,7 +248,7 @@ def _seen(
     )
 
 
-def _silence(session: Session, agent: Agent) -> float | None:
+def _silence(session: Call, agent: Agent) -> float | None:
     try:
         return session.silent_for(agent.principal)
     except Unavailable:

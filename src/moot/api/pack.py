@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.answer import Answer, Notice
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.api.verbs.care import Finding
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
@@ -31,13 +31,13 @@ NOBODY = Actor(principal="")
 
 
 class Mirrors(ABC):
-    """The protocol files of the active packs. `moot.mirrors` has the real ones."""
+    """The protocol files of the active packs. They belong to the workspace; each time they are handed the call."""
 
     @abstractmethod
-    def sync(self) -> tuple[Notice, ...]:
+    def sync(self, call: Call) -> tuple[Notice, ...]:
         """Absorb what others wrote, render what the log says. Never waits long."""
 
-    def kept(self) -> list[str]:
+    def kept(self, call: Call) -> list[str]:  # noqa: ARG002
         """Files that were replaced and are kept for some seconds, in case that somebody still writes into one."""
         return []
 
@@ -158,7 +158,7 @@ class Protocol:
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
         self.pack, self.settings = pack, settings or {}
 
-    def observe(self, _call: Session, _saying: Saying) -> Mapping[str, Any]:
+    def observe(self, _call: Call, _saying: Saying) -> Mapping[str, Any]:
         """What has to be looked up for this saying. The facts come with it."""
         return {}
 
@@ -240,7 +240,7 @@ class Packs:
 
     def saying(
         self,
-        call: Session,
+        call: Call,
         spec: MessageType,
         data: dict[str, Any],
         *,
@@ -279,7 +279,7 @@ class Packs:
 
     def send(
         self,
-        session: Session,
+        session: Call,
         kind: str,
         to: tuple[str, ...],
         data: Any,

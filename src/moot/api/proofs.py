@@ -12,7 +12,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.deciders.receipt import Receipt
     from moot.engine.tree import Tree
     from moot.engine.work import Work
@@ -33,7 +33,7 @@ class Proof(Record):
         return self.id
 
 
-def proof(session: Session, task: str, verb: str, given: str | None) -> Proof | None:
+def proof(session: Call, task: str, verb: str, given: str | None) -> Proof | None:
     """One that is given is for the files of whoever gives it; one that a task carries is for where it was made.
 
     Equal content has one name, so a receipt from another worktree with the same files is as good.
@@ -50,14 +50,14 @@ def proof(session: Session, task: str, verb: str, given: str | None) -> Proof | 
     return Proof(found.receipt, task, content(session, state).name)
 
 
-def content(session: Session, receipt: Receipt | None = None) -> Tree:
+def content(session: Call, receipt: Receipt | None = None) -> Tree:
     """What is in the worktree of a receipt, if that is still one of the workspace's; else in the caller's own."""
     roots = {known.root for known in worktrees(session.place)} if receipt is not None else set()
     root = receipt.worktree if receipt is not None and receipt.worktree in roots else session.place.root
     return tree.of(root, [spec.path for spec in session.packs.mirrors], common=session.place.common)
 
 
-def _last(session: Session, task: str) -> str:
+def _last(session: Call, task: str) -> str:
     me = session.caller.agent or person(session.login)
     for receipt in look.things(session.engine.read(), "receipt", _LOOKED_AT, ended=True):
         if same_agent(receipt.by, me) and receipt.task in (None, task):

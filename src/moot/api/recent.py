@@ -9,7 +9,7 @@ from moot.log import REDACTIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
 
 _EVENTS = 30
@@ -30,7 +30,7 @@ class Recent:
     def __init__(self) -> None:
         self._told: tuple[Happened, ...] = ()
 
-    def up_to(self, session: Session, position: int) -> tuple[Happened, ...]:
+    def up_to(self, session: Call, position: int) -> tuple[Happened, ...]:
         if self._told and self._told[-1].position > position:
             self._told = ()  # another log than before
         last = max(self._told[-1].position if self._told else 0, position - _EVENTS)

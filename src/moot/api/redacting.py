@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
+    from moot.api.call import Call
     from moot.api.pack import MessageType
-    from moot.api.session import Session
     from moot.core.event import Event
     from moot.engine.work import Work
 
@@ -41,7 +41,7 @@ class Gone(Record):
     also: tuple[int, ...] = ()  # where the same text still stands
 
 
-def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> Gone:
+def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> Gone:
     """Append the tombstones; the views and mirrors are made anew from what can still be seen."""
     events = _meant(session, what)
     wanted = {event.position: _fields(session, event, fields) for event in events}
@@ -94,7 +94,7 @@ def redact(session: Session, what: str, fields: tuple[str, ...], reason: str, *,
     )
 
 
-def _forget(session: Session, positions: list[int]) -> None:
+def _forget(session: Call, positions: list[int]) -> None:
     """The index of the search, and the views of moments before, which may hold the text as well."""
     from moot.engine.searching import forget
     from moot.engine.sweeping import sweep_verifications
@@ -108,7 +108,7 @@ def _forget(session: Session, positions: list[int]) -> None:
 
 
 def _notices(
-    session: Session, events: list[Event], wanted: dict[int, tuple[str, ...]]
+    session: Call, events: list[Event], wanted: dict[int, tuple[str, ...]]
 ) -> Iterator[tuple[Event, tuple[str, ...]]]:
     """The messages that the same commits sent, as far as they repeat what goes: nobody else names those."""
     raw, texts = session.engine.log.raw, set[str]()
@@ -124,7 +124,7 @@ def _notices(
                 yield event, repeats
 
 
-def _elsewhere(session: Session, events: list[Event]) -> Iterator[int]:
+def _elsewhere(session: Call, events: list[Event]) -> Iterator[int]:
     """Where one of the texts that went still stands: a message of a pack, for one, also describes its task."""
     log, found = session.engine.log, 0
     texts: set[str] = set()
@@ -161,7 +161,7 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(inner)
 
 
-def _erase(session: Session, events: list[Event]) -> None:
+def _erase(session: Call, events: list[Event]) -> None:
     tombstones = session.engine.log.tombstones()
     rows = {}
     for event in events:
@@ -172,10 +172,10 @@ def _erase(session: Session, events: list[Event]) -> None:
     _outwait(session)
 
 
-def _outwait(session: Session) -> None:
+def _outwait(session: Call) -> None:
     """Replaced files of the mirrors go by themselves, once nobody can write into them any more."""
     end = session.clock.monotonic() + _LONGEST
-    while session.mirrors is not None and (kept := session.mirrors.kept()):
+    while session.mirrors is not None and (kept := session.mirrors.kept(session)):
         if session.clock.monotonic() > end:
             session.warn("mirror_kept", f"Still open somewhere, and kept until it is closed: {', '.join(kept)}.")
             return
@@ -189,7 +189,7 @@ def copies(directory: str) -> list[str]:
     return sorted(name for name in os.listdir(directory) if name.startswith("log-") and name.endswith(".db"))
 
 
-def _meant(session: Session, what: str) -> list[Event]:
+def _meant(session: Call, what: str) -> list[Event]:
     """The events as they stand in the log."""
     found = list(_events(session, what))
     if not found:
@@ -202,7 +202,7 @@ def _meant(session: Session, what: str) -> list[Event]:
     return found
 
 
-def _events(session: Session, what: str) -> Iterator[Event]:
+def _events(session: Call, what: str) -> Iterator[Event]:
     raw = session.engine.log.raw
     number = what.removeprefix("#")
     if number.isascii() and number.isdigit() and len(number) < 16:
@@ -225,7 +225,7 @@ def _events(session: Session, what: str) -> Iterator[Event]:
             return
 
 
-def _fields(session: Session, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
+def _fields(session: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
     """The paths that go: those asked for that are there, or all words."""
     holds = words_of(event)
     if asked:
@@ -235,7 +235,7 @@ def _fields(session: Session, event: Event, asked: tuple[str, ...]) -> tuple[str
     return tuple(name for name in holds if name != "data") + (_inside(session, event) if "data" in holds else ())
 
 
-def _inside(session: Session, event: Event) -> tuple[str, ...]:
+def _inside(session: Call, event: Event) -> tuple[str, ...]:
     """What goes of the data of a message: all, or of a pack's message what its protocol does not steer by."""
     spec = session.packs.find(str(event.data.get("kind"))) if event.pack is not None else None
     if spec is None:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.api.answer import Answer
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 
-def parked(session: Session, most: int) -> Iterator[Waiting]:
+def parked(session: Call, most: int) -> Iterator[Waiting]:
     for effect in islice(view.effects(session.engine.read(), None, "parked"), most):
         retrying = command_line("effects retry", effect.id)
         tries = counted(effect.attempt, "attempt")
@@ -31,13 +31,13 @@ def parked(session: Session, most: int) -> Iterator[Waiting]:
         )
 
 
-def retry(session: Session, name: str, text: str) -> Answer:
+def retry(session: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.effects import retry as again
 
     return again(session, (name,), text)
 
 
-def unallowed(session: Session) -> Iterator[Waiting]:
+def unallowed(session: Call) -> Iterator[Waiting]:
     """One for each handler: what is allowed is the handler, not its effects."""
     if not session.settings.handlers:
         return
@@ -57,7 +57,7 @@ def unallowed(session: Session) -> Iterator[Waiting]:
             )
 
 
-def allow(session: Session, name: str, text: str) -> Answer:
+def allow(session: Call, name: str, text: str) -> Answer:
     """Only a plain yes lets something run on this machine."""
     from moot.api.verbs.allowing import handlers_of, named, permit
 

@@ -14,18 +14,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.place import Place
 
 
-def path_of(session: Session, file: str) -> str:
+def path_of(session: Call, file: str) -> str:
     path = os.path.abspath(os.path.join(session.cwd, os.path.expanduser(file)))
     if not os.path.basename(file) or os.path.isdir(path):
         raise Usage("not_a_file", f"{path} is a directory.", "Name a file.", file=path)
     return path
 
 
-def checked(session: Session, file: str, *, force: bool, leaves: bool) -> str:
+def checked(session: Call, file: str, *, force: bool, leaves: bool) -> str:
     """Where to write; refused before any work is done. `leaves`: it may be outside of the workspace unasked."""
     path = path_of(session, file)
     if _own(session.place, path):

@@ -12,7 +12,7 @@ from moot.views import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.loop import Outcome
 
 
@@ -21,7 +21,7 @@ def task_of(outcome: Outcome) -> str | None:
     return next((e.stream.partition("/")[2] for e in outcome.events if e.stream.startswith("task/")), None)
 
 
-def _after(session: Session, outcome: Outcome, name: str) -> Task:
+def _after(session: Call, outcome: Outcome, name: str) -> Task:
     """The task as the commit left it. For a repeat by key that may be long ago, so its stream is folded up to there."""
     if not outcome.repeated:
         return load.task(session.engine.read(), name)[0]
@@ -33,7 +33,7 @@ def _after(session: Session, outcome: Outcome, name: str) -> Task:
     return task
 
 
-def told(session: Session, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
+def told(session: Call, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
     task = _after(session, outcome, name)
     said = f"{task.id} {what} {task.state}" if what == "is" else f"{task.id} {what}"
     if moved and task.holder:

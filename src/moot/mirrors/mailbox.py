@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from moot.api.call import Call
     from moot.api.pack import MessageType, MirrorSpec
-    from moot.api.session import Session
     from moot.engine.work import Work
     from moot.views.look import Delivery
 
@@ -46,7 +46,7 @@ class Absorbed(Record):
     warnings: tuple[Notice, ...] = ()
 
 
-def rendered(session: Session, spec: MirrorSpec) -> tuple[bytes, tuple[str, ...]]:
+def rendered(session: Call, spec: MirrorSpec) -> tuple[bytes, tuple[str, ...]]:
     """The file's content as the log has it, and the ids of the messages that it shows."""
     store = session.engine.read()
     types = {kind: found for kind in spec.types if (found := session.packs.find(kind, spec.pack))}
@@ -57,7 +57,7 @@ def rendered(session: Session, spec: MirrorSpec) -> tuple[bytes, tuple[str, ...]
 
 
 def absorb(
-    session: Session, spec: MirrorSpec, path: str, data: bytes, roots: tuple[str, ...], *, had: tuple[str, ...]
+    session: Call, spec: MirrorSpec, path: str, data: bytes, roots: tuple[str, ...], *, had: tuple[str, ...]
 ) -> Absorbed:
     """Take in what somebody wrote. `had`: the messages that the writer had in front of it in this file.
 
@@ -72,7 +72,7 @@ def absorb(
 class _Taking:
     """One file's content on its way into the log."""
 
-    def __init__(self, session: Session, spec: MirrorSpec, path: str, roots: tuple[str, ...], data: bytes) -> None:
+    def __init__(self, session: Call, spec: MirrorSpec, path: str, roots: tuple[str, ...], data: bytes) -> None:
         self._session, self._spec, self._path, self._roots, self._data = session, spec, path, roots, data
         self._protocol = session.packs.protocol(spec.pack)
         sender = next(t.sender for kind in spec.types if (t := session.packs.find(kind)))
@@ -263,7 +263,7 @@ class _Taking:
         commit_from(self._session, self._spec.path, by or self._writer.principal, act)
 
 
-def commit_from(session: Session, path: str, by: str, act: Callable[[Work], None]) -> None:
+def commit_from(session: Call, path: str, by: str, act: Callable[[Work], None]) -> None:
     """Commit what somebody wrote into this file of the repository; the commit says so."""
 
     def signed(work: Work) -> None:

@@ -26,8 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from moot.api.call import Call
     from moot.api.pack import MirrorSpec
-    from moot.api.session import Session
 
 _TURN = 5.0  # seconds to wait for another's turn
 _ROUNDS = 8  # looks within one turn, while others keep writing
@@ -37,50 +37,52 @@ _FILE_LIMIT = 256 * 1024 * 1024
 class FileMirrors(Mirrors):
     """The mirrors of all active packs in all worktrees."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._directory = os.path.join(session.place.state, "mirrors")
-        self._memory = Memory(self._directory)
-
-    def sync(self) -> tuple[Notice, ...]:
+    def sync(self, call: Call) -> tuple[Notice, ...]:
         try:
-            return self._sync()
+            return self._sync(call)
         except OSError as error:  # a command is not refused, and no append taken back, because of a file beside the log
             why = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
             return (Notice("mirror_pending", f"The mirrors cannot be kept now ({why}); they follow later."),)
 
-    def _sync(self) -> tuple[Notice, ...]:
-        check_folders(self._session.place.state, "mirrors", make=True)
-        wanted = self._session.engine.read().cursor()
+    def _sync(self, call: Call) -> tuple[Notice, ...]:
+        check_folders(call.place.state, "mirrors", make=True)
+        wanted = call.engine.read().cursor()
+        directory = _directory(call)
+        memory = Memory(directory)
         warnings: tuple[Notice, ...] = ()
-        if not self._in_step(wanted):
+        if not _in_step(call, memory.read(), wanted):
             # Whoever has the turn may render our events too; then only the files are left to look at.
-            patience = self._session.engine.log.handle.patience
+            patience = call.engine.log.handle.patience
             longest = _TURN if patience is None else min(_TURN, patience)
-            with turn(os.path.join(self._directory, "lock"), longest, lambda: self._in_step(wanted)) as got:
+            done = lambda: _in_step(call, memory.read(), wanted)  # noqa: E731
+            with turn(os.path.join(directory, "lock"), longest, done) as got:
                 if got == "ours":
-                    warnings = tuple(_Round(self._session, self._memory.read(), self._directory).work())
+                    warnings = tuple(_Round(call, memory.read(), directory).work())
                 elif got == "timeout":
                     warnings = (
                         Notice("mirror_pending", "Another process is busy with the mirrors; they follow later."),
                     )
         return warnings
 
-    def kept(self) -> list[str]:
-        return [one.path for _, file in _files(self._session, self._directory) for one in file.kept()]
+    def kept(self, call: Call) -> list[str]:
+        return [one.path for _, file in _files(call, _directory(call)) for one in file.kept()]
 
-    def _in_step(self, wanted: int) -> bool:
-        memory = self._memory.read()
-        if memory.rendered < wanted or memory.commit != _commit_at(self._session, memory.rendered):
+
+def _directory(call: Call) -> str:
+    return os.path.join(call.place.state, "mirrors")
+
+
+def _in_step(call: Call, memory: Memory, wanted: int) -> bool:
+    if memory.rendered < wanted or memory.commit != _commit_at(call, memory.rendered):
+        return False
+    for _, file in _files(call, _directory(call)):
+        known = memory.known(file.path)
+        if not isinstance(file.look(known.signature), Unchanged) or known.torn or file.graves():
             return False
-        for _, file in _files(self._session, self._directory):
-            known = memory.known(file.path)
-            if not isinstance(file.look(known.signature), Unchanged) or known.torn or file.graves():
-                return False
-        return True
+    return True
 
 
-def _commit_at(session: Session, position: int) -> str:
+def _commit_at(session: Call, position: int) -> str:
     """What stands there. In a log that lost its end, or was put back, positions mean other events."""
     cursor, commit, _ = session.engine.store.standing()
     if position in (0, cursor):
@@ -88,7 +90,7 @@ def _commit_at(session: Session, position: int) -> str:
     return "".join(event.commit for event in session.engine.log.read(position - 1, 1))
 
 
-def _files(session: Session, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
+def _files(session: Call, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
     keep = check_folders(os.path.dirname(directory), "mirrors", "keep")
 
     def accepts(uid: int) -> bool:
@@ -102,7 +104,7 @@ def _files(session: Session, directory: str) -> Iterator[tuple[MirrorSpec, Mirro
 class _Round:
     """One turn: rounds of absorbing and rendering until nothing new came in."""
 
-    def __init__(self, session: Session, memory: Memory, directory: str) -> None:
+    def __init__(self, session: Call, memory: Memory, directory: str) -> None:
         self._session, self._memory = session, memory
         self._files = list(_files(session, directory))
         self._roots = tuple(tree.root for tree in worktrees(session.place))

@@ -6,9 +6,10 @@ import os
 import sys
 
 from moot.api.pack import Packs
-from moot.api.session import Session
+from moot.api.pool import LIMIT, Pool
+from moot.api.setup import Setup
+from moot.api.workspace import Workspace
 from moot.core.errors import Usage
-from moot.core.identity import decide
 from moot.core.lifecycle import CORE, reviewed, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
@@ -25,13 +26,12 @@ from moot.views.store import Store
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any
 
     from moot.api.answer import Notice
-    from moot.core.identity import Caller
+    from moot.api.pack import Mirrors
+    from moot.api.workspace import Progress
     from moot.core.lifecycle import Lifecycle
     from moot.engine.place import Place
-    from moot.engine.requests import Requests
     from moot.engine.rules import Rules
     from moot.engine.settings import Settings
     from moot.log import Log
@@ -40,92 +40,140 @@ if TYPE_CHECKING:
 RECEIPTS = '{"tasks.receipt":true}'  # as `moot.core.deciders.settings` writes it, where nothing else is set
 
 
-def open_session(
+open_log: Callable[..., Log] = SqliteLog  # `moot.testing.memory_log` puts another one in its place
+
+
+def open_workspace(
     cwd: str,
     env: Mapping[str, str],
     *,
-    caller: Caller | None = None,
-    agent: str | None = None,
-    incarnation: int | None = None,
     paths: Sequence[str] = (),
     clock: Clock | None = None,
     at: str | int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
     reading: bool = False,
     via: str = "python",
     named: bool = False,
-) -> Session:
-    """A session in the workspace of `paths`, or of `cwd`; with `at`, in its past.
+    handles: int = LIMIT,
+) -> Workspace:
+    """The workspace of `paths`, or of `cwd`; with `at`, as it was then.
 
-    With `reading` it only looks, and leaves no trace in any file. `via` is what its commits say about how they came in.
-    `named` says that the caller named `cwd`. Who calls is `caller`, or what the environment says beside `agent` and
-    `incarnation`.
+    With `reading` it is read-only, and leaves no trace in any file. `via` is what its commits say about how they came
+    in. `named` says that the caller named `cwd`. `handles` is how many calls it serves at a time.
     """
-    caller = caller or decide(env, agent=agent, incarnation=incarnation)
-    place = _found(cwd, env, paths, named=named)
-    settings = setting.load(place, keep=not reading)
-    packs = _packs(settings, place.state, keep=not reading)
     clock = clock or Clock()
-    reactions = (dependencies, departures, later, *packs.reactions())
-    real = _opened(place.state, progress, reading=reading, at=at)
-    log: Log = real
-    presence, then, past = Presence(place.state, clock), None, None
+    place = places.for_paths(paths, cwd, env, named=named) if paths else places.find(cwd, env, named=named)
+    _check_log(place, cwd)
+    setup = _loaded(place, env, keep=not reading)
+    opening, shut = open_log, reading and at is None
+    log = lambda: opening(place.state, reading=shut, progress=progress)  # noqa: E731
+    presence, past, make = Presence(place.state, clock), None, _engines(log, place.state, clock, reading=reading)
     if at is not None:
-        from moot.wiring.past import go_back
+        from moot.wiring.past import Visits
 
-        # The incarnation is the caller's of today; then, it may have been another one.
-        caller = caller.replace(incarnation=None)
-        past, store, clock, presence, then = go_back(log, place.state, at, clock, progress)
-    elif reading:
-        from moot.views.private_copy import PrivateCopy
+        visits = Visits(log, place.state, at, clock, progress)
+        clock, presence, past, make = visits.clock, visits.presence, visits.then, visits.engine
+    pool = Pool(lambda: _with_facts(make(), presence), handles)
+    engine = pool.borrow()  # what is wrong with the log is said now
+    if not reading and os.path.exists(os.path.join(place.state, RESTORING)):
+        from moot.logs.sqlite.restore import tidy
 
-        store = PrivateCopy(place.state, monotonic=clock.monotonic)
-    else:
-        store = Store(place.state)
-    engine = Engine(past or log, store, clock, _lifecycles(settings, packs), reactions)
-    if past is not None:
-        engine.whole = past.whole
-    engine.requests = _requests(settings, env) if settings.handlers else None
-    engine.lookups |= _lookups(presence)
-    engine.via, engine.progress = via, progress
-    parts = (place, settings, engine, presence, packs, caller, cwd)
-    session = _traced(parts, env) if _is_traced(env) else Session(*parts)
-    session.env, session.identity = env, lambda: real.archive.identity()  # noqa: PLW0108 (imported when it is asked)
-    _rule(session)
-    session.progress, session.past = progress or session.progress, then
-    session.standing = () if place.main_root else _elsewhere(place)
-    if packs.mirrors and then is None and not reading:
-        from moot.mirrors.sync import FileMirrors
+        tidy(place.state)  # somebody restores it, or was killed while doing so
+    judge = _judge(place, env)
+    setup = _ruled(setup, lambda: judge(setup, engine.whole.archive.identity, ""))
+    pool.give_back(engine)
+    workspace = Workspace(place, env, cwd, setup, clock, presence, pool, via)
+    workspace.past, workspace.judge = past, judge
+    workspace.check_log = lambda: _check_log(place, cwd)
+    workspace.progress = progress or workspace.progress
+    workspace.notices = () if place.main_root else _elsewhere(place)
+    if _is_traced(env):
+        from moot.engine.tracing import Tracing
 
-        session.mirrors = FileMirrors(session)
-    return session
+        workspace.tracing = Tracing(env)
+    if past is not None or reading:
+        workspace.setup = setup.replace(mirrors=None)
+    return workspace
 
 
-def _lookups(presence: Presence) -> dict[str, Callable[[Any], Any]]:
-    """Where a decision's facts come from: see `moot.engine.facts`."""
+def _engines(log: Callable[[], Log], state: str, clock: Clock, *, reading: bool) -> Callable[[], Engine]:
+    """What makes the engines. The rules that they decide by are those of the call that borrows one."""
+    if not reading:
+        return lambda: Engine(log(), Store(state), clock, {}, ())
+    from moot.views.private_copy import PrivateCopy
+
+    return lambda: Engine(log(), PrivateCopy(state, monotonic=clock.monotonic), clock, {}, ())
+
+
+def _with_facts(engine: Engine, presence: Presence) -> Engine:
+    """Say where the facts of its decisions come from: see `moot.engine.facts`."""
 
     def account(name: str) -> bool:
         from moot.engine.account import exists
 
         return exists(name)
 
-    return {"silence": presence.silence_of, "stamp": lambda who: presence.stamp(*who), "account": account}
+    engine.lookups |= {"silence": presence.silence_of, "stamp": lambda who: presence.stamp(*who), "account": account}
+    return engine
 
 
-def _requests(settings: Settings, env: Mapping[str, str]) -> Requests:
-    from moot.engine.requests import Requests, handlers_of
+def _loaded(place: Place, env: Mapping[str, str], *, keep: bool) -> Setup:
+    """What moot.toml says now, before the rules in force are judged."""
+    settings = setting.load(place, keep=keep)
+    packs = _packs(settings, place.state, keep=keep)
+    lifecycles = _lifecycles(settings, packs)
+    requests: Requests | None = None
+    if settings.handlers:
+        from moot.engine.requests import Requests, handlers_of
 
-    return Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"))
+        requests = Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"))
+    mirrors: Mirrors | None = None
+    if packs.mirrors:
+        from moot.mirrors.sync import FileMirrors
+
+        mirrors = FileMirrors()
+    return Setup(
+        written=settings,
+        settings=settings,
+        packs=packs,
+        declared=lifecycles,
+        lifecycles=lifecycles,
+        reactions=(dependencies, departures, later, *packs.reactions()),
+        requests=requests,
+        mirrors=mirrors,
+    )
 
 
-def _found(cwd: str, env: Mapping[str, str], paths: Sequence[str], *, named: bool) -> Place:
-    """The place, which has a log: nothing is kept beside one that is not there."""
-    place = places.for_paths(paths, cwd, env, named=named) if paths else places.find(cwd, env, named=named)
-    if os.path.lexists(os.path.join(place.state, NAME)):
-        return place
-    from moot.wiring.missing import no_log
+def _ruled(setup: Setup, judge: Callable[[], Rules]) -> Setup:
+    """With the rules in force. What weakens one needs a person's word, and few settings do (`moot.engine.rules`)."""
+    settings, core = setup.settings, setup.declared["core"]
+    packs = {name: one for name, one in setup.declared.items() if name != "core"}
+    if not settings.task_review or not all(map(reviewed, packs.values())):
+        return setup.under(judge())
+    if settings.task_receipt:
+        return setup.replace(lifecycles={"core": with_receipts(core), **packs}, in_force=RECEIPTS)
+    return setup
 
-    raise no_log(place, cwd)
+
+def _judge(place: Place, env: Mapping[str, str]) -> Callable[[Setup, Callable[[], str], str], Rules]:
+    """Says which rules are in force, as settings and consent are now."""
+
+    def judge(setup: Setup, identity: Callable[[], str], recorded: str) -> Rules:
+        from moot.wiring.ruling import consent, rules_of
+
+        core = setup.declared["core"]
+        packs = {name: one for name, one in setup.declared.items() if name != "core"}
+        return rules_of(place, setup.written, (core, packs), lambda: consent(place, env, identity()).known(), recorded)
+
+    return judge
+
+
+def _check_log(place: Place, cwd: str) -> None:
+    """Nothing is kept beside a log that is not there."""
+    if not os.path.lexists(os.path.join(place.state, NAME)):
+        from moot.wiring.missing import no_log
+
+        raise no_log(place, cwd)
 
 
 def _elsewhere(place: Place) -> tuple[Notice, ...]:
@@ -159,57 +207,9 @@ def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
     }
 
 
-def _rule(session: Session) -> None:
-    """Put the rules in force. What weakens one needs a person's word, and few settings do (`moot.engine.rules`)."""
-    engine, settings = session.engine, session.settings
-    core, packs = engine.lifecycles["core"], {name: one for name, one in engine.lifecycles.items() if name != "core"}
-
-    def judge(recorded: str) -> Rules:
-        from moot.wiring.ruling import consent, rules_of
-
-        known = lambda: consent(session.place, session.env, session.identity()).known()  # noqa: E731 (asked if need be)
-        rules = rules_of(session.place, settings, (core, packs), known, recorded)
-        session.settings = settings.replace(
-            task_review=rules.settings.task_review,
-            task_receipt=rules.settings.task_receipt,
-            task_lifecycle=rules.settings.task_lifecycle,
-        )
-        session.withheld = rules.withheld
-        return rules
-
-    engine.judge = judge
-    if not settings.task_review or not all(map(reviewed, packs.values())):
-        rules = judge("")
-        engine.lifecycles, engine.in_force = rules.lifecycles, rules.text
-    elif settings.task_receipt:
-        engine.lifecycles, engine.in_force = {"core": with_receipts(core), **packs}, RECEIPTS
-
-
-open_log: Callable[..., Log] = SqliteLog  # `moot.testing.memory_log` puts another one in its place
-
-
-def _opened(
-    state: str, progress: Callable[[str, int, int], None] | None, *, reading: bool, at: str | int | None
-) -> Log:
-    log = open_log(state, reading=reading and at is None, progress=progress)
-    if not reading and os.path.exists(os.path.join(state, RESTORING)):
-        from moot.logs.sqlite.restore import tidy
-
-        tidy(state)  # somebody restores it, or was killed while doing so
-    return log
-
-
 def _is_traced(env: Mapping[str, str]) -> bool:
     """Whether there is a trace to carry on, or somebody who wants spans: see `moot.engine.tracing`."""
     return "TRACEPARENT" in env or "opentelemetry" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in env
-
-
-def _traced(parts: tuple[Any, ...], env: Mapping[str, str]) -> Session:
-    from moot.api.traced import TracedSession
-
-    session = TracedSession(*parts)
-    session.trace_with(env)
-    return session
 
 
 def _packs(settings: Settings, state: str, *, keep: bool) -> Packs:

@@ -1,24 +1,40 @@
-"""The parts of a session that looks at the past."""
+"""The parts of a workspace that is opened at a moment of the past."""
 
 from __future__ import annotations
 
+from moot.engine.loop import Engine
 from moot.engine.past import NoPresence, PastLog, StoppedClock, find, views_at
 from moot.log import Shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moot.engine.clock import Clock
-    from moot.engine.past import Progress, Then
-    from moot.engine.presence import Presence
+    from moot.engine.past import Progress
     from moot.log import Log
-    from moot.views.store import Store
 
 
-def go_back(
-    log: Log, state: str, at: str | int, clock: Clock, progress: Progress | None
-) -> tuple[PastLog, Store, Clock, Presence, Then]:
-    whole = Shown(log)  # below the past: what was redacted later is gone from every moment before, too
-    then = find(whole, at, clock.wall_seconds())
-    store = views_at(whole, state, then.position, progress or (lambda *_: None))
-    stopped = clock if then.seconds is None else StoppedClock(then.seconds)
-    return PastLog(whole, then.position), store, stopped, NoPresence(state, stopped), then
+class Visits:
+    """One moment: its clock and presence, and what makes the engines."""
+
+    def __init__(
+        self, open_log: Callable[[], Log], state: str, at: str | int, clock: Clock, progress: Progress | None
+    ) -> None:
+        self._open_log = open_log
+        self._state = state
+        self._progress = progress
+        self._first: Shown | None = self._opened()
+        self.then = find(self._first, at, clock.wall_seconds())
+        self.clock = clock if self.then.seconds is None else StoppedClock(self.then.seconds)
+        self.presence = NoPresence(state, self.clock)
+
+    def engine(self) -> Engine:
+        whole, self._first = self._first or self._opened(), None
+        store = views_at(whole, self._state, self.then.position, self._progress or (lambda *_: None))
+        engine = Engine(PastLog(whole, self.then.position), store, self.clock, {}, ())
+        engine.whole = whole
+        return engine
+
+    def _opened(self) -> Shown:
+        return Shown(self._open_log())  # below the past: what was redacted later is gone from every moment before, too

@@ -11,6 +11,7 @@ from moot.api.verbs.care import Restored
 from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
+from moot.core.identity import decide
 from moot.core.leases import has_lapsed
 from moot.engine import known
 from moot.engine import place as places
@@ -25,14 +26,14 @@ from moot.views import look
 from moot.views.effects import open_effects
 from moot.views.store import Store
 from moot.views.trial import Trial
-from moot.wiring import open_session
+from moot.wiring import open_workspace
 from moot.wiring.noting import note_restore, noted, remember_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.place import Place
 
     Progress = Callable[[int, int], None]
@@ -92,7 +93,8 @@ def _put_back(
     known.forget(env, place.state)
 
     try:
-        restored = _in_place(open_session(cwd, env, via=via), new, path, restoring, arrivals, force=force)
+        with open_workspace(cwd, env, via=via) as workspace, workspace.call(decide(env)) as call:
+            restored = _replaced(call, new, path, restoring, arrivals, force=force)
     except MootError as error:  # it cannot be opened, or not be read to its end
         if error.code not in _UNREADABLE:
             remember_again(env, place.state)
@@ -100,16 +102,6 @@ def _put_back(
         restored = _anew(place.state, new, path, restoring, arrivals)
     note_restore(env, place.state, path, before)
     return restored.replace(effects=_open_effects(cwd, env))
-
-
-def _in_place(
-    session: Session, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, *, force: bool
-) -> Restored:
-    try:
-        return _replaced(session, new, path, progress, arrivals, force=force)
-    finally:
-        session.engine.log.close()
-        session.engine.store.close()
 
 
 def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals) -> Restored:
@@ -124,7 +116,7 @@ def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arr
 
 
 def _replaced(
-    session: Session, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, *, force: bool
+    session: Call, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, *, force: bool
 ) -> Restored:
     engine, state = session.engine, session.place.state
     engine.read()
@@ -163,7 +155,7 @@ def _replaced(
 
 @contextmanager
 def _without_what_was_redacted(
-    session: Session, new: Rebuilt, room: str, progress: Progress
+    session: Call, new: Rebuilt, room: str, progress: Progress
 ) -> Iterator[tuple[Connection, tuple[int, ...]]]:
     """The log to put in place: the one that was made anew, or a copy in which the redactions since are made again.
 
@@ -188,11 +180,7 @@ def _without_what_was_redacted(
 def _open_effects(cwd: str, env: Mapping[str, str]) -> int:
     """How many are not done, as the restored log says."""
     try:
-        session = open_session(cwd, env)
-        try:
-            return open_effects(session.engine.read())
-        finally:
-            session.engine.log.close()
-            session.engine.store.close()
+        with open_workspace(cwd, env) as workspace, workspace.call(decide(env)) as call:
+            return open_effects(call.engine.read())
     except MootError:
         return 0  # the log is in place; what is wrong beside it is said to the next who needs that

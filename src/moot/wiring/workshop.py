@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from moot.api.session import quietly
 from moot.api.verbs.allowing import consent_of, weak_of
 from moot.api.verbs.care import Created, Finding, Opener, Restored, checkup
+from moot.api.workspace import quietly
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, people_only
 from moot.engine import place as places
@@ -15,13 +15,14 @@ from moot.engine import settings_bare, trust
 from moot.engine.sweeping import sweep
 from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
-from moot.wiring import missing, open_session
+from moot.wiring import missing, open_workspace
 from moot.wiring.packs import SHIPPED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from moot.api.workspace import Workspace
     from moot.core.identity import Caller
     from moot.engine.place import Place
 
@@ -67,7 +68,8 @@ class Workshop(Opener):
         weak = not settings.task_review or bool(settings.packs) or not (new or settings.task_receipt)
         allowed = self._allow_settings() if weak else ()
         if settings.packs:
-            open_session(self._cwd, self._env, caller=self._caller, via=self._via, named=self._named).sync()
+            with self._workspace() as workspace, workspace.call(self._caller) as call:
+                call.sync()
         return Created(
             root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed
         )
@@ -76,11 +78,14 @@ class Workshop(Opener):
         """A person who makes a workspace wants the rules that its moot.toml has now."""
         if not self._caller.person or self._caller.mark is not None:
             return ()
-        session = open_session(self._cwd, self._env, caller=self._caller, via=self._via, named=self._named)
-        found = weak_of(session)
-        if found:
-            consent_of(session).give({one.digest: one.name for one in found})
+        with self._workspace() as workspace, workspace.call(self._caller) as call:
+            found = weak_of(call)
+            if found:
+                consent_of(call).give({one.digest: one.name for one in found})
         return tuple(one.said for one in found)
+
+    def _workspace(self) -> Workspace:
+        return open_workspace(self._cwd, self._env, via=self._via, named=self._named)
 
     def _trust(self, place: Place) -> None:
         trust.check(place, self._env)
@@ -105,9 +110,9 @@ class Workshop(Opener):
             settings = setting.load(place)
             source = setting.source(place) or "none, so the defaults hold"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
-            session = open_session(self._cwd, self._env, caller=self._caller, via=self._via, named=self._named)
-            sweep(place.state, session.engine.log)
-            return findings + checkup(session)
+            with self._workspace() as workspace, workspace.call(self._caller) as call:
+                sweep(place.state, call.engine.log)
+                return findings + checkup(call)
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
 

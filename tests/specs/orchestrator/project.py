@@ -16,13 +16,13 @@ import pytest
 from moot.api.answer import Answer, plain
 from moot.core.errors import MootError
 from moot.engine.clock import Clock
-from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.calls import open_call
 from tests.person import AS_A_PERSON
 from tests.specs.orchestrator import samples
 
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.core.task import Task
 
@@ -94,7 +94,7 @@ class Project:
         home = str(root.with_name(f"{root.name}-home"))  # no project is its user's home
         self.env = {**AS_A_PERSON, "PATH": os.environ["PATH"], "HOME": home, "GIT_CONFIG_NOSYSTEM": "1"}
         self.clock = clock
-        self._sessions: dict[str | None, Session] = {}
+        self._sessions: dict[str | None, Call] = {}
 
     @classmethod
     def create(cls, root: Path, settings: str = "") -> Project:
@@ -124,9 +124,9 @@ class Project:
 
     # --- in this process -----------------------------------------------------------------------------------------
 
-    def session(self, agent: str | None = None) -> Session:
+    def session(self, agent: str | None = None) -> Call:
         if agent not in self._sessions:
-            self._sessions[agent] = open_session(str(self.root), self.env, agent=agent, clock=self.clock)
+            self._sessions[agent] = open_call(str(self.root), self.env, agent=agent, clock=self.clock)
         return self._sessions[agent]
 
     def run(self, verb: str, agent: str | None = None, **arguments: Any) -> Answer:

@@ -105,8 +105,9 @@ def test_a_reader_never_sees_half_a_file(staffed: Project) -> None:
 
 WRITER = """
 import json, os, sys
-from moot.wiring import open_session
-session = open_session(os.getcwd(), os.environ)
+from moot.core.identity import decide
+from moot.wiring import open_workspace
+session = open_workspace(os.getcwd(), os.environ).call(decide(os.environ))
 message = json.loads(sys.stdin.read())
 for number in range(10_000):
     data = {**message, "taskId": f"{sys.argv[1]}-{number}"}

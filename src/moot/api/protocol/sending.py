@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
+    from moot.api.call import Call
     from moot.api.pack import MessageType
-    from moot.api.session import Session
     from moot.engine.work import Work
 
 
 def send(
-    session: Session,
+    session: Call,
     spec: MessageType,
     to: tuple[str, ...],
     data: Any,
@@ -57,7 +57,7 @@ def send(
     return answer
 
 
-def _there_already(session: Session, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
+def _there_already(session: Call, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
     """The answer to a message that is equal to one before it, and so changed nothing."""
     from moot.api.verbs.mail import Receipt
     from moot.views import look

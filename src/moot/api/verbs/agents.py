@@ -16,7 +16,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
@@ -91,7 +91,7 @@ class Change(Member):
     repeated: bool = False
 
 
-def join(session: Session, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
+def join(session: Call, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
     if name is not None:
         checked_name(name)
     roles = tuple(dict.fromkeys(_role(session, one) for one in role))
@@ -132,7 +132,7 @@ def join(session: Session, name: str | None, role: tuple[str, ...], client: str 
     return Answer(result=_change(session, me, outcome), say=tuple(lines))
 
 
-def _role(session: Session, name: str) -> str:
+def _role(session: Call, name: str) -> str:
     """A role as its pack writes it; case does not count. Agents may fill roles that no pack knows."""
     known = (role.name for pack in session.packs.packs for role in pack.roles)
     return next((role for role in known if role.lower() == name.lower()), None) or checked_name(name, "a role")
@@ -142,7 +142,7 @@ def _found(outcome: Outcome, kind: str) -> Event | None:
     return next((event for event in outcome.events if event.type == kind), None)
 
 
-def _unsettled(session: Session, reader: str) -> int:
+def _unsettled(session: Call, reader: str) -> int:
     store, boxes = session.engine.read(), session.mailboxes()
     return sum(look.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
 
@@ -153,7 +153,7 @@ def _free_name(work: Work) -> str:
     return free[0] if free else f"Agent-{work.token(6)}"
 
 
-def leave(session: Session, name: str | None, retire: bool, reason: str | None) -> Answer:
+def leave(session: Call, name: str | None, retire: bool, reason: str | None) -> Answer:
     who = session.caller.agent if name is None else checked_name(name)
     if who is None:
         raise Usage("bad_arguments", "Who leaves?", "Name the agent: `moot leave Yeats`.")
@@ -198,7 +198,7 @@ class Me(Record):
     workspace: str = ""
 
 
-def whoami(session: Session) -> Answer:
+def whoami(session: Call) -> Answer:
     caller, why = session.caller, reason(session.caller)
     root = session.place.root
     if caller.nobody:
@@ -213,7 +213,7 @@ def whoami(session: Session) -> Answer:
     return Answer(result=me, say=(f"You are {principal}, a person: {why}.", *_place(me)))
 
 
-def _agent_i_am(session: Session, name: str, why: str) -> Answer:
+def _agent_i_am(session: Call, name: str, why: str) -> Answer:
     state = _agent(session, name)
     if not state.exists:
         me = Me(kind="agent", name=name, principal=None, why=why, workspace=session.place.root)
@@ -245,7 +245,7 @@ def _place(me: Me) -> list[str]:
     return [*mail, f"workspace: {me.workspace}"]
 
 
-def agents(session: Session, all: bool) -> Answer:  # noqa: A002 (named after the option)
+def agents(session: Call, all: bool) -> Answer:  # noqa: A002 (named after the option)
     members = [m for m in _members(session) if m.here or all]
     rows = tuple(
         (
@@ -270,19 +270,19 @@ def agents(session: Session, all: bool) -> Answer:  # noqa: A002 (named after th
     return Answer(result=members, say=lines or ("Nobody is here.",), table=table if rows else None)
 
 
-def _agent(session: Session, name: str) -> Agent:
+def _agent(session: Call, name: str) -> Agent:
     return load.agent(session.engine.read(), name)[0]
 
 
-def _change(session: Session, agent: Agent, outcome: Outcome) -> Change:
+def _change(session: Call, agent: Agent, outcome: Outcome) -> Change:
     return Change(**_member(session, agent).__dict__, repeated=outcome.repeated)
 
 
-def _members(session: Session) -> list[Member]:
+def _members(session: Call) -> list[Member]:
     return [_member(session, agent) for agent in look.agents(session.engine.read())]
 
 
-def _member(session: Session, agent: Agent) -> Member:
+def _member(session: Call, agent: Agent) -> Member:
     store = session.engine.store
     return Member(
         name=agent.name,

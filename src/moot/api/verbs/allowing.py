@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.handler import Handler
     from moot.engine.consent import Consent
     from moot.engine.exact import Exact
@@ -51,7 +51,7 @@ class Weakening(Record):
     instead: str
 
 
-def allow(session: Session, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
+def allow(session: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
     if all and names:
         raise Usage("bad_arguments", "--all means everything, so no names go with it.", "Give names, or --all.")
     handlers, weak = handlers_of(session), weak_of(session)
@@ -68,7 +68,7 @@ def allow(session: Session, names: tuple[str, ...], all: bool, yes: bool, revoke
     return permit(session, wanted, settings, yes=yes)
 
 
-def weak_of(session: Session) -> tuple[Weak, ...]:
+def weak_of(session: Call) -> tuple[Weak, ...]:
     """The settings that weaken a rule, also compared with what was recorded."""
     engine = session.engine
     store = engine.read()
@@ -89,7 +89,7 @@ def _listed(consent: Consent, handlers: tuple[Handler, ...], weak: tuple[Weak, .
     return Answer(result=every, say=tuple(lines))
 
 
-def permit(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
+def permit(session: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
     """Show what is asked for; then, with a yes, keep that exactly this is allowed."""
     people_only(session.caller, "Allowing what may run on this machine")
     consent = consent_of(session)
@@ -118,7 +118,7 @@ def permit(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ..
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
 
 
-def confirm(session: Session, lines: list[str], command: str, *, yes: bool) -> None:
+def confirm(session: Call, lines: list[str], command: str, *, yes: bool) -> None:
     """Go on only if the person has seen this and says yes."""
     if yes:
         return
@@ -132,7 +132,7 @@ def confirm(session: Session, lines: list[str], command: str, *, yes: bool) -> N
         raise Refused("not_confirmed", "Nothing was allowed.", f"`{command}` asks again.")
 
 
-def forbid(session: Session, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = ()) -> Answer:
+def forbid(session: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = ()) -> Answer:
     people_only(session.caller, "Allowing what may run on this machine")
     consent = consent_of(session)
     consent.take_back([*(one.name for one in handlers), *(one.name for one in weak)])
@@ -181,7 +181,7 @@ def _and(env: tuple[str, ...]) -> str:
     return f" and {', '.join(env)}" if env else ""
 
 
-def handlers_of(session: Session) -> tuple[Handler, ...]:
+def handlers_of(session: Call) -> tuple[Handler, ...]:
     from moot.engine.requests import handlers_of as made
 
     return made(session.settings.handlers)
@@ -200,12 +200,12 @@ def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handle
     return tuple(known[name] for name in dict.fromkeys(names))
 
 
-def root_of(session: Session) -> str:
+def root_of(session: Call) -> str:
     """Where commands run, whichever worktree one stands in."""
     return session.place.main_root or session.place.root
 
 
-def consent_of(session: Session) -> Consent:
+def consent_of(session: Call) -> Consent:
     from moot.engine.consent import Consent
     from moot.engine.place import worktrees
 

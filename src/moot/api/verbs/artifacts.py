@@ -15,7 +15,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
@@ -50,7 +50,7 @@ class Shown(Record):
 
 
 def add(
-    session: Session,
+    session: Call,
     paths: tuple[str, ...],
     uri: str | None,
     id: str | None,  # noqa: A002
@@ -88,7 +88,7 @@ def add(
 
 
 def modify(
-    session: Session,
+    session: Call,
     id: str,  # noqa: A002
     change: tuple[str, ...],
     paths: tuple[str, ...],
@@ -113,7 +113,7 @@ def modify(
     return _changed(session, session.commit(act), identity, "changed")
 
 
-def _changed(session: Session, outcome: Outcome, identity: str, said: str) -> Answer:
+def _changed(session: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = {e.stream.partition("/")[2]: tuple(e.data["required_by"]) for e in outcome.events if _satisfies(e)}
     state: Artifact = load.state(session.engine.read(), "artifact", identity)[0]
     lines = [one_line(f"{identity} {said}{': provides ' if state.provides else ''}{', '.join(state.provides)}", 1000)]
@@ -128,7 +128,7 @@ def _satisfies(event: Event) -> bool:
     return event.type == DependencySatisfied.type
 
 
-def show(session: Session, id: str) -> Answer:  # noqa: A002
+def show(session: Call, id: str) -> Answer:  # noqa: A002
     store = session.engine.read()
     identity = _identity(session, id)
     state: Artifact = load.state(store, "artifact", identity)[0]
@@ -169,7 +169,7 @@ def _lines(shown: Shown) -> list[str]:
     return lines
 
 
-def artifacts(session: Session, provides: str | None, task: str | None, kind: str | None, limit: int) -> Answer:
+def artifacts(session: Call, provides: str | None, task: str | None, kind: str | None, limit: int) -> Answer:
     store = session.engine.read()
     found: list[Artifact] = []
     if provides is not None:
@@ -196,7 +196,7 @@ def artifacts(session: Session, provides: str | None, task: str | None, kind: st
     return Answer(result=found, say=lines or ("No artifacts yet: moot artifact add PATH",), table=table)
 
 
-def _identity(session: Session, name: str) -> str:
+def _identity(session: Call, name: str) -> str:
     """The artifact that is meant: by its id, by a path as one types it here, or by a name that it provides."""
     store = session.engine.read()
     if load.state(store, "artifact", name)[0].exists:
@@ -207,7 +207,7 @@ def _identity(session: Session, name: str) -> str:
     return str(providers[0]) if providers else name
 
 
-def places(session: Session, paths: tuple[str, ...], *, strict: bool = True) -> dict[str, bool]:
+def places(session: Call, paths: tuple[str, ...], *, strict: bool = True) -> dict[str, bool]:
     """The repository's paths for what was typed, each with whether it is there."""
     from moot.core.errors import Refused
 

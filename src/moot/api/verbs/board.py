@@ -13,7 +13,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
@@ -36,7 +36,7 @@ def _assigned_via(task: Task, messages: list[Message]) -> str | None:
     return f"file {first.source}" if first is not None and first.source else None
 
 
-def show(session: Session, task: str) -> Answer:
+def show(session: Call, task: str) -> Answer:
     store = session.engine.read()
     found, _ = load.task(store, task)
     if not found.exists:
@@ -74,13 +74,13 @@ def show(session: Session, task: str) -> Answer:
     return Answer(result=story, say=tuple(lines))
 
 
-def _receipt(session: Session, name: str) -> str:
+def _receipt(session: Call, name: str) -> str:
     from moot.api.verbs.checks import show as receipt_of
 
     return receipt_of(session, name).say[0]
 
 
-def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A002
+def board(session: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
     store = session.engine.read()
     lives = session.engine.lifecycles.values()
     known = [*PHASES, *(name for life in lives for name in life.names if name not in PHASES)]
@@ -113,7 +113,7 @@ def board(session: Session, state: str | None, all: bool) -> Answer:  # noqa: A0
     return Answer(result=result, say=tuple(lines), table=table if rows else None)
 
 
-def ready(session: Session, limit: int) -> Answer:
+def ready(session: Call, limit: int) -> Answer:
     tasks = look.ready(session.engine.read(), limit)
     rows = tuple((t.id, t.priority, one_line(t.title, 70)) for t in tasks)
     lines = tuple(f"{row[0]} {row[1]} {row[2]}" for row in rows)
@@ -121,7 +121,7 @@ def ready(session: Session, limit: int) -> Answer:
     return Answer(result=tasks, say=lines or ("Nothing is ready.",), table=table)
 
 
-def lifecycle_of(session: Session, task: Task) -> Lifecycle:
+def lifecycle_of(session: Call, task: Task) -> Lifecycle:
     if task.lifecycle not in session.engine.lifecycles:
         raise Refused(
             "unknown_lifecycle",

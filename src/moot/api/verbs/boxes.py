@@ -14,7 +14,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.task import Step, Task
     from moot.engine.work import Work
     from moot.views.look import Delivery
@@ -43,7 +43,7 @@ class Instructions(Record):
     setbacks: tuple[Step, ...] = ()  # why earlier attempts were sent back
 
 
-def mailbox(session: Session, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
+def mailbox(session: Call, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
     store = session.engine.read()
     box = _known(session, name)
     found = look.mailbox(store, box, task)
@@ -80,7 +80,7 @@ def _read(item: Letter) -> str:
     return f"read by {one_line(item.taker, 80)}" if item.taker else "unread"
 
 
-def _known(session: Session, name: str | None) -> str:
+def _known(session: Call, name: str | None) -> str:
     if name is None:
         return session.mailboxes()[-1]
     boxes = _mine(session)
@@ -92,12 +92,12 @@ def _known(session: Session, name: str | None) -> str:
     return match
 
 
-def _mine(session: Session) -> tuple[str, ...]:
+def _mine(session: Call) -> tuple[str, ...]:
     """The caller's mailboxes, if it has any."""
     return () if session.caller.nobody else session.mailboxes()
 
 
-def clear(session: Session, name: str, task: str | None, force: bool) -> Answer:
+def clear(session: Call, name: str, task: str | None, force: bool) -> Answer:
     box = _known(session, name)
 
     def act(work: Work) -> None:
@@ -121,7 +121,7 @@ def clear(session: Session, name: str, task: str | None, force: bool) -> Answer:
     return Answer(result={"mailbox": box, "cleared": ids}, say=(f"{box}: {counted(len(ids), 'message')} cleared.",))
 
 
-def restore(session: Session, name: str, task: str | None) -> Answer:
+def restore(session: Call, name: str, task: str | None) -> Answer:
     box = _known(session, name)
 
     def act(work: Work) -> None:
@@ -135,7 +135,7 @@ def restore(session: Session, name: str, task: str | None) -> Answer:
     return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {counted(len(ids), 'message')} put back.",))
 
 
-def instructions(session: Session, task: str | None) -> Answer:
+def instructions(session: Call, task: str | None) -> Answer:
     box = next((b for b in _mine(session) if b.startswith("@")), "@developer")
     name = task or _current(session, box)
     state, _ = load.task(session.engine.read(), name)
@@ -169,7 +169,7 @@ def _sent_back(step: Step) -> list[str]:
     return [f"{said} {short}"] if short == reason else [said, *fence(reason).splitlines()]
 
 
-def _current(session: Session, box: str) -> str:
+def _current(session: Call, box: str) -> str:
     """The task that is the caller's to go on with: this mailbox was told last, and the caller took what it was told."""
     session.mailboxes()  # nobody has none in hand, and is told so
     me = session.me()
@@ -200,7 +200,7 @@ def _taken_by(principal: str, found: list[Delivery]) -> bool:
     return any(d.entry.taker is not None and same_agent(d.entry.taker, principal) for d in found)
 
 
-def _none(session: Session, task: Task) -> Unknown:
+def _none(session: Call, task: Task) -> Unknown:
     held = [entry for entry in look.held_entries(session.engine.store) if entry.task == task.id]
     cause = f" Held for it: {', '.join(entry.id for entry in held)} (`moot held show`)." if held else ""
     return Unknown(

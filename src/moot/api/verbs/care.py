@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 PARAGRAPH = """\
 ## Working with others
@@ -116,7 +116,7 @@ def doctor(opener: Opener) -> Answer:
     return Answer(result=findings, say=lines, table=Table(("", "check", "found", "remedy"), rows, title="Doctor"))
 
 
-def checkup(session: Session) -> list[Finding]:
+def checkup(session: Call) -> list[Finding]:
     """What an open workspace says about itself."""
     import apsw
 
@@ -155,7 +155,7 @@ _EFFECTS = (
 )
 
 
-def _log(session: Session) -> Finding:
+def _log(session: Call) -> Finding:
     """Whether the log takes events, tried with one that has to be refused, and whether all that it has are known."""
     log, by = session.engine.log, "moot"
     if log.handle.outdated:
@@ -173,7 +173,7 @@ def _log(session: Session) -> Finding:
     return Finding("log", good=True, message=counted(log.head(), "event"))
 
 
-def _history(session: Session) -> Finding:
+def _history(session: Call) -> Finding:
     """Whether the log has what was seen in it, and what was brought into it from elsewhere."""
     from moot.engine.known import contradiction
 
@@ -186,7 +186,7 @@ def _history(session: Session) -> Finding:
     return Finding("history", good=True, message="; ".join(last) or "nothing was imported or restored")
 
 
-def _effects(session: Session) -> list[str]:
+def _effects(session: Call) -> list[str]:
     """What was parked, and what waits while nobody performs effects."""
     from moot.engine.runners import anybody_runs
     from moot.views.effects import counts
@@ -205,7 +205,7 @@ def _finding(check: str, problems: list[str], remedy: str) -> Finding:
     return Finding(check, good=not problems, message=said, remedy=remedy if problems else "")
 
 
-def verify(session: Session, rebuild: bool) -> Answer:
+def verify(session: Call, rebuild: bool) -> Answer:
     from moot.engine.known import contradiction, remember
     from moot.engine.verify import verify as compare
 
@@ -238,7 +238,7 @@ def verify(session: Session, rebuild: bool) -> Answer:
     return Answer(result=report, say=(said,))
 
 
-def mirror(session: Session, watch: bool) -> Answer:
+def mirror(session: Call, watch: bool) -> Answer:
     if session.mirrors is None:
         raise Refused("no_mirrors", "No active pack has files here.", "Turn one on: `moot init --pack orchestrator`.")
     files = [spec.path for spec in session.packs.mirrors]
@@ -248,7 +248,7 @@ def mirror(session: Session, watch: bool) -> Answer:
     return Answer(result={"files": files, "pending": pending}, say=lines, more=_watching(session) if watch else None)
 
 
-def _watching(session: Session) -> Iterator[Answer]:
+def _watching(session: Call) -> Iterator[Answer]:
     """Keep the files and the log in step until interrupted. What cannot be done now is told once, and tried again."""
     position, trouble = 0, None
     while True:
@@ -257,7 +257,7 @@ def _watching(session: Session) -> Iterator[Answer]:
             for events in session.engine.log.follow(position, timeout=0.25):
                 position = events[-1].position
                 break
-            told = session.mirrors.sync() if session.mirrors else ()
+            told = session.mirrors.sync(session) if session.mirrors else ()
             trouble = None
         except Unavailable as error:
             told = () if error.code == trouble else (in_trouble(error),)

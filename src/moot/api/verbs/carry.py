@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any, BinaryIO
 
+    from moot.api.call import Call
     from moot.api.carrying import Imported
-    from moot.api.session import Session
     from moot.api.verbs.care import Opener
     from moot.core.event import Event
 
@@ -41,7 +41,7 @@ class Copied(Record):
 
 
 def export(
-    session: Session,
+    session: Call,
     file: str,
     after: int,
     type: tuple[str, ...],  # noqa: A002
@@ -66,7 +66,7 @@ def export(
     return Answer(result=done, say=(f"{counted(count, 'event')} in {path}. The next one may go on: --after {head}",))
 
 
-def _pages(session: Session, after: int, fits: Any) -> Iterator[list[dict[str, Any]]]:
+def _pages(session: Call, after: int, fits: Any) -> Iterator[list[dict[str, Any]]]:
     from moot.api.carrying import exported
 
     head = session.engine.log.head()
@@ -75,7 +75,7 @@ def _pages(session: Session, after: int, fits: Any) -> Iterator[list[dict[str, A
         yield page
 
 
-def _to_the_end(session: Session, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
+def _to_the_end(session: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
     """The same for one who could take a part for the whole: if there is more that cannot be read, that is an error."""
     yield from pages
     if session.engine.log.handle.damage is not None:
@@ -109,7 +109,7 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
     return count
 
 
-def import_(session: Session, file: str, dry_run: bool) -> Answer:
+def import_(session: Call, file: str, dry_run: bool) -> Answer:
     from hashlib import sha256
 
     from moot.api.carrying import Import
@@ -157,7 +157,7 @@ def _lines(file: BinaryIO, pass_by: Callable[[bytes], object]) -> Iterator[bytes
         yield line
 
 
-def _note(session: Session, path: str, digest: str, taken: Imported) -> None:
+def _note(session: Call, path: str, digest: str, taken: Imported) -> None:
     """Imports are noted in the log, and in the user's own store; they are no events."""
     from moot.engine.known import remember
 
@@ -167,7 +167,7 @@ def _note(session: Session, path: str, digest: str, taken: Imported) -> None:
     remember(session.env, session.place.state, archive, anew=True)
 
 
-def backup(session: Session, file: str, force: bool) -> Answer:
+def backup(session: Call, file: str, force: bool) -> Answer:
     from moot.api.parts import Part
 
     path = targets.checked(session, file, force=force, leaves=True)
@@ -201,7 +201,7 @@ def _reopened(effects: int) -> tuple[Notice, ...]:
     return (Notice("effects_open", f"{message}`moot effects` lists them, `moot allow NAME --revoke` stops them."),)
 
 
-def redact(session: Session, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
+def redact(session: Call, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
     from moot.api import redacting
 
     gone = redacting.redact(session, thing, field, reason or "", erase=erase)

@@ -20,13 +20,13 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.work import Work
 
 
 def reach(
-    session: Session,
+    session: Call,
     question: str,
     kind: str,
     option: tuple[str, ...],
@@ -65,7 +65,7 @@ def _waits(identity: str) -> str:
     return command_line("checkpoint show", identity, options="--wait")
 
 
-def _awaited(session: Session, identity: str, position: int, timeout: float) -> Answer:
+def _awaited(session: Call, identity: str, position: int, timeout: float) -> Answer:
     from moot.api.verbs.events import deadline_of, until
 
     def look_at(events: list[Event]) -> Answer | None:
@@ -86,7 +86,7 @@ def _awaited(session: Session, identity: str, position: int, timeout: float) -> 
     return look_at([]) or until(session, position, deadline, look_at, lambda: f"no answer to {identity}", remedy)
 
 
-def resolve(session: Session, id: str, answer: str, text: str | None) -> Answer:  # noqa: A002
+def resolve(session: Call, id: str, answer: str, text: str | None) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         command = ResolveCheckpoint(actor=session.actor(work), answer=answer, text=text or "")
         work.do("checkpoint", id, command)
@@ -98,7 +98,7 @@ def resolve(session: Session, id: str, answer: str, text: str | None) -> Answer:
     return Answer(result=state, say=(said,))
 
 
-def withdraw(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
+def withdraw(session: Call, id: str, reason: str) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         work.do("checkpoint", id, WithdrawCheckpoint(actor=session.actor(work), reason=reason))
 
@@ -106,7 +106,7 @@ def withdraw(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
     return Answer(result=_known(session, id), say=(f"{id} withdrawn",))
 
 
-def show(session: Session, id: str, wait: bool, timeout: float) -> Answer:  # noqa: A002
+def show(session: Call, id: str, wait: bool, timeout: float) -> Answer:  # noqa: A002
     head = session.engine.log.head()
     state = _known(session, id)
     if wait:
@@ -129,7 +129,7 @@ def _lines(state: Checkpoint) -> list[str]:
     return lines
 
 
-def checkpoints(session: Session, all: bool, task: str | None, limit: int) -> Answer:  # noqa: A002
+def checkpoints(session: Call, all: bool, task: str | None, limit: int) -> Answer:  # noqa: A002
     found: list[Checkpoint] = [
         state
         for state in look.things(session.engine.read(), "checkpoint", limit, ended=all)
@@ -155,7 +155,7 @@ def checkpoints(session: Session, all: bool, task: str | None, limit: int) -> An
     return Answer(result=found, say=lines or ("Nothing waits for a person.",), table=table if rows else None)
 
 
-def _known(session: Session, name: str) -> Checkpoint:
+def _known(session: Call, name: str) -> Checkpoint:
     state: Checkpoint = load.state(session.engine.read(), "checkpoint", name)[0]
     if not state.exists:
         raise Unknown(

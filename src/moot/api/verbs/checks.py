@@ -16,7 +16,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.deciders.receipt import Receipt
     from moot.engine.work import Work
 
@@ -28,7 +28,7 @@ class Checked(Record):
     doubt: str | None = None
 
 
-def check(session: Session, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
+def check(session: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
     from moot.api.proofs import content
     from moot.engine import processes
 
@@ -87,13 +87,13 @@ def check(session: Session, command: tuple[str, ...], task: str | None, timeout:
 _FAILED = 6  # as for everything that was awaited and failed; the command's own code is in the receipt
 
 
-def _check_may(session: Session, work: Work, task: str | None) -> None:
+def _check_may(session: Call, work: Work, task: str | None) -> None:
     session.actor(work)
     if task is not None:
         work.known_task(task)
 
 
-def show(session: Session, id: str) -> Answer:  # noqa: A002
+def show(session: Call, id: str) -> Answer:  # noqa: A002
     from moot.api.proofs import content
 
     receipt: Receipt = load.state(session.engine.read(), "receipt", id)[0]
@@ -114,7 +114,7 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
     return Answer(result=Checked(receipt, doubt), say=tuple(lines))
 
 
-def listed(session: Session, task: str | None, limit: int) -> Answer:
+def listed(session: Call, task: str | None, limit: int) -> Answer:
     store = session.engine.read()
     if task is not None:
         names = [name for kind, name in look.things_of_task(store, task) if kind == "receipt"][::-1][:limit]

@@ -26,7 +26,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
 
@@ -43,7 +43,7 @@ class Made(Record):
 
 
 def decide(
-    session: Session,
+    session: Call,
     title: str,
     rationale: str | None,
     affects: tuple[str, ...],
@@ -83,7 +83,7 @@ def decide(
     return _told(session, outcome, made, "stands")
 
 
-def supersede(session: Session, id: str, by: str, reason: str | None) -> Answer:  # noqa: A002
+def supersede(session: Call, id: str, by: str, reason: str | None) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         actor = session.actor(work)
         if not work.state("decision", id).exists:
@@ -94,7 +94,7 @@ def supersede(session: Session, id: str, by: str, reason: str | None) -> Answer:
     return _told(session, session.commit(act), id, f"is superseded by {by}")
 
 
-def _told(session: Session, outcome: Outcome, identity: str, said: str) -> Answer:
+def _told(session: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = tuple(dict.fromkeys(box for e in outcome.events if e.type == Sent.type for box in e.data["to"]))
     state: Decision = load.state(session.engine.read(), "decision", identity)[0]
     line = f"{identity} {said}" + (f"; told: {', '.join(told)}" if told else "; nobody works on what it concerns")
@@ -102,7 +102,7 @@ def _told(session: Session, outcome: Outcome, identity: str, said: str) -> Answe
     return Answer(result=result, say=(one_line(line, 1000),))
 
 
-def show(session: Session, id: str) -> Answer:  # noqa: A002
+def show(session: Call, id: str) -> Answer:  # noqa: A002
     state: Decision = load.state(session.engine.read(), "decision", id)[0]
     if not state.exists:
         raise unknown(id)
@@ -120,7 +120,7 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
     return Answer(result=state, say=tuple(lines))
 
 
-def decisions(session: Session, affecting: tuple[str, ...], all: bool, limit: int) -> Answer:  # noqa: A002
+def decisions(session: Call, affecting: tuple[str, ...], all: bool, limit: int) -> Answer:  # noqa: A002
     found: list[Decision] = list(look.things(session.engine.read(), "decision", _LOOKED_AT, ended=all))
     if affecting:
         found = [decision for decision in found if any(_concerns(session, decision, one) for one in affecting)]
@@ -145,7 +145,7 @@ def decisions(session: Session, affecting: tuple[str, ...], all: bool, limit: in
     )
 
 
-def _concerns(session: Session, decision: Decision, what: str) -> bool:
+def _concerns(session: Call, decision: Decision, what: str) -> bool:
     if names(decision.affects, what):
         return True
     if not decision.paths:
@@ -159,7 +159,7 @@ def _concerns(session: Session, decision: Decision, what: str) -> bool:
     return touches(decision, (*found, *(f"{path}/**" for path in found)))  # it may become a directory
 
 
-def _patterns(session: Session, typed: str) -> list[str]:
+def _patterns(session: Call, typed: str) -> list[str]:
     """What was typed, read as a claim reads it: what is there is meant by its name."""
     return [canonical_pattern(reading) for reading in readings(resolve(session.place, session.cwd, typed))]
 

@@ -14,7 +14,7 @@ from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.work import Work
 
@@ -30,7 +30,7 @@ class Need(Record):
 
 
 def need(
-    session: Session,
+    session: Call,
     names: tuple[str, ...],
     path: tuple[str, ...],
     task: str | None,
@@ -63,7 +63,7 @@ def need(
     return _awaited(session, wanted, needer, outcome.last, timeout)
 
 
-def _needs(session: Session, names: tuple[str, ...], needer: str) -> list[Need]:
+def _needs(session: Call, names: tuple[str, ...], needer: str) -> list[Need]:
     store = session.engine.read()
     found = []
     for name in names:
@@ -84,7 +84,7 @@ def _told(needs: list[Need]) -> Answer:
     return Answer(result=needs, say=tuple(one_line(line, 1000) for line in lines))
 
 
-def _awaited(session: Session, names: tuple[str, ...], needer: str, start: int, timeout: float) -> Answer:
+def _awaited(session: Call, names: tuple[str, ...], needer: str, start: int, timeout: float) -> Answer:
     from moot.api.verbs.events import deadline_of, until
 
     def missing() -> str:
@@ -104,7 +104,7 @@ def _awaited(session: Session, names: tuple[str, ...], needer: str, start: int, 
     return until(session, after, deadline_of(session, timeout), look_at, missing, remedy)
 
 
-def needed(session: Session, limit: int) -> Answer:
+def needed(session: Call, limit: int) -> Answer:
     found = []
     for state in look.things(session.engine.read(), "dependency", limit):
         for needer, since in state.since.items():

@@ -13,7 +13,7 @@ from moot.core.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.deciders.effect import Effect
     from moot.engine.work import Work
 
@@ -37,7 +37,7 @@ class Standing(Record):
     since: str
 
 
-def effects(session: Session, handler: str | None, state: str | None, limit: int) -> Answer:
+def effects(session: Call, handler: str | None, state: str | None, limit: int) -> Answer:
     from moot.views import effects as view
 
     known = {one.name: one for one in handlers_of(session)}
@@ -83,7 +83,7 @@ def _due(standing: Standing) -> str:
     return f"in {standing.due_in:.0f} s" if standing.due_in > 0 else ""
 
 
-def retry(session: Session, ids: tuple[str, ...], reason: str | None) -> Answer:
+def retry(session: Call, ids: tuple[str, ...], reason: str | None) -> Answer:
     def act(work: Work) -> None:
         for name in dict.fromkeys(ids):
             work.do("effect", name, RetryEffect(reason=reason or ""))
@@ -92,7 +92,7 @@ def retry(session: Session, ids: tuple[str, ...], reason: str | None) -> Answer:
     return Answer(result={"retried": list(dict.fromkeys(ids))}, say=(f"due now: {', '.join(dict.fromkeys(ids))}",))
 
 
-def drop(session: Session, ids: tuple[str, ...], reason: str) -> Answer:
+def drop(session: Call, ids: tuple[str, ...], reason: str) -> Answer:
     from moot.engine import runners
     from moot.views import load
 

@@ -15,13 +15,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from moot.api.call import Call
     from moot.api.pack import MessageType
-    from moot.api.session import Session
     from moot.core.deciders.entry import Entry
     from moot.engine.work import Work
 
 
-def held(session: Session) -> Answer:
+def held(session: Call) -> Answer:
     found = sorted(look.held_entries(session.engine.read()), key=lambda entry: (entry.at, entry.id))
     rows = tuple(
         (e.id, e.kind, one_line(e.path, 200), one_line(e.task or "", 60), one_line(e.reason, 90)) for e in found
@@ -31,7 +31,7 @@ def held(session: Session) -> Answer:
     return Answer(result=found, say=lines or ("Nothing is held.",), table=table if rows else None)
 
 
-def show(session: Session, id: str) -> Answer:  # noqa: A002
+def show(session: Call, id: str) -> Answer:  # noqa: A002
     entry = _known(session, id)
     head = f"{entry.id} {entry.status} from {entry.path} at {entry.at}: {entry.reason}"
     defects = (f"{d['path']}: expected {d['expected']}, found {d['found']}" for d in entry.defects)
@@ -40,7 +40,7 @@ def show(session: Session, id: str) -> Answer:  # noqa: A002
     return Answer(result=entry, say=tuple(lines))
 
 
-def _quarantined(session: Session, entry: Entry) -> str:
+def _quarantined(session: Call, entry: Entry) -> str:
     try:
         return session.blob(str(entry.sha256)).decode("utf-8", "replace")
     except Unknown as error:
@@ -61,7 +61,7 @@ def _quarantined(session: Session, entry: Entry) -> str:
         ) from None
 
 
-def resubmit(session: Session, id: str, data: Any) -> Answer:  # noqa: A002
+def resubmit(session: Call, id: str, data: Any) -> Answer:  # noqa: A002
     import json
 
     from moot.api.verbs.mail import stored
@@ -103,7 +103,7 @@ def _check_role(actor: Actor, spec: MessageType) -> None:
     )
 
 
-def drop(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
+def drop(session: Call, id: str, reason: str) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
         session.actor(work)
         work.do("entry", id, Drop(reason=reason))
@@ -112,7 +112,7 @@ def drop(session: Session, id: str, reason: str) -> Answer:  # noqa: A002
     return Answer(result=_known(session, id), say=(f"{id} dropped; it stays in the log.",))
 
 
-def _known(session: Session, name: str) -> Entry:
+def _known(session: Call, name: str) -> Entry:
     entry: Entry = load.state(session.engine.read(), "entry", name)[0]
     if not entry.status:
         raise Unknown("unknown_entry", f"Nothing is held under {name!r}.", "`moot held` lists what is.", entry=name)

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.work import Work
 
@@ -37,7 +37,7 @@ class Awaited(Record):
 
 
 def wait(
-    session: Session,
+    session: Call,
     type: tuple[str, ...],  # noqa: A002
     stream: tuple[str, ...],
     task: tuple[str, ...],
@@ -118,7 +118,7 @@ def check_types(patterns: tuple[str, ...]) -> None:
             )
 
 
-def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
+def _wait_for_mail(session: Call, start: int, deadline: float) -> Answer:
     me = session.me()
     if me is not None:
         session.try_out(lambda _work: None)  # nobody waits for mail under a name that gets none
@@ -137,7 +137,7 @@ def _wait_for_mail(session: Session, start: int, deadline: float) -> Answer:
     return look_at([]) or until(session, start, deadline, look_at, lambda: "no mail")
 
 
-def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
+def _wait_for_tasks(session: Call, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
     def look_at(_events: list[Event]) -> Answer | None:
         store = session.engine.read()
         states = []
@@ -167,7 +167,7 @@ def _wait_for_tasks(session: Session, tasks: tuple[str, ...], start: int, deadli
     return look_at([]) or until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
 
 
-def _lapse_silent(session: Session, name: str) -> None:
+def _lapse_silent(session: Call, name: str) -> None:
     """Whoever needs a thing ends the holding of one who fell silent; here the waiter does, if it is somebody."""
     if session.caller.nobody:
         return
@@ -196,12 +196,12 @@ def _failed(event: Event) -> AwaitedFailed:
     )
 
 
-def deadline_of(session: Session, timeout: float) -> float:
+def deadline_of(session: Call, timeout: float) -> float:
     return session.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
 
 
 def until(
-    session: Session,
+    session: Call,
     start: int,
     deadline: float,
     look_at: Callable[[list[Event]], Answer | None],
@@ -236,7 +236,7 @@ def until(
 
 
 def log(
-    session: Session,
+    session: Call,
     follow: bool,
     after: int | None,
     limit: int,
@@ -252,7 +252,7 @@ def log(
     return Answer(result=events, say=tuple(map(line, events)), more=more if follow else None)
 
 
-def _read_on(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
+def _read_on(session: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
     found: list[Event] = []
     while len(found) < limit and (page := session.engine.log.read(after, 500)):
         found += [event for event in page if matches(event, types, streams)]
@@ -260,7 +260,7 @@ def _read_on(session: Session, after: int, types: tuple[str, ...], streams: tupl
     return found[:limit]
 
 
-def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
+def _read_back(session: Call, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
     """The last `limit` events that match."""
     found: list[Event] = []
     end, size = session.engine.log.head(), max(limit, 100)
@@ -271,7 +271,7 @@ def _read_back(session: Session, types: tuple[str, ...], streams: tuple[str, ...
     return found[-limit:] if limit > 0 else []
 
 
-def _following(session: Session, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
+def _following(session: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
     """Without end: what cannot be read or written now is told once, and tried again."""
     from moot.api.following import follow
 
@@ -294,7 +294,7 @@ def in_trouble(error: Unavailable) -> Notice:
     return Notice(error.code, f"{error.message} Trying again. {error.remedy}")
 
 
-def explain(session: Session, thing: str) -> Answer:
+def explain(session: Call, thing: str) -> Answer:
     tale = story(session.engine, thing, session.packs.shared_roles)
     missing = counted(tale.left_out, "event")
     said = f"The story of {one_line(thing, 80)} is long; without its first {missing}. See `moot log`."

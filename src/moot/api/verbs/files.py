@@ -19,7 +19,7 @@ from moot.views import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.work import Work
 
 
@@ -46,7 +46,7 @@ class Grant(Holding):
 
 
 def claim(
-    session: Session,
+    session: Call,
     paths: tuple[str, ...],
     shared: bool,
     ttl: float | None,
@@ -113,7 +113,7 @@ def _silent(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
     return tuple((claim.id, round(silences[claim.holder], 3)) for claim in claims)
 
 
-def release(session: Session, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
+def release(session: Call, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
     if not what and not all:
         raise Usage("bad_arguments", "What is to be released?", "Name paths or claims (c-…), or --all of yours.")
     state, _ = load.claims(session.engine.read())
@@ -142,13 +142,13 @@ def release(session: Session, what: tuple[str, ...], all: bool, force: bool, rea
     return Answer(result={"released": given}, say=(f"released {', '.join(given)}" if given else "Nothing was held.",))
 
 
-def claims(session: Session, holder: str | None) -> Answer:
+def claims(session: Call, holder: str | None) -> Answer:
     state, _ = load.claims(session.engine.read())
     found = [c for c in state.live.values() if holder is None or name_of(c.holder).lower() == holder.lower()]
     return _listed([_holding(session, c) for c in found], "Nothing is claimed.")
 
 
-def who_holds(session: Session, path: str) -> Answer:
+def who_holds(session: Call, path: str) -> Answer:
     state, _ = load.claims(session.engine.read())
     named = _named(session, (path,))
     worktree = _scope(session, named)
@@ -174,7 +174,7 @@ def _listed(held: list[Holding], nothing: str) -> Answer:
     return Answer(result=held, say=lines or (nothing,), table=table if rows else None)
 
 
-def _holding(session: Session, claim: Claim) -> Holding:
+def _holding(session: Call, claim: Claim) -> Holding:
     return Holding(
         id=claim.id,
         holder=claim.holder,
@@ -195,11 +195,11 @@ def _in_words(worktree: str | None) -> str:
     return " in the main worktree" if worktree == MAIN else f" in worktree {worktree}"
 
 
-def _named(session: Session, paths: tuple[str, ...]) -> list[Named]:
+def _named(session: Call, paths: tuple[str, ...]) -> list[Named]:
     return [resolve(session.place, session.cwd, path) for path in paths]
 
 
-def _scope(session: Session, named: list[Named]) -> str | None:
+def _scope(session: Call, named: list[Named]) -> str | None:
     """The worktree that these paths are bound to, if claims are."""
     if session.settings.claim_scope != "worktree":
         return None
@@ -229,7 +229,7 @@ def readings(named: Named) -> tuple[str, ...]:
     return tuple(dict.fromkeys("/".join(there + end) for end in both))
 
 
-def _is_claim(session: Session, state: ClaimsState, text: str) -> bool:
+def _is_claim(session: Call, state: ClaimsState, text: str) -> bool:
     """Whether it names a claim. A file that is there or is claimed is meant by its name, even by such a one."""
     if os.path.lexists(os.path.join(session.cwd, text)):
         return False

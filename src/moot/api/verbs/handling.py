@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.event import Event
     from moot.core.handler import Handler
     from moot.engine.attempts import Performed
@@ -31,7 +31,7 @@ class Handled(Record):
     counts: dict[str, int]
 
 
-def handle(session: Session, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
+def handle(session: Call, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
     if limit is not None and limit < 1:
         raise Usage("bad_arguments", f"--limit is {limit}: nothing would be performed.", "Give at least 1.")
     if (allow or forbid) and (drain or limit is not None):
@@ -104,7 +104,7 @@ class _interruptible:  # noqa: N801 (used like a function)
             signal.signal(number, handler)
 
 
-def _runner(session: Session) -> Runner:
+def _runner(session: Call) -> Runner:
     from moot.engine import settings
     from moot.engine.attempts import Roster
     from moot.engine.requests import handlers_of as made
@@ -123,7 +123,7 @@ def _runner(session: Session) -> Runner:
     return Runner(session.engine, session.presence, setup)
 
 
-def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> None:
+def _deliver(session: Call, work: Work, handler: Handler, event: Event) -> None:
     """Send the message of a handler, in its name."""
     from moot.api import addresses
     from moot.core.deciders.message import SendMessage
@@ -145,7 +145,7 @@ def _deliver(session: Session, work: Work, handler: Handler, event: Event) -> No
     work.do("message", work.new_message(), command)
 
 
-def _permit(session: Session, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
+def _permit(session: Call, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
     """As `moot allow` does. Naming a handler here counts as a yes where nobody can be asked."""
     wanted, unwanted = allowing.named(handlers, allow), allowing.named(handlers, forbid)
     answers = []

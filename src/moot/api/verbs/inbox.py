@@ -15,7 +15,7 @@ from moot.views import look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.core.principal import Actor
     from moot.engine.work import Work
@@ -36,7 +36,7 @@ class Inbox(Record):
     more_bytes: int = 0  # about how many, of those that are new and not here
 
 
-def inbox(session: Session, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
+def inbox(session: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
     me = session.me()
     if me is not None and (me.here or not me.exists):
         session.try_out(lambda _work: None)  # who is unknown or was replaced is told so; who left may still look
@@ -88,7 +88,7 @@ def _wider(limit: int, more: int, room: int, needed: int) -> str:
     return f" --limit {limit + more}" + (f" --bytes {needed}" if needed > room else "")
 
 
-def _record_showing(session: Session, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str) -> None:
+def _record_showing(session: Call, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str) -> None:
     """Offered is said after the output went out, and only if something new was shown."""
     if not new and not late:
         return
@@ -105,7 +105,7 @@ def _record_showing(session: Session, new: tuple[Delivery, ...], late: tuple[Del
     session.commit_aside(act)
 
 
-def ack(session: Session, ids: tuple[str, ...]) -> Answer:
+def ack(session: Call, ids: tuple[str, ...]) -> Answer:
     boxes = session.mailboxes()
 
     def act(work: Work) -> None:
@@ -141,7 +141,7 @@ def _confirm(work: Work, boxes: tuple[str, ...], message: Message, me: Actor) ->
             work.do("mailbox", box, Bury(ids=(message.id,), reason=f"{name_of(message.sender)} retired"))
 
 
-def _owed(session: Session, message: str, boxes: tuple[str, ...]) -> bool:
+def _owed(session: Call, message: str, boxes: tuple[str, ...]) -> bool:
     """Whether an answer to it is still to be given from one of these mailboxes."""
     mine = {box.lower() for box in boxes}
     chain = look.chain(session.engine.read(), message)
@@ -159,7 +159,7 @@ class Overdue(Record):
     taker: str | None = None
 
 
-def overdue(session: Session, all: bool) -> Answer:  # noqa: A002
+def overdue(session: Call, all: bool) -> Answer:  # noqa: A002
     now = session.clock.wall_seconds()
     late = []
     for delivery in look.waiting(session.engine.read()):

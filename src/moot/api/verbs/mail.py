@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
@@ -36,7 +36,7 @@ class Receipt(Record):
 
 
 def send(
-    session: Session,
+    session: Call,
     to: tuple[str, ...],
     text: str | None,
     type: str,  # noqa: A002 (named after the option)
@@ -100,7 +100,7 @@ def stored(outcome: Outcome) -> Answer:
     return Answer(result=receipt, say=(f"{identity} stored for {', '.join(receipt.to)}{again}",))
 
 
-def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A002
+def reply(session: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", "For example: --data '{\"ok\": true}'.")
     boxes = session.mailboxes()
@@ -134,7 +134,7 @@ def reply(session: Session, id: str, text: str, data: Any) -> Answer:  # noqa: A
     return stored(session.commit(act))
 
 
-def thread(session: Session, id: str, only: bool) -> Answer:  # noqa: A002
+def thread(session: Call, id: str, only: bool) -> Answer:  # noqa: A002
     store = session.engine.read()
     first = [_message(session, id)] if only else look.thread(store, id)
     first = first or look.thread(store, _message(session, id).thread)
@@ -161,7 +161,7 @@ def _known(work: Work, name: str) -> Message:
     return message
 
 
-def _message(session: Session, name: str) -> Message:
+def _message(session: Call, name: str) -> Message:
     from moot.views import load
 
     message, _ = load.message(session.engine.read(), name)

@@ -10,10 +10,10 @@ from moot.core.text import command_line, one_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
+    from moot.api.call import Call
 
 
-def needs_me(session: Session, text: str | None, answer: str | None) -> Answer:
+def needs_me(session: Call, text: str | None, answer: str | None) -> Answer:
     if answer is not None:
         if text is None:
             raise Usage(

@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.searching import Thing
     from moot.views.store import Store
 
@@ -45,7 +45,7 @@ class Found(Record):
 
 
 def search(
-    session: Session,
+    session: Call,
     words: tuple[str, ...],
     kind: tuple[str, ...],
     by: str | None,
@@ -94,7 +94,7 @@ def _kinds(places: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _time(session: Session, name: str, text: str | None) -> float | None:
+def _time(session: Call, name: str, text: str | None) -> float | None:
     if text is None:
         return None
     found = moment(text, session.clock.wall_seconds())

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.answer import Answer
+    from moot.api.call import Call
     from moot.api.proofs import Proof
-    from moot.api.session import Session
     from moot.core.principal import Actor
     from moot.core.task import Task
     from moot.engine.work import Work
@@ -31,7 +31,7 @@ _LOOKED_AT = 1000  # tasks that a claim without a name considers
 
 
 def add(
-    session: Session,
+    session: Call,
     title: str,
     id: str | None,  # noqa: A002
     body: str | None,
@@ -83,7 +83,7 @@ def next_id(work: Work) -> str:
     return f"task-{number:03d}"
 
 
-def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
+def link(session: Call, task: str, needs: tuple[str, ...]) -> Answer:
     def act(work: Work) -> None:
         session.actor(work)
         state = work.known_task(task)
@@ -96,7 +96,7 @@ def link(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
     return told(session, session.commit(act), task, f"needs {', '.join(needs)}")
 
 
-def unlink(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
+def unlink(session: Call, task: str, needs: tuple[str, ...]) -> Answer:
     def act(work: Work) -> None:
         session.actor(work)
         work.known_task(task)
@@ -107,7 +107,7 @@ def unlink(session: Session, task: str, needs: tuple[str, ...]) -> Answer:
     return told(session, session.commit(act), task, f"no longer needs {', '.join(needs)}")
 
 
-def claim(session: Session, task: str | None) -> Answer:
+def claim(session: Call, task: str | None) -> Answer:
     def act(work: Work) -> None:
         actor = session.actor(work)
         for name in (task,) if task else _candidates(work, actor):
@@ -168,14 +168,14 @@ def _lapse_if_silent(work: Work, state: Task) -> None:
 
 
 def _mover(verb: str) -> Callable[..., Answer]:
-    def move(session: Session, task: str, reason: str | None, **given: Any) -> Answer:
+    def move(session: Call, task: str, reason: str | None, **given: Any) -> Answer:
         return moved(session, task, verb, reason=reason, **given)
 
     return move
 
 
 def moved(
-    session: Session,
+    session: Call,
     task: str,
     verb: str,
     *,
@@ -218,7 +218,7 @@ def _owner(work: Work, name: str | None) -> str | None:
     return work.actor(name, None).principal if name is not None else None
 
 
-def _proof(session: Session, task: str, verb: str, given: str | None) -> Proof | None:
+def _proof(session: Call, task: str, verb: str, given: str | None) -> Proof | None:
     """The receipt that was given, or the one that the task carries where the lifecycle demands one."""
     demands = any("receipt" in e.needs for life in session.engine.lifecycles.values() for e in life.edges)
     if given is None and not demands:
@@ -228,7 +228,7 @@ def _proof(session: Session, task: str, verb: str, given: str | None) -> Proof |
     return proof(session, task, verb, given)
 
 
-def move(session: Session, task: str, state: str, reason: str | None, owner: str | None) -> Answer:
+def move(session: Call, task: str, state: str, reason: str | None, owner: str | None) -> Answer:
     found, _ = load.task(session.engine.read(), task)
     life = lifecycle_of(session, found) if found.exists else None
     if life is None:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.engine.loop import Outcome
     from moot.engine.work import Work
 
@@ -32,7 +32,7 @@ class Emission(Record):
     repeated: bool = False
 
 
-def emit(session: Session, type: str, data: Any, stream: str | None, thread: str | None) -> Answer:  # noqa: A002
+def emit(session: Call, type: str, data: Any, stream: str | None, thread: str | None) -> Answer:  # noqa: A002
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     bound = session.packs.binding(type)

@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from moot.api.call import Call
     from moot.api.overview import Overview, Problem
-    from moot.api.session import Session
 
 _ROUND = 2.0  # seconds between looks at what no event announces: silence, and answers that are late
 _LEAST = ("events",)  # sections that a snapshot shows only the beginning of
@@ -34,7 +34,7 @@ class Change(Record):
     gone: bool = False
 
 
-def watch(session: Session, once: bool, follow: bool) -> Answer:  # noqa: ARG001 (without a terminal, once is all there is)
+def watch(session: Call, once: bool, follow: bool) -> Answer:  # noqa: ARG001 (without a terminal, once is all there is)
     found = overview(session)
     if not follow:
         return Answer(result=found, say=tuple(told(found)))
@@ -57,7 +57,7 @@ def _plain(pieces: tuple[tuple[str, str], ...]) -> str:
     return "".join(text for text, _ in pieces).rstrip()
 
 
-def _following(session: Session, found: Overview) -> Iterator[Answer]:
+def _following(session: Call, found: Overview) -> Iterator[Answer]:
     """A line per change, without end: events, and problems that come and go."""
     known = _problems(found)
     after, trouble, recent = found.position, None, Recent()

@@ -18,9 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from moot.api.call import Call
     from moot.api.catalogue import Param
-    from moot.api.session import Session
-    from moot.surfaces.cli.parse import Call
+    from moot.surfaces.cli.parse import CommandLine
 
 SHELLS = ("bash", "zsh", "fish")
 KINDS = (
@@ -186,16 +186,16 @@ def completion(words: Sequence[str]) -> int:
     return 0
 
 
-def complete(call: Call) -> int:
+def complete(line: CommandLine) -> int:
     """Print the names of one kind, one on a line. Whatever is wrong here is said by the command that follows."""
     from moot.surfaces.cli import parse
-    from moot.wiring import open_session
+    from moot.wiring import open_workspace
 
-    kind = call.words[0] if call.words else ""
+    kind = line.words[0] if line.words else ""
     try:
-        named = call.directory is not None
-        session = open_session(parse.directory(call), os.environ, caller=parse.caller(call), named=named)
-        names = _names(session, kind)
+        named = line.directory is not None
+        workspace = open_workspace(parse.directory(line), os.environ, named=named)
+        names = _names(workspace.call(parse.caller(line)), kind)
         seen = [name for name in dict.fromkeys(names) if name and _SAFE.issuperset(name)]
     except MootError:
         return 0
@@ -203,7 +203,7 @@ def complete(call: Call) -> int:
     return 0
 
 
-def _names(session: Session, kind: str) -> Iterable[str]:
+def _names(session: Call, kind: str) -> Iterable[str]:
     from moot.views import look
 
     store = session.engine.read()
@@ -240,7 +240,7 @@ def _names(session: Session, kind: str) -> Iterable[str]:
             return _words(session, kind)
 
 
-def _words(session: Session, kind: str) -> Iterable[str]:
+def _words(session: Call, kind: str) -> Iterable[str]:
     """Words that packs bring along."""
     packs, lives = session.packs.packs, session.engine.lifecycles
     match kind:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
-    from moot.surfaces.cli.parse import Call
+    from moot.surfaces.cli.parse import CommandLine
 
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
@@ -112,40 +112,40 @@ def _take_everything(stream: TextIO) -> None:
         change(errors="backslashreplace")
 
 
-def _run(call: Call) -> int:
-    if call.version:
-        return _print_version(as_json=call.json)
-    if call.verb in (None, "help") or (call.help and call.verb != "as"):
+def _run(line: CommandLine) -> int:
+    if line.version:
+        return _print_version(as_json=line.json)
+    if line.verb in (None, "help") or (line.help and line.verb != "as"):
         from moot.surfaces.cli.help import teach
 
-        return teach(call.words if call.verb == "help" else (call.verb or "").split())
-    if call.verb == "as":
+        return teach(line.words if line.verb == "help" else (line.verb or "").split())
+    if line.verb == "as":
         from moot.surfaces.cli.run_as import run_as
 
-        return run_as(call)
-    if call.verb in ("completion", "complete"):
+        return run_as(line)
+    if line.verb in ("completion", "complete"):
         from moot.surfaces.cli import completion
 
-        return completion.completion(call.words) if call.verb == "completion" else completion.complete(call)
-    if call.verb not in catalogue.names():
+        return completion.completion(line.words) if line.verb == "completion" else completion.complete(line)
+    if line.verb not in catalogue.names():
         from moot.surfaces.cli.help import incomplete
 
-        raise incomplete(call.verb)
-    verb = catalogue.find(call.verb)
-    arguments = parse.arguments(verb, call.words)
-    if call.verb == "watch" and call.at is None and not call.json and not arguments and sys.stdout.isatty():
+        raise incomplete(line.verb)
+    verb = catalogue.find(line.verb)
+    arguments = parse.arguments(verb, line.words)
+    if line.verb == "watch" and line.at is None and not line.json and not arguments and sys.stdout.isatty():
         from moot.surfaces.cli.watching import can_draw, watch_live
 
         if can_draw(os.environ):
-            return watch_live(parse.directory(call), os.environ, named=call.directory is not None)
-    answer = _answer(call, verb, arguments)
+            return watch_live(parse.directory(line), os.environ, named=line.directory is not None)
+    answer = _answer(line, verb, arguments)
     try:
-        voices.tell(answer, as_json=call.json)
+        voices.tell(answer, as_json=line.json)
     except voices.UnsaidError as unsaid:
         if not _stored(verb, arguments):
             raise
         voices.hush(sys.stdout)
-        voices.tell_aside(answer, unsaid, as_json=call.json)
+        voices.tell_aside(answer, unsaid, as_json=line.json)
     return answer.code
 
 
@@ -155,37 +155,37 @@ def _stored(verb: Verb, arguments: dict[str, object]) -> bool:
     return verb.writes and not shown and catalogue.kind_of(verb, arguments) != "look"
 
 
-def _answer(call: Call, verb: Verb, arguments: dict[str, object]) -> Answer:
-    from moot.wiring import open_session
+def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answer:
+    from moot.wiring import open_workspace
 
-    cwd, caller = parse.directory(call), parse.caller(call)
-    if call.at is not None:
+    cwd, caller = parse.directory(line), parse.caller(line)
+    if line.at is not None:
         from moot.api.past import asked_of
 
         asked_of(verb, catalogue.checked(verb, arguments))  # before any way back is gone
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 
-        workshop = Workshop(cwd, os.environ, caller, via="cli", named=call.directory is not None)
+        workshop = Workshop(cwd, os.environ, caller, via="cli", named=line.directory is not None)
         workshop.progress = _draw
         answer: Answer = verb.does(workshop, **catalogue.checked(verb, arguments))
         return answer
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
-    session = open_session(
+    workspace = open_workspace(
         cwd,
         os.environ,
-        caller=caller,
         paths=named,
-        at=call.at,
+        at=line.at,
         progress=_draw,
         reading=verb.quiet,
         via="cli",
-        named=call.directory is not None,
+        named=line.directory is not None,
     )
-    session.output = lambda chunk: _pass_on(sys.stderr if call.json else sys.stdout, chunk)
-    session.ask = _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None
-    return session.run(verb.name, arguments)
+    call = workspace.call(caller)  # both end with the process, once the answer was shown
+    call.output = lambda chunk: _pass_on(sys.stderr if line.json else sys.stdout, chunk)
+    call.ask = _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None
+    return call.run(verb.name, arguments)
 
 
 def _ask(lines: tuple[str, ...], question: str) -> bool:

@@ -25,7 +25,7 @@ _GLOBAL_FLAGS = {"--json": "json", "--person": "person", "--help": "help", "-h":
 _GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
 
 
-class Call(Record):
+class CommandLine(Record):
     """A command line, understood."""
 
     verb: str | None
@@ -39,7 +39,7 @@ class Call(Record):
     at: str | None = None
 
 
-def understand(argv: Sequence[str]) -> Call:
+def understand(argv: Sequence[str]) -> CommandLine:
     """Find the verb and the options that every verb has; the rest is the verb's."""
     found: dict[str, Any] = {}
     rest: list[str] = []
@@ -64,7 +64,7 @@ def understand(argv: Sequence[str]) -> Call:
                 rest += words  # what follows is another command's
                 break
     verb, used = _verb(rest)
-    return Call(verb=verb, words=tuple(rest[used:]), **found)
+    return CommandLine(verb=verb, words=tuple(rest[used:]), **found)
 
 
 def _verb(words: list[str]) -> tuple[str | None, int]:
@@ -82,19 +82,19 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     raise catalogue.unknown_verb(two if begins else words[0], two, TAUGHT)
 
 
-def caller(call: Call) -> Caller:
+def caller(line: CommandLine) -> Caller:
     """Who calls, by the words, the environment and the terminal."""
-    return decide(os.environ, agent=call.agent, person=call.person, terminal=os.isatty(0))
+    return decide(os.environ, agent=line.agent, person=line.person, terminal=os.isatty(0))
 
 
-def directory(call: Call) -> str:
+def directory(line: CommandLine) -> str:
     """Where the command is called from."""
     try:
-        found = os.path.abspath(call.directory or os.getcwd())
+        found = os.path.abspath(line.directory or os.getcwd())
     except FileNotFoundError:
         found = ""
     if not os.path.isdir(found):
-        where = call.directory or "The directory that you are in"
+        where = line.directory or "The directory that you are in"
         raise Usage("not_a_directory", f"{where} is not there.", "Change to one that is, or name it: -C DIR.")
     return found
 

@@ -16,39 +16,43 @@ from moot.engine import processes
 from moot.engine.place import VARIABLE
 from moot.engine.tracing import Tracing
 from moot.surfaces.cli.parse import directory
-from moot.wiring import open_session
+from moot.wiring import open_workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.session import Session
-    from moot.surfaces.cli.parse import Call
+    from moot.api.verbs.agents import Member
+    from moot.api.workspace import Workspace
+    from moot.core.identity import Caller
+    from moot.surfaces.cli.parse import CommandLine
 
 
-def run_as(call: Call) -> int:
-    if call.help:
+def run_as(line: CommandLine) -> int:
+    if line.help:
         return teach()
-    if call.at is not None:
+    if line.at is not None:
         raise _usage("`as` runs a command now, and not in the past")
-    name, roles, take_over, command = _understood(list(call.words))
-    cwd = directory(call)
+    name, roles, take_over, command = _understood(list(line.words))
+    cwd = directory(line)
     program = os.path.join(cwd, command[0]) if "/" in command[0] else command[0]  # as the child will look for it
     if which(program, path=os.environ.get("PATH")) is None:
         raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.")
     same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
     known = {**os.environ, "MOOT_AGENT": name} if same else os.environ
     caller = decide(known, agent=name)
-    session = open_session(cwd, os.environ, caller=caller, via="cli", named=call.directory is not None)
-    joined = session.run("join", {"name": name, "role": roles, "take_over": take_over}).result
+    workspace = open_workspace(cwd, os.environ, via="cli", named=line.directory is not None)
+    with workspace.call(caller) as call:
+        joined = call.run("join", {"name": name, "role": roles, "take_over": take_over}).result
+        caller = call.caller
     env = {**without_person(os.environ), "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
-    if call.directory is not None and (VARIABLE in env or session.place.root == session.place.common):
-        env[VARIABLE] = session.place.root  # the command is in the workspace that was named, not in another one
+    if line.directory is not None and (VARIABLE in env or workspace.place.root == workspace.place.common):
+        env[VARIABLE] = workspace.place.root  # the command is in the workspace that was named, not in another one
     try:
         with Tracing(os.environ).span("moot.as", agent=joined.name, incarnation=joined.incarnation) as span:
-            code = _run(session, command, {**env, **span.environment()}, cwd)
+            code = _run(workspace, joined, command, {**env, **span.environment()}, cwd)
             span.note(exit_code=code)
             return code
     finally:
-        _leave(session)
+        _leave(workspace, caller)
 
 
 def _understood(words: list[str]) -> tuple[str, list[str], bool, list[str]]:
@@ -73,13 +77,14 @@ def _usage(message: str) -> Usage:
     return Usage("bad_arguments", f"{message}.", "For example: moot as Yeats --role developer -- claude -p 'Go on'")
 
 
-def _run(session: Session, command: list[str], env: dict[str, str], cwd: str) -> int:
-    beat = min(session.settings.task_ttl, session.settings.claim_ttl) / 4
+def _run(workspace: Workspace, joined: Member, command: list[str], env: dict[str, str], cwd: str) -> int:
+    settings = workspace.setup.settings
+    beat = min(settings.task_ttl, settings.claim_ttl) / 4
     seen = True
 
     def stamp() -> None:
         nonlocal seen
-        seen = _stamped(session, warn=seen)
+        seen = _stamped(workspace, joined, warn=seen)
 
     try:
         return processes.foreground(command, cwd=cwd, env=env, alive=stamp, every=max(0.05, min(beat, 15.0)))
@@ -87,10 +92,10 @@ def _run(session: Session, command: list[str], env: dict[str, str], cwd: str) ->
         raise error.usage(command[0]) from None
 
 
-def _stamped(session: Session, *, warn: bool) -> bool:
+def _stamped(workspace: Workspace, joined: Member, *, warn: bool) -> bool:
     """Whether the command could be marked as present. It goes on in any case, and whoever started it is told once."""
     try:
-        session.stamp()
+        workspace.presence.stamp(joined.name, joined.incarnation)
     except Unavailable as error:
         if warn:
             _warn(error)
@@ -103,9 +108,10 @@ def _warn(error: MootError) -> None:
     sys.stderr.flush()
 
 
-def _leave(session: Session) -> None:
+def _leave(workspace: Workspace, caller: Caller) -> None:
     try:
-        session.run("leave", {})
+        with workspace.call(caller) as call:
+            call.run("leave", {})
     except Unavailable as error:
         _warn(error)  # what it held is free once it was silent for long enough
     except MootError:

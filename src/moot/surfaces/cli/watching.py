@@ -16,17 +16,18 @@ from moot.api.overview import overview
 from moot.api.panes import Pane, headline, panes
 from moot.api.recent import Recent
 from moot.core.errors import MootError, Unavailable
+from moot.core.identity import decide
 from moot.core.text import one_line
 from moot.surfaces.cli.screen import Choice, compose, paint
 from moot.surfaces.cli.terminal import Ended, Terminal, drain
-from moot.wiring import open_session
+from moot.wiring import open_workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from moot.api.call import Call
     from moot.api.panes import Line
-    from moot.api.session import Session
     from moot.log import Log
 
 _TICK = 2.0  # seconds between looks at what no event announces: who was seen when, what is late
@@ -66,8 +67,10 @@ def can_draw(env: Mapping[str, str]) -> bool:
 
 
 def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
-    session = open_session(cwd, env, reading=True, named=named)  # what is wrong is said before the terminal is changed
-    ear = Ear(open_session(cwd, env, reading=True, named=named).engine.log)
+    workspace = open_workspace(cwd, env, reading=True, named=named)
+    # What is wrong is said before the terminal is changed. The thread that listens has an engine of its own.
+    session, listener = workspace.call(decide(env)), workspace.call(decide(env))
+    ear = Ear(listener.engine.log)
     try:
         with Terminal(sys.stdout, sys.stdin, colours=not env.get("NO_COLOR")) as terminal:
             Watch(session, terminal, ear).run()
@@ -124,7 +127,7 @@ class Ear:
 class Watch:
     """One person who watches."""
 
-    def __init__(self, session: Session, terminal: Terminal, ear: Ear) -> None:
+    def __init__(self, session: Call, terminal: Terminal, ear: Ear) -> None:
         self._session = session
         self._terminal = terminal
         self._ear = ear

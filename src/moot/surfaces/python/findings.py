@@ -176,6 +176,6 @@ class Findings(ABC):
 
     # Everything at a glance
 
-    def overview(self) -> Overview:
-        """What `moot watch` shows, of this moment. Looking is no sign of life."""
+    def watch(self) -> Overview:
+        """What `moot watch` shows: everything at a glance, of this moment. Looking is no sign of life."""
         return self._ask("watch", locals())

@@ -1,7 +1,7 @@
 """Following on asyncio: a thread waits for events, and hands them to the loop.
 
-The thread has a session of its own, since a handle on the log is for one thread at a time, and gives back what it
-opened however it ends. It is ended through a pipe: once its writing end is closed, the thread goes home.
+The thread has a call of its own, since a handle on the log is for one thread at a time, and closes it however it
+ends. It is ended through a pipe: once its writing end is closed, the thread goes home.
 Loaded by those who follow in this way, and by nobody else.
 """
 
@@ -14,14 +14,14 @@ from collections import deque
 
 from moot.api.following import ROUND, Heard, follow
 from moot.core.errors import Unavailable, Usage
-from moot.engine.place import VARIABLE
-from moot.wiring import open_session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from moot.api.session import Session
+    from moot.api.call import Call
+    from moot.api.workspace import Workspace
+    from moot.core.identity import Caller
 
 _AHEAD = 4  # rounds that the thread may be ahead of one who is slow to take them: what waits is bounded
 
@@ -30,11 +30,17 @@ class Follower:
     """One thread that follows, and what it has heard. All but `_run` and what that calls belongs to the loop."""
 
     def __init__(
-        self, session: Session, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
+        self,
+        workspace: Workspace,
+        caller: Caller,
+        after: int,
+        end: float | None,
+        types: tuple[str, ...],
+        streams: tuple[str, ...],
     ) -> None:
         self.heard: deque[Heard] = deque()
         self.failure: BaseException | None = None
-        self._session = session  # it says where and as whom; the thread never uses it
+        self._workspace, self._caller = workspace, caller
         self._wanted = after, end, types, streams
         self._room = threading.Semaphore(_AHEAD)
         self._stopping = False
@@ -113,27 +119,22 @@ class Follower:
         self._tell(None, failure)
 
     def _follow(self) -> None:
-        here, caller = self._session.cwd, self._session.caller
-        env = {**os.environ, VARIABLE: self._session.place.root}  # the same workspace, however it was named
-        session = open_session(here, env, caller=caller)
         after, end, types, streams = self._wanted
-        try:
-            for heard in follow(session, after, types, streams, end=end, stop=self._stop):
-                if (heard.events or heard.warnings) and not self._has_room(session):
+        self._workspace.check_log()
+        with self._workspace.call(self._caller) as call:
+            for heard in follow(call, after, types, streams, end=end, stop=self._stop):
+                if (heard.events or heard.warnings) and not self._has_room(call):
                     return
                 if self._stopping or not self._tell(heard):
                     return
-        finally:
-            session.engine.log.close()
-            session.engine.store.close()
 
-    def _has_room(self, session: Session) -> bool:
+    def _has_room(self, call: Call) -> bool:
         """Wait until there is. One who is slow to take what came is here all the same."""
         while not self._room.acquire(timeout=ROUND):
             if self._loop.is_closed():
                 return False
             try:
-                session.stamp()
+                call.stamp()
             except Unavailable:
                 pass  # the next round says so
         return True

@@ -261,5 +261,5 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         return self._ask("verify", locals())
 
     def mirror(self) -> list[str]:
-        """Bring the packs' files and the log into step; the files come back. `Workspace.watch` keeps them so."""
+        """Bring the packs' files and the log into step; the files come back. `mirror_watch` keeps them so."""
         return self._ask("mirror", locals())["files"]

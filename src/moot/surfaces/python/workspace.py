@@ -14,39 +14,43 @@ The verbs themselves are in `moot.surfaces.python.verbs`.
 from __future__ import annotations
 
 import os
+from _thread import _local  # what `threading.local` is, without the import of the rest
 from itertools import chain
 
 from moot.api import catalogue
+from moot.api.pool import closed
 from moot.core.errors import Usage
 from moot.core.identity import decide
 from moot.surfaces.python.edge import EDGE, edged
 from moot.surfaces.python.verbs import Verbs
-from moot.wiring import open_session
+from moot.wiring import open_workspace
 from moot.wiring.workshop import Workshop
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator, Sequence
     from types import TracebackType
-    from typing import Any, Self
+    from typing import Any, Self, TypeVar
 
     from moot.api.answer import Answer, Notice
-    from moot.api.session import Session
+    from moot.api.call import Call
     from moot.api.verbs.care import Finding, Restored
+    from moot.api.workspace import Workspace as Opened
     from moot.core.event import Event
     from moot.surfaces.python.following import Follower
     from moot.surfaces.python.verbs import Some
 
+    T = TypeVar("T")
     Path = str | os.PathLike[str]
 
 
 class Workspace(Verbs):
-    """One caller in one workspace. Use each from one thread only, and open another one in another thread.
+    """One caller in one workspace. Several threads may use it at once; each verb is a call of its own.
 
     The caller is `agent`, or with `person=True` the person whose account it is. With neither it is the agent that
     MOOT_AGENT names, or a person if MOOT_PERSON is set (though never in a coding agent's shell), or else nobody, who
-    may look and join, and change nothing. `warnings` are those of the last call: what one should know although it went
-    through.
+    may look and join, and change nothing. `warnings` are those of the last call in this thread: what one should know
+    although it went through.
 
     MOOT_WORKSPACE overrides where the program is, but no other `path` than that.
 
@@ -63,12 +67,13 @@ class Workspace(Verbs):
         person: bool = False,
         at: str | int | None = None,
     ) -> None:
-        self.warnings: tuple[Notice, ...] = ()
+        self._last = _local()
         self._followers: set[Follower] = set()
         caller = decide(os.environ, agent=agent, incarnation=incarnation, person=person)
-        self._session: Session | None = None
+        self._caller = caller if at is None else caller.replace(incarnation=None)
+        self._workspace: Opened | None = None
         with EDGE:
-            self._session = open_session(_absolute(path), os.environ, caller=caller, at=at, named=_is_named(path))
+            self._workspace = open_workspace(_absolute(path), os.environ, at=at, named=_is_named(path))
 
     @classmethod
     def init(
@@ -108,13 +113,17 @@ class Workspace(Verbs):
 
     def close(self) -> None:
         """Give back what is open. It does not leave: the agent may go on in another process."""
-        session, self._session = self._session, None
+        workspace, self._workspace = self._workspace, None
         for follower in tuple(self._followers):
             follower.stop()
-        if session is not None:
-            session.come_back()
-            session.engine.log.close()
-            session.engine.store.close()
+        if workspace is not None:
+            workspace.close()
+
+    @property
+    def warnings(self) -> tuple[Notice, ...]:
+        """Those of the last call in this thread."""
+        found: tuple[Notice, ...] = getattr(self._last, "warnings", ())
+        return found
 
     @property
     def root(self) -> str:
@@ -124,12 +133,14 @@ class Workspace(Verbs):
     @property
     def agent(self) -> str | None:
         """Which agent calls; None if none does."""
-        return self._opened().caller.agent
+        self._opened()
+        return self._caller.agent
 
     @property
     def incarnation(self) -> int | None:
         """Which incarnation of the agent calls; None if it does not say."""
-        return self._opened().caller.incarnation
+        self._opened()
+        return self._caller.incarnation
 
     def follow(
         self,
@@ -143,8 +154,8 @@ class Workspace(Verbs):
 
         `task:*` fits all events of tasks, `mailbox/*` all streams of mailboxes. Who follows counts as present.
         """
-        session, after, end, fitting = self._followed(types, streams, after, timeout)
-        return self._following(session, after, end, *fitting)
+        after, end, fitting = self._followed(types, streams, after, timeout)
+        return self._following(after, end, *fitting)
 
     def follow_async(
         self,
@@ -156,45 +167,48 @@ class Workspace(Verbs):
     ) -> AsyncGenerator[Event, None]:
         """What `follow` does, for `async for`: the loop goes on meanwhile, and several may follow in it.
 
-        A thread and a session of its own wait for events, as the agent that calls now. They end with the follower:
+        A thread with a call of its own waits for events, as the agent that calls now. Both end with the follower:
         when its time is over, its task is cancelled, it is closed, or the workspace is.
         """
         from moot.surfaces.python.following import Follower
 
-        session, after, end, fitting = self._followed(types, streams, after, timeout)
-        return self._following_async(Follower(session, after, end, *fitting))
+        after, end, fitting = self._followed(types, streams, after, timeout)
+        return self._following_async(Follower(self._opened(), self._caller, after, end, *fitting))
 
     def _followed(
         self, types: Some, streams: Some, after: int | None, timeout: float | str | None
-    ) -> tuple[Session, int, float | None, tuple[tuple[str, ...], tuple[str, ...]]]:
+    ) -> tuple[int, float | None, tuple[tuple[str, ...], tuple[str, ...]]]:
         """The arguments of a follower, checked at the call and not at the first event."""
         from moot.api.verbs.events import check_types
 
-        session = self._opened()
-        if session.past is not None:
+        workspace = self._opened()
+        if workspace.past is not None:
             raise Usage("past_is_read_only", "Nothing more comes in the past.", "Open the workspace without `at`.")
         asked = {"type": types, "stream": streams, "after": after, "timeout": timeout}
         given = catalogue.checked(catalogue.find("wait"), asked)
         check_types(given["type"])
-        end = None if timeout is None else session.clock.monotonic() + given["timeout"]
-        with EDGE:
-            start = session.engine.log.head() if after is None else given["after"]
-        return session, start, end, (given["type"], given["stream"])
+        end = None if timeout is None else workspace.clock.monotonic() + given["timeout"]
+        start = given["after"]
+        if after is None:
+            with EDGE, workspace.call(self._caller) as call:
+                start = call.engine.log.head()
+        return start, end, (given["type"], given["stream"])
 
-    def watch(self) -> Iterator[Notice]:
+    def mirror_watch(self) -> Iterator[Notice]:
         """Keep the packs' files and the log in step, without end. What comes is what could not be done."""
-        answer = self._answer("mirror", {"watch": True})
-        return chain(answer.warnings, (later.result for later in edged(iter(answer.more or ()))))
+        call, answer = self._called("mirror", {"watch": True})
+        return chain(answer.warnings, (later.result for later in _held(call, answer.more or iter(()))))
 
     def _following(
-        self, session: Session, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
+        self, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
     ) -> Iterator[Event]:
         from moot.api.following import follow
 
-        for heard in edged(follow(session, after, types, streams, end=end)):
+        call = self._call()
+        for heard in _held(call, follow(call, after, types, streams, end=end)):
             if not heard.events:
                 self._opened()
-                self.warnings = heard.warnings
+                self._last.warnings = heard.warnings
             for event in heard.events:
                 yield event
                 self._opened()
@@ -206,7 +220,7 @@ class Workspace(Verbs):
         try:
             while (heard := await follower.next()) is not None:
                 self._opened()
-                self.warnings = heard.warnings or self.warnings
+                self._last.warnings = heard.warnings or self.warnings
                 for event in heard.events:
                     yield event
                     self._opened()
@@ -219,41 +233,64 @@ class Workspace(Verbs):
             follower.stop()
             await follower.ended()
 
-    def _opened(self) -> Session:
-        if self._session is None:
-            raise Usage("workspace_closed", "This workspace was closed.", "Open it again: Workspace(path).")
-        return self._session
+    def _opened(self) -> Opened:
+        if self._workspace is None:
+            raise closed()
+        return self._workspace
+
+    def _call(self) -> Call:
+        with EDGE:
+            return self._opened().call(self._caller)
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
         given.pop("self", None)  # the names and values of a method, which are nobody else's
-        answer = self._answer(verb, given)
-        if answer.after is not None:
-            with EDGE:
+        call, answer = self._called(verb, given)
+        if answer.more is not None:  # what comes is still to be read
+            return _held(call, answer.result)
+        with EDGE, call:
+            if answer.after is not None:
                 answer.after()  # here, returning a value is showing it
         return answer.result
 
     def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
         given.pop("self", None)
-        answer = self._answer(verb, given)
+        call, answer = self._called(verb, given)
         first = getattr(answer.result, "effects", answer.result)
-        return chain(first, (later.result for later in edged(iter(answer.more or ())) if later.result is not None))
+        if answer.more is None:
+            call.close()
+            return iter(first)
+        return chain(first, (more.result for more in _held(call, answer.more) if more.result is not None))
 
-    def _answer(self, verb: str, arguments: dict[str, Any]) -> Answer:
-        session = self._opened()
-        before = session.caller
+    def _called(self, verb: str, arguments: dict[str, Any]) -> tuple[Call, Answer]:
+        """A verb that was carried out in a call, which the caller of this closes once the answer was shown."""
+        call = self._call()
+        before = call.caller
         try:
             with EDGE:
-                answer = session.run(verb, arguments)
-        except BaseException:
-            session.caller = before  # a refused join leaves one who one was
+                answer = call.run(verb, arguments)
+        except BaseException as error:  # a refused join leaves one who one was
+            call.__exit__(type(error), error, None)
             raise
-        self.warnings = answer.warnings
-        return answer
+        if call.caller is not before:
+            self._caller = call.caller
+        self._last.warnings = answer.warnings
+        return call, answer
 
     def __repr__(self) -> str:
-        if self._session is None:
+        if self._workspace is None:
             return "Workspace(closed)"
         return f"Workspace({self.root!r}, agent={self.agent!r}, incarnation={self.incarnation!r})"
+
+
+def _held(call: Call, items: Iterator[T]) -> Iterator[T]:
+    """What comes, one by one. The call is closed when nothing more comes, or nobody wants more."""
+    with call:
+        try:
+            yield from edged(items)
+        finally:
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
 
 
 def _is_named(path: Path) -> bool:

@@ -8,8 +8,8 @@ import pytest
 
 from moot.api.pack import Mirrors
 from moot.core.errors import Refused, Unavailable
-from moot.wiring import open_session
 from moot.wiring.workshop import Workshop
+from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
 ENV = AS_A_PERSON
@@ -21,7 +21,7 @@ class FullDisk(Mirrors):
     def __init__(self):
         self.looks = 0
 
-    def sync(self):
+    def sync(self, _call):
         self.looks += 1
         if self.looks > 1:
             raise Unavailable("disk_full", "The disk is full.", "Free some space.")
@@ -32,7 +32,7 @@ class FullDisk(Mirrors):
 def session(tmp_path):
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=30)
     Workshop(str(tmp_path), ENV).create(())
-    opened = open_session(str(tmp_path), ENV)
+    opened = open_call(str(tmp_path), ENV)
     yield opened
     opened.engine.log.close()
     opened.engine.store.close()

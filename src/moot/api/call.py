@@ -1,14 +1,15 @@
-"""A caller in a workspace: who asks, what may be asked, and the parts that answer.
+"""One request to a workspace: who asks, for what, what was stored, what the caller should know.
 
-Surfaces make one through `moot.wiring` and call `run`. It knows the engine and the packs by their contracts.
+A call is opened on a `Workspace` and borrows an engine until it is closed. Verbs get it as their first argument.
 """
 
 from __future__ import annotations
 
 from moot.api import catalogue
 from moot.api.answer import Notice
+from moot.api.setup import Ruling
 from moot.core import principal as principals
-from moot.core.errors import Unavailable
+from moot.core.errors import MootError, Unavailable
 from moot.core.event import Key
 from moot.core.identity import Caller
 from moot.private_files import is_exhausted, too_many_open_files
@@ -17,79 +18,94 @@ from moot.views import load, look
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import Any
+    from typing import Any, Self
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
-    from moot.api.pack import Mirrors, Packs
+    from moot.api.workspace import Workspace
     from moot.core.deciders.agent import Agent
-    from moot.engine.clock import Clock
     from moot.engine.loop import Engine, Outcome
-    from moot.engine.past import Then
-    from moot.engine.place import Place
-    from moot.engine.presence import Presence
     from moot.engine.rules import Weak
     from moot.engine.settings import Settings
     from moot.engine.work import Work
 
 
 LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
-_MINUTE, _DAY = 60.0, 86_400.0
 _WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
-_SELDOM = 60.0  # seconds
 
 
-def quietly(_what: str, _done: int, _of: int) -> None:
-    """Where nobody watches."""
+class Call:
+    """See the module. For one thread at a time."""
 
+    _lent: Engine | None = None  # the engine to give back
 
-class Session:
-    """See the module."""
-
-    def __init__(
-        self,
-        place: Place,
-        settings: Settings,
-        engine: Engine,
-        presence: Presence,
-        packs: Packs,
-        caller: Caller,
-        cwd: str,
-    ) -> None:
-        self.place = place
-        self.settings = settings
-        self.engine = engine
-        self.presence = presence
-        self.packs = packs
+    def __init__(self, workspace: Workspace, caller: Caller, cwd: str) -> None:
+        self.workspace = workspace
         self.caller = caller
         self.cwd = cwd
-        self.env: Mapping[str, str] = {}  # of whoever opened it
-        self.identity: Callable[[], str] = str  # the id of the workspace, for those who need it
-        self.mirrors: Mirrors | None = None
+        self.place = workspace.place
+        self.env = workspace.env
+        self.clock = workspace.clock
+        self.presence = workspace.presence
+        self.past = workspace.past
+        self.progress = workspace.progress
+        self._ruling = Ruling(workspace)
+        setup = self._ruling.setup
+        self.packs, self.mirrors = setup.packs, setup.mirrors
         self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # show this to a person who says yes or no
-        self.withheld: tuple[Weak, ...] = ()  # settings that weaken a rule and are not in force
-        self.past: Then | None = None  # what is looked at, if it is not the present
-        self.progress: Callable[[str, int, int], None] = quietly  # what is being done, how much of it, of how much
-        self.standing: tuple[Notice, ...] = ()  # warnings that hold for every call
+        self.outcome: Outcome | None = None  # of its last commit
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
-        self._looks = False  # this call, and nothing else
-        self._swept = float("-inf")  # when this session last asked whether it is time to sweep
-        self._usual: Engine | None = None  # while one looks through another
-        self._remembered: float | None = None  # when the end of the log was last put on record
+        self._looks = False
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
         self._acting: tuple[Work, principals.Actor] | None = None
+        self.engine = self._lent = workspace.pool.borrow()
+        self._ruling.equip(self.engine, self.progress)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self.close(broken=error is not None and not isinstance(error, (MootError, GeneratorExit)))
+
+    def close(self, *, broken: bool = False) -> None:
+        """Give the engine back. A broken one is not used again."""
+        engine, self._lent = self._lent, None
+        if engine is not None:
+            if self.engine is not engine:
+                self.engine.store.close()
+            engine.judge = engine.progress = None
+            self.workspace.pool.give_back(engine, broken=broken or engine.store.pinned)
+
+    def __del__(self) -> None:
+        self.close()
 
     @property
-    def clock(self) -> Clock:
-        return self.engine.clock
+    def settings(self) -> Settings:
+        return self._ruling.setup.settings
+
+    @property
+    def withheld(self) -> tuple[Weak, ...]:
+        return self._ruling.setup.withheld
+
+    def identity(self) -> str:
+        """The id of the workspace's log."""
+        return self.engine.whole.archive.identity()
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Carry out a verb."""
+        if self.workspace.tracing is not None:
+            from moot.api.traced import run_in_span
+
+            return run_in_span(self, self.workspace.tracing, name, arguments)
+        return self.carry_out(name, arguments)
+
+    def carry_out(self, name: str, arguments: Mapping[str, Any]) -> Answer:
+        """The same without a trace of it."""
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
-        self._warnings, self._stored = list(self.standing), 0
+        self._warnings, self._stored, self.outcome = list(self.workspace.notices), 0, None
         self.come_back()
         kind = catalogue.kind_of(verb, given)
         looks = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
@@ -112,32 +128,25 @@ class Session:
             if not self._stored:
                 raise
             answer = self._stored_all_the_same(error)
-        if self.engine.log.handle.upgraded is not None:
-            from moot.api.upgrades import notice_of
-
-            self._warnings.append(notice_of(self.engine.log.handle))
-        if (damage := self.engine.log.handle.damage) is not None:
-            self.warn("damaged_log", f"{damage.message} All before it can be read: this goes as far. {damage.remedy}")
-        if self.past is not None and self.past.said:
-            self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
+        self._warn_of_the_log()
         if self._usual is not None and answer.more is None:
             self.come_back()
         if self._stored:
-            self._remember()
-            self._sweep()
+            self.workspace.stored(self, self._stored)
         if self._warnings:
             answer = answer.replace(warnings=(*answer.warnings, *dict.fromkeys(self._warnings)))
         return answer
 
-    def _remember(self) -> None:
-        """Put on record where the log ends, now and then: see `moot.engine.known`."""
-        now = self.clock.monotonic()
-        if self._remembered is not None and now - self._remembered < _SELDOM:
-            return
-        from moot.engine.known import remember_now_and_then
+    def _warn_of_the_log(self) -> None:
+        handle = self.engine.log.handle
+        if handle.upgraded is not None:
+            from moot.api.upgrades import notice_of
 
-        self._remembered = now
-        remember_now_and_then(self.env, self.place.state, self.engine.log, self._stored)
+            self._warnings.append(notice_of(handle))
+        if (damage := handle.damage) is not None:
+            self.warn("damaged_log", f"{damage.message} All before it can be read: this goes as far. {damage.remedy}")
+        if self.past is not None and self.past.said:
+            self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
 
     def _carried_out(self, verb: Verb, given: Mapping[str, Any]) -> Answer:
         """Run it. Whoever only looks is not refused because something cannot be written: see `moot.api.looking`."""
@@ -159,27 +168,21 @@ class Session:
 
             return look_on(self, do, lambda: verb.does(self, **given), error)
 
-    def _sweep(self) -> None:
-        """About once a day, whoever has stored something takes away what killed processes have left."""
-        now = self.clock.monotonic()
-        if now - self._swept < _MINUTE:  # one who stores much need not ask each time
-            return
-        self._swept = now
-        if self.clock.has_rested(f"{self.place.state}/swept", _DAY):
-            from moot.engine.sweeping import sweep
-
-            sweep(self.place.state, self.engine.log)
+    @property
+    def _usual(self) -> Engine | None:
+        """The engine that was lent, while one looks through another."""
+        return self._lent if self.engine is not self._lent else None
 
     def come_back(self) -> None:
         """To the views that all share, from those that one looked at beside them."""
-        engine, self._usual = self._usual, None
-        if engine is not None:
-            self.engine.store.close()
-            self.engine = engine
+        usual, aside = self._usual, self.engine
+        if usual is not None:
+            self.engine = usual
+            aside.store.close()
 
     def step_aside(self, engine: Engine) -> None:
-        """Look at the workspace through another engine, until the next call."""
-        self._usual, self.engine = self.engine, engine
+        """Look at the workspace through another engine, until the end of the call."""
+        self.engine = engine
 
     def _stored_all_the_same(self, error: Unavailable | OSError) -> Answer:
         """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
@@ -208,7 +211,7 @@ class Session:
 
     def _kept(self, outcome: Outcome) -> Outcome:
         """Remember that something is stored: from here on the answer is yes."""
-        self._stored = outcome.last
+        self._stored, self.outcome = outcome.last, outcome
         if outcome.behind:
             self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
         return outcome
@@ -275,7 +278,7 @@ class Session:
         if self.mirrors is None or (handle.kept and handle.outdated):
             return
         try:
-            self._warnings += self.mirrors.sync()
+            self._warnings += self.mirrors.sync(self)
         except Unavailable as error:
             if error is not handle.damage:  # else whoever only looks can go on
                 raise

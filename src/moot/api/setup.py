@@ -1,0 +1,69 @@
+"""What settings and packs come to: a value that is swapped whole; and the one that a call goes by."""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from moot.api.pack import Mirrors, Packs
+    from moot.api.workspace import Workspace
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.reactions import Reaction
+    from moot.engine.loop import Engine
+    from moot.engine.rules import Rules, Weak
+    from moot.engine.settings import Settings
+    from moot.engine.work import Work
+
+
+class Setup(Record):
+    """What the settings come to. A value, swapped whole: a call that is open keeps the one it began with."""
+
+    written: Settings  # as moot.toml has them
+    settings: Settings  # the same with the rules in force
+    packs: Packs
+    declared: Mapping[str, Lifecycle]  # as the packs and settings have them
+    lifecycles: Mapping[str, Lifecycle]  # as the rules in force have them
+    reactions: Sequence[Reaction]
+    in_force: str = ""  # the rules that settings can weaken, in the form of `moot.core.deciders.settings`
+    withheld: tuple[Weak, ...] = ()  # settings that weaken a rule and are not in force
+    requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
+    mirrors: Mirrors | None = None
+
+    def under(self, rules: Rules) -> Setup:
+        """The same with these rules in force."""
+        settings = self.settings.replace(
+            task_review=rules.settings.task_review,
+            task_receipt=rules.settings.task_receipt,
+            task_lifecycle=rules.settings.task_lifecycle,
+        )
+        return self.replace(
+            settings=settings, lifecycles=rules.lifecycles, in_force=rules.text, withheld=rules.withheld
+        )
+
+
+class Ruling:
+    """The setup that one call goes by; judged anew when the log has recorded other rules than are in force."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._base, self.setup = workspace.current()
+
+    def equip(self, engine: Engine, progress: Callable[[str, int, int], None]) -> None:
+        """Let a borrowed engine decide by this setup, whatever it was used for before."""
+        workspace, setup = self._workspace, self.setup
+        engine.lifecycles, engine.in_force, engine.reactions = setup.lifecycles, setup.in_force, setup.reactions
+        engine.requests, engine.via = setup.requests, workspace.via
+        engine.progress = progress
+        if workspace.judge is not None:
+            engine.judge = lambda recorded: self._judged(engine, recorded)
+        if workspace.tracing is not None:
+            engine.trace = workspace.tracing.current
+
+    def _judged(self, engine: Engine, recorded: str) -> Rules:
+        assert self._workspace.judge is not None
+        rules = self._workspace.judge(self._base, engine.whole.archive.identity, recorded)
+        self.setup = self._workspace.judged(self._base, rules)
+        return rules
