@@ -263,8 +263,9 @@ class Shown(Log):
                 if event.type != _TOMBSTONE or not is_well_formed(event.data):
                     continue  # nothing of ours says that
                 said, position = event.data, event.data["position"]
-                before = self._named.get(position, {"fields": [], "digest": said["digest"], "each": []})
-                more = {"fields": [*before["fields"], *said["fields"]], "digest": before["digest"]}
+                before = self._named.get(position, {"fields": [], "removed": [], "digest": said["digest"], "each": []})
+                more = {name: [*before[name], *said.get(name, ())] for name in ("fields", "removed")}
+                more["digest"] = before["digest"]
                 self._named[position] = {**said, **more, "each": [*before["each"], said]}
             self._last = new[-1].position, new[-1].commit
             new = self.raw.read(new[-1].position, _PAGE, REDACTIONS)

@@ -20,8 +20,8 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import Refused, Unavailable, Unknown
+from moot.engine import blob_names
 from moot.engine import blobs as module
-from moot.engine import unnamed_blobs
 from moot.engine.blobs import Blobs
 from moot.engine.sweeping import sweep
 from tests.person import AS_A_PERSON
@@ -304,7 +304,7 @@ def test_bytes_that_come_back_are_still_named(ws: Workspace) -> None:
 
 
 def test_a_long_log_is_read_over_several_days(ws: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unnamed_blobs, "_MOST", 2)
+    monkeypatch.setattr(blob_names, "_MOST", 2)
     for number in range(5):
         ws.task_add(f"Task {number}")
     orphan, days = aged(ws, b"orphan"), 0

@@ -9,7 +9,7 @@ from moot.api import catalogue
 from moot.api.answer import Notice
 from moot.api.setup import Ruling
 from moot.core import principal as principals
-from moot.core.errors import MootError, Unavailable
+from moot.core.errors import MootError, Unavailable, Unknown
 from moot.core.event import Key
 from moot.core.identity import Caller
 from moot.private_files import is_exhausted, too_many_open_files
@@ -230,7 +230,17 @@ class Call:
         """The bytes that an event names by this SHA-256."""
         from moot.engine.blobs import Blobs
 
-        return Blobs(self.place.state).get(digest)
+        try:
+            return Blobs(self.place.state).get(digest)
+        except Unknown:
+            from moot.engine.blob_names import removed_in
+
+            position = removed_in(self.engine.log).get(digest)
+            if position is None:
+                raise
+            message = f"The bytes with the SHA-256 {digest} were redacted at position {position}."
+            remedy = "They are gone. `moot log` shows who did it, and why."
+            raise Unknown("blob_redacted", message, remedy, sha256=digest, position=position) from None
 
     def commit_aside(self, act: Callable[[Work], None]) -> None:
         """Record something about the call itself, outside its key."""

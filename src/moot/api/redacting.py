@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import time
 
+from moot.core.blob import named_by
 from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit
 from moot.core.record import Record
 from moot.core.redaction import MARK, Redact, Redacted, blanked, digest_of, words_of
-from moot.engine.blobs import Blobs, named_by
+from moot.engine.blobs import Blobs
 from moot.log import REDACTIONS, Duplicate
 
 TYPE_CHECKING = False
@@ -39,13 +40,16 @@ class Gone(Record):
     fields: tuple[str, ...]
     erased: bool = False
     also: tuple[int, ...] = ()  # where the same text still stands
+    removed: tuple[str, ...] = ()  # the SHA-256 of blobs whose bytes are gone
+    shared: tuple[int, ...] = ()  # other events that name these blobs
 
 
 def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> Gone:
     """Append the tombstones; the views and mirrors are made anew from what can still be seen."""
     events = _meant(session, what)
     wanted = {event.position: _fields(session, event, fields) for event in events}
-    if fields and not any(wanted.values()):
+    blobs = {event.position: named_by(event, fields or None) for event in events}
+    if fields and not any(wanted.values()) and not any(blobs.values()):
         holds = sorted({name for event in events for name in words_of(event)})
         raise Usage(
             "no_such_field",
@@ -53,7 +57,7 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
             f"It holds: {', '.join(holds) or 'no text'}.",
             holds=holds,
         )
-    todo = [event for event in events if wanted[event.position]] or events[:1]
+    todo = [event for event in events if wanted[event.position] or blobs[event.position]] or events[:1]
     for notice, repeats in _notices(session, events, wanted):
         todo.append(notice)
         wanted[notice.position] = repeats
@@ -62,7 +66,8 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
         person, before = session.actor(work).person, session.engine.log.tombstones()
         for event in some:
             known = before.get(event.position)
-            if known and set(wanted[event.position]) <= set(known["fields"]) and person:
+            removed = blobs.get(event.position, ())
+            if known and {*wanted[event.position], *removed} <= {*known["fields"], *known["removed"]} and person:
                 continue
             digest = known["digest"] if known else digest_of(event.data)
             command = Redact(
@@ -71,6 +76,7 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
                 fields=wanted[event.position],
                 reason=reason,
                 before=tuple(known["fields"]) if known else (),
+                removed=removed,
             )
             work.do(REDACTIONS, "", command, facts=person)
 
@@ -83,6 +89,8 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
     if len(todo) > _MOST:
         session.sync()
     _forget(session, [event.position for event in todo])
+    gone_blobs = tuple(dict.fromkeys(digest for event in todo for digest in blobs.get(event.position, ())))
+    Blobs(session.place.state).remove(gone_blobs)  # also what one who was killed has left
     if erase:
         _erase(session, todo)
     gone = sorted({field for event in todo for field in wanted[event.position]})
@@ -91,6 +99,8 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
         fields=tuple(gone),
         erased=erase,
         also=tuple(_elsewhere(session, todo)),
+        removed=gone_blobs,
+        shared=tuple(_sharing(session, gone_blobs, {event.position for event in todo})),
     )
 
 
@@ -141,6 +151,14 @@ def _elsewhere(session: Call, events: list[Event]) -> Iterator[int]:
         position = page[-1].position
 
 
+def _sharing(session: Call, digests: tuple[str, ...], but: set[int]) -> Iterator[int]:
+    """Other events that name the same blobs."""
+    position, log = 0, session.engine.log
+    while digests and (page := log.read(position, _PAGE)):
+        yield from (e.position for e in page if e.position not in but and not {*digests}.isdisjoint(named_by(e)))
+        position = page[-1].position
+
+
 def _going(event: Event, fields: Iterable[str]) -> set[str]:
     """The texts that are in these fields only; none of what was erased before."""
     return _said(event) - {"", *_texts(blanked(event, fields, ""))}
@@ -166,8 +184,8 @@ def _erase(session: Call, events: list[Event]) -> None:
     rows = {}
     for event in events:
         said = tombstones[event.position]
-        rows[event.position] = blanked(event, said["fields"], said["digest"])
-        Blobs(session.place.state).remove(named_by(event))
+        if said["fields"]:
+            rows[event.position] = blanked(event, said["fields"], said["digest"])
     session.engine.log.archive.erase(rows)
     _outwait(session)
 

@@ -9,6 +9,7 @@ What always holds:
 
 from __future__ import annotations
 
+from moot.core.blob import REMOVED, is_digest, named_by
 from moot.core.errors import Refused
 from moot.core.kind import Kind, payload_of
 from moot.core.payload import ALL, Payload
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 MARK = "redacted"  # the key beside the fields that says so, and holds the digest
 BLANK = "[redacted]"
 _DIGEST = 64  # letters
-_HEX = frozenset("0123456789abcdef")
 _BLANKS: dict[str, Any] = {
     "raw": f'"{BLANK}"',  # it is read as JSON again
     "options": [],  # whoever cannot read them answers in words
@@ -35,15 +35,17 @@ class Redacted(Payload):
     """The tombstone."""
 
     type = "event:redacted"
-    said = "took the text of #{position} out of sight ({fields})"
+    said = "took the text of #{position} out of sight"
+    asides = (("fields", "{fields}"), ("removed", "removed the blobs {removed}"))
     names = ("reason",)
-    marks = ("commit", "digest", "fields", "rest")
+    marks = ("commit", "digest", "fields", "removed", "rest")
     position: int
     commit: str
     n: int
     digest: str
     fields: tuple[str, ...]
     reason: str = ""
+    removed: tuple[str, ...] = ()  # the SHA-256 of blobs whose bytes went with it; the event still names them
     rest: str = ""  # digest of what is left without the words named so far; tombstones of earlier versions have none
 
 
@@ -53,6 +55,7 @@ EVENTS: dict[str, type[Payload]] = {Redacted.type: Redacted}
 class Redact(Record):
     """Take the text of `event` out of sight. `fields` are paths such as `text` or `data.instructions`; none: all words.
 
+    `removed` are blobs that it names and that go; with some, no fields means none.
     `before` are fields that went already.
     """
 
@@ -61,6 +64,7 @@ class Redact(Record):
     fields: tuple[str, ...] = ()
     reason: str = ""
     before: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 def decide(_state: None, command: Redact, person: bool) -> list[Payload]:  # noqa: FBT001
@@ -69,8 +73,8 @@ def decide(_state: None, command: Redact, person: bool) -> list[Payload]:  # noq
         raise Refused("people_only", "Only a person may redact.", "Ask a person to do it, in a terminal of their own.")
     if event.type == Redacted.type:
         raise Refused("is_a_tombstone", "A redaction cannot be redacted.", "Name the event that holds the text.")
-    fields = command.fields or words_of(event)
-    if not fields:
+    fields = command.fields or (() if command.removed else words_of(event))
+    if not fields and not command.removed:
         raise Refused(
             "nothing_to_redact",
             f"{event.type} at position {event.position} holds no text.",
@@ -87,6 +91,7 @@ def decide(_state: None, command: Redact, person: bool) -> list[Payload]:  # noq
             digest=command.digest,
             fields=tuple(dict.fromkeys(fields)),
             reason=command.reason,
+            removed=command.removed,
             rest=rest_of(event, (*command.before, *fields)),
         )
     ]
@@ -176,16 +181,14 @@ def is_well_formed(said: Mapping[str, Any]) -> bool:
         and position > 0
         and type(n) is int
         and isinstance(said.get("commit"), str)
-        and _is_digest(said.get("digest"))
+        and is_digest(said.get("digest"))
         and isinstance(fields, (list, tuple))
-        and bool(fields)
+        and bool(fields or said.get(REMOVED))
         and all(isinstance(field, str) and field for field in fields)
-        and (not said.get("rest") or _is_digest(said["rest"]))
+        and isinstance(said.get(REMOVED, []), (list, tuple))
+        and all(map(is_digest, said.get(REMOVED, ())))
+        and (not said.get("rest") or is_digest(said["rest"]))
     )
-
-
-def _is_digest(value: Any) -> bool:
-    return isinstance(value, str) and len(value) == _DIGEST and _HEX.issuperset(value)
 
 
 def fault_of(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, written: bool) -> str | None:
@@ -200,6 +203,8 @@ def fault_of(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, w
     named = tuple(field for said in tombstones for field in said["fields"])
     if not takes_words(event, named):
         return "a redaction takes out of it what is not a text of it"
+    if not all(removes_named(event, said) for said in tombstones):
+        return "a redaction removes bytes that it does not name"
     try:
         fits = _is_genuine(event, tombstones, written=written)
     except (ValueError, RecursionError):  # not something that JSON can say
@@ -215,6 +220,11 @@ def takes_words(event: Event | Draft, fields: Sequence[str]) -> bool:
         _without(event.data, field) is not None or any(field.startswith(f"{other}.") for other in fields)
         for field in fields
     )
+
+
+def removes_named(event: Event | Draft, said: Mapping[str, Any]) -> bool:
+    """Whether a tombstone removes only blobs that the event names, as far as this version of moot knows its type."""
+    return is_free(event) or set(said.get(REMOVED, ())) <= set(named_by(event))
 
 
 def _is_genuine(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, written: bool) -> bool:

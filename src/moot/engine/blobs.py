@@ -3,10 +3,10 @@
 What always holds:
 - A blob is on the disk, file and directory, before the commit that names it. So `put` comes first.
 - What is read is what its digest says, or there is an error. Nothing in the folder is trusted.
-- Bytes that no event names are removed after a day (`moot.engine.sweeping`), never before.
+- Bytes that no event names are removed after a day, never before.
 
 Earlier versions kept what they could not read as `quarantine/DIGEST`. That is read as well, and not written any more.
-Nothing here knows what the bytes mean. Which fields of an event name a blob, its payload class says (`Payload.blobs`).
+Nothing here knows what the bytes mean, nor which events name them: see `moot.engine.blob_names`.
 """
 
 from __future__ import annotations
@@ -15,44 +15,17 @@ import fcntl
 import os
 from contextlib import contextmanager
 
+from moot.core.blob import is_digest
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.private_files import check_folders, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
-
-    from moot.core.event import Draft, Event
 
 LARGEST = 256 << 20  # bytes of one blob
 CHUNK = 1 << 20
 FOLDERS = ("blobs", "quarantine")  # where they are, and where they were
-_DIGITS = 64
-_HEX = frozenset("0123456789abcdef")
-
-
-def is_digest(value: object) -> bool:
-    return isinstance(value, str) and len(value) == _DIGITS and _HEX.issuperset(value)
-
-
-def named_by(event: Event | Draft, fields: Iterable[str] | None = None) -> tuple[str, ...]:
-    """The digests of the blobs that an event names; only in these fields, if some are given."""
-    from moot.core.kind import payload_of
-
-    known = payload_of(event)
-    if known is None or not known.blobs:
-        return ()
-    wanted = known.blobs if fields is None else [field for field in known.blobs if field in fields]
-    return tuple(dict.fromkeys(text for field in wanted for text in texts(event.data.get(field)) if is_digest(text)))
-
-
-def texts(value: Any) -> Iterator[str]:
-    """All texts in a value, however deep."""
-    if isinstance(value, str):
-        yield value
-    for inner in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
-        yield from texts(inner)
 
 
 class Blobs:

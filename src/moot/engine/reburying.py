@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.event import Draft
-from moot.core.redaction import MARK, Redacted, blanked, digest_of, rest_of, takes_words
+from moot.core.redaction import MARK, Redacted, blanked, digest_of, removes_named, rest_of, takes_words
 from moot.log import REDACTIONS
 
 TYPE_CHECKING = False
@@ -38,10 +38,15 @@ def bury_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
             lacking = tuple(field for field in some if field not in named)
             named = (*named, *lacking)
             if lacking:
-                more = {"fields": lacking, "digest": before["digest"], "rest": rest_of(there[0], named)}
+                more = {"fields": lacking, "removed": (), "rest": rest_of(there[0], named)}
                 drafts.setdefault(position, []).append(_tombstone({**proven[-1], **more}))
             if some is erased and erased:
                 rows[position] = blanked(there[0], named, before["digest"])
+        blobs = dict.fromkeys(digest for one in proven for digest in one.get("removed", ()))
+        lacking = tuple(digest for digest in blobs if digest not in before.get("removed", ()))
+        if lacking:
+            more = {"fields": (), "removed": lacking, "rest": rest_of(there[0], named)}
+            drafts.setdefault(position, []).append(_tombstone({**proven[-1], **more}))
         if rows.get(position) == there[0].data:
             del rows[position]
     if drafts:
@@ -59,7 +64,7 @@ def _origin(event: Event, said: Mapping[str, Any]) -> str:
 def _fits(event: Event, said: Mapping[str, Any], digest: str) -> bool:
     """Whether a tombstone is about this event, and takes only words out of it."""
     same = (said["commit"], said["n"], said["digest"]) == (event.commit, event.n, digest)
-    return same and takes_words(event, said["fields"])
+    return same and takes_words(event, said["fields"]) and removes_named(event, said)
 
 
 def _erased(event: Event, fields: Iterable[str], digest: str) -> list[str]:
@@ -77,6 +82,7 @@ def _tombstone(said: Mapping[str, Any]) -> Draft:
         digest=said["digest"],
         fields=said["fields"],
         reason=str(said.get("reason", "")),
+        removed=said["removed"],
         rest=said["rest"],
     )
     return Draft(stream=REDACTIONS, type=payload.type, v=payload.v, data=payload.plain())

@@ -2,7 +2,7 @@
 
     NAME.0123456789ab            a draft that did not get its name: of a cache, of what the mirrors know, of any file
     quarantine/.DIGEST.PID       the same of bytes that could not be read, by earlier versions
-    blobs/DIGEST                 bytes that no event names (`moot.engine.unnamed_blobs`)
+    blobs/DIGEST                 bytes that no event names (`moot.engine.blob_names`)
     past/draft-…                 a snapshot that nobody finished
     presence/BOOT/~…             a first sign of life that did not get its name
     presence/BOOT/runner-….PID   the sign of life of a runner whose process is gone
@@ -41,7 +41,7 @@ _LOG = "log.db"  # whatever begins so is the log's own affair
 
 def sweep(state: str, log: Shown | None = None) -> int:
     """Remove what was left. How many files it were. Only the log says which blobs are named."""
-    from moot.engine import runners, unnamed_blobs
+    from moot.engine import blob_names, runners
     from moot.private_files import write_private
     from moot.views import leftovers, search, store
 
@@ -55,7 +55,7 @@ def sweep(state: str, log: Shown | None = None) -> int:
             gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
         gone += runners.sweep(state, time.time() - _HOUR)
         sweep_verifications(state)
-        gone += 0 if log is None else unnamed_blobs.sweep(state, log, time.time() - _DAY)
+        gone += 0 if log is None else blob_names.sweep(state, log, time.time() - _DAY)
         for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
             leftovers.sweep(state, kind, version)
     except (OSError, Unavailable):

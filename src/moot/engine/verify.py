@@ -13,6 +13,8 @@ from moot.core.compact import storable
 from moot.core.errors import Held, Unavailable
 from moot.core.event import Commit
 from moot.core.record import Record
+from moot.engine.blob_names import Named, mentioned
+from moot.engine.blobs import Blobs
 from moot.engine.loop import STUMBLES
 from moot.log import Duplicate
 from moot.views.bulk import Batch
@@ -22,7 +24,7 @@ from moot.views.store import Store
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from moot.core.event import Event
     from moot.engine.loop import Engine
@@ -32,6 +34,7 @@ _PAGE = 1000
 _SHOWN = 20
 _TRIES = 5
 _OF_LOG = "log: "
+_OF_BLOB = "blob: "
 _TABLES = ("entity", "task", "thing", "edge", "message", "delivery", "mailbox", "read_mark", "effect")
 
 
@@ -42,6 +45,8 @@ class Report(Record):
     problems: tuple[str, ...]
     redacted: int = 0  # events that are shown without their text,
     erased: int = 0  # and those of them whose text is not even in the log
+    blobs: int = 0  # that events name
+    unnamed: int = 0  # blobs that no event names; they go by themselves
 
     @property
     def sound(self) -> bool:
@@ -50,6 +55,11 @@ class Report(Record):
     @property
     def log_sound(self) -> bool:
         return not any(problem.startswith(_OF_LOG) for problem in self.problems)
+
+    @property
+    def lacks_blobs(self) -> bool:
+        """Whether nothing else is wrong."""
+        return not self.sound and all(problem.startswith(_OF_BLOB) for problem in self.problems)
 
 
 def verify(engine: Engine, directory: str) -> Report:
@@ -69,7 +79,7 @@ def verify(engine: Engine, directory: str) -> Report:
 
 def _verified(engine: Engine, directory: str) -> Report:
     writable = may_write(directory)
-    chain = _Chain()
+    chain = _Chain(blobs=bool(Blobs(directory).stored()))
     live = engine.store
     fresh = _scratch(directory) if writable else PrivateCopy(directory, "")
     try:
@@ -86,6 +96,7 @@ def _verified(engine: Engine, directory: str) -> Report:
         if engine.store is not live:
             engine.store.close()
             engine.store = live
+    unnamed = _blobs(engine, directory, chain, problems)
     return Report(
         events=chain.position,
         streams=len(chain.versions),
@@ -93,7 +104,25 @@ def _verified(engine: Engine, directory: str) -> Report:
         problems=tuple(problems[:_SHOWN]),
         redacted=redacted,
         erased=erased,
+        blobs=len(chain.named.at),
+        unnamed=unnamed,
     )
+
+
+def _blobs(engine: Engine, directory: str, chain: _Chain, problems: list[str]) -> int:
+    """Whether each blob is there that an event names, as its digest says. How many are there that none names."""
+    blobs = Blobs(directory)
+    for number, (digest, position) in enumerate(chain.named.at.items(), 1):
+        fault = blobs.fault(digest)
+        if fault is not None:
+            problems.append(f"{_OF_BLOB}{digest}, which position {position} names, is {fault}")
+        _tell(engine, "checking blobs", number, len(chain.named.at))
+    stored = blobs.stored()
+    for digest in stored.intersection(chain.named.removed):
+        position = chain.named.removed[digest]
+        problems.append(f"{_OF_BLOB}{digest} is still there, although the redaction at position {position} removed it")
+    # After a hole in the log there may be events that name the rest.
+    return 0 if chain.problems else len(stored - chain.mentioned - chain.named.at.keys())
 
 
 def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
@@ -197,15 +226,21 @@ def _tell(engine: Engine, what: str, done: int, of: int) -> None:
 class _Chain:
     """What must hold from one event to the next, and of each commit."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, blobs: bool) -> None:
         self.position = 0
+        self._looks_for_unnamed = blobs  # there are some
         self.commits = 0
         self.versions: dict[str, int] = {}
         self.problems: list[str] = []
         self._commit, self._n = "", -1
         self._spans: dict[str, tuple[int, int]] = {}  # of the commits that were not looked up yet
+        self.named = Named()
+        self.mentioned: set[str] = set()
 
-    def follow(self, events: Iterable[Event]) -> None:
+    def follow(self, events: Sequence[Event]) -> None:
+        self.named.see(events)
+        if self._looks_for_unnamed:
+            self.mentioned.update(mentioned(events))
         for event in events:
             self._expect(event.position == self.position + 1, event, f"follows position {self.position}")
             self._expect(event.prev == self.versions.get(event.stream, 0), event, f"has prev {event.prev}")

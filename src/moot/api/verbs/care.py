@@ -220,7 +220,10 @@ def verify(session: Call, rebuild: bool) -> Answer:
         raise Refused(
             "not_sound",
             f"{counted(len(report.problems), 'problem')}: " + "; ".join(report.problems),
-            "`moot verify --rebuild` makes the views anew from the log, which has everything."
+            "Put the files back: copy them into the folder `blobs` of the state directory, or import an export that "
+            "has them. What is lost for good, give up: `moot redact POSITION`."
+            if report.lacks_blobs
+            else "`moot verify --rebuild` makes the views anew from the log, which has everything."
             if report.log_sound
             else "If you have put another log there yourself, remove that record and verify again. If not, somebody "
             "else has: restore a backup that you trust."
@@ -234,6 +237,8 @@ def verify(session: Call, rebuild: bool) -> Answer:
     said += f"on {counted(report.streams, 'stream')}; views "
     said += "rebuilt" if rebuild else "agree"
     said += f"; {counted(report.redacted, 'event')} redacted, {report.erased} of them erased" if report.redacted else ""
+    said += f"; {counted(report.blobs, 'blob')}" if report.blobs else ""
+    said += f"; {counted(report.unnamed, 'blob')} that no event names" if report.unnamed else ""
     said += f"; {carried} {'import or restore' if carried == 1 else 'imports or restores'}" if carried else ""
     return Answer(result=report, say=(said,))
 

@@ -207,11 +207,15 @@ def redact(session: Call, thing: str, field: tuple[str, ...], reason: str | None
     gone = redacting.redact(session, thing, field, reason or "", erase=erase)
     named = ", ".join(f"#{position}" for position in gone.positions[:_NAMED])
     named += f" and {len(gone.positions) - _NAMED} more" if len(gone.positions) > _NAMED else ""
-    said = f"redacted {named} ({', '.join(gone.fields)})"
-    said += "; the text is erased from the log" if erase else "; the log still has the text, --erase takes it out"
+    said = f"redacted {named}" + (f" ({', '.join(gone.fields)})" if gone.fields else "")
+    if gone.fields:
+        said += "; the text is erased from the log" if erase else "; the log still has the text, --erase takes it out"
+    said += f"; {counted(len(gone.removed), 'blob')} removed" if gone.removed else ""
     session.warn("copies_elsewhere", "Exports and backups that were made before still hold it.")
     for name in redacting.copies(session.place.state):
         session.warn("old_log_kept", f"{os.path.join(session.place.state, name)} may still hold it; delete it.")
+    for position in gone.shared[:_NAMED]:
+        session.warn("blob_shared", f"#{position} names the same bytes, so they are gone for it as well.")
     for position in gone.also:
         session.warn("also_there", f"#{position} says the same: `moot redact {position}{' --erase' if erase else ''}`.")
     return Answer(result=gone, say=(f"{said}.",))
@@ -301,7 +305,8 @@ VERBS = (
         ),
         examples=("moot redact m-8sk2m1x --reason 'a password' --erase", "moot redact 120 --field text"),
         detail="For people only. What the rules decide by (names, states) stays. Notices that repeat the text, sent by "
-        "the same step, go with it. A tombstone in the log keeps the "
+        "the same step, go with it. The bytes of a blob that it names are removed at once, also without --erase; its "
+        "SHA-256 stays. A tombstone in the log keeps the "
         "SHA-256 of the original, and `moot verify` compares it; a short secret could be guessed by it, so change the "
         "secret as well.",
     ),

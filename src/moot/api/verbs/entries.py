@@ -44,6 +44,8 @@ def _quarantined(session: Call, entry: Entry) -> str:
     try:
         return session.blob(str(entry.sha256)).decode("utf-8", "replace")
     except Unknown as error:
+        if error.code == "blob_redacted":
+            return "[redacted]"
         raise Unknown(
             "not_in_quarantine",
             f"The bytes of {entry.id} are not in quarantine any more. {error.message}",

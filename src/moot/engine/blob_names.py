@@ -1,8 +1,8 @@
-"""Blobs that no event names: their commit failed, or its process was killed. Found and removed once they are old.
+"""Which blobs the events of a log name, and removing those that none does: a commit failed, or its process was killed.
 
-A blob counts as named if its digest stands anywhere in the data of an event, also in one that this version of moot does
-not know. So nothing is removed that another version may need. The log is read piece by piece, a day's events a day; how
-far, and what was named up to there, is kept in `blobs/named`.
+For removing, a digest that stands anywhere in the data of an event counts, also in one that this version of moot does
+not know: nothing is removed that another version may need. There the log is read piece by piece, a day's events a day;
+how far, and what was named up to there, is kept in `blobs/named`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ from __future__ import annotations
 import json
 import os
 
+from moot.core.blob import digests_in, is_digest, named_by, removed_by
 from moot.core.errors import Unavailable
-from moot.engine.blobs import FOLDERS, Blobs, is_digest, texts
+from moot.engine.blobs import FOLDERS, Blobs
+from moot.log import REDACTIONS
 from moot.private_files import read_private, write_private
 
 TYPE_CHECKING = False
@@ -20,16 +22,47 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.event import Event
-    from moot.log import Shown
+    from moot.log import Log, Shown
 
 _NOTE = "named"
 _PAGE = 1000
 _MOST = 50_000  # events that are read in one go
 
 
+class Named:
+    """What events name that are seen in their order.
+
+    at: the position of the last event that names a blob, by its digest.
+    removed: the position of the redaction that removed it, unless an event names the same bytes again after it.
+    """
+
+    def __init__(self) -> None:
+        self.at: dict[str, int] = {}
+        self.removed: dict[str, int] = {}
+
+    def see(self, events: Iterable[Event]) -> None:
+        for event in events:
+            for digest in removed_by(event):
+                self.at.pop(digest, None)
+                self.removed[digest] = event.position
+            for digest in named_by(event):
+                self.removed.pop(digest, None)
+                self.at[digest] = event.position
+
+
+def removed_in(log: Log) -> dict[str, int]:
+    """The last redaction that removed a blob, by its digest."""
+    found: dict[str, int] = {}
+    after = 0
+    while page := log.read(after, _PAGE, REDACTIONS):
+        found |= {digest: event.position for event in page for digest in removed_by(event)}
+        after = page[-1].position
+    return found
+
+
 def mentioned(events: Iterable[Event]) -> Iterator[str]:
     """Everything in these events that looks like a SHA-256."""
-    return (text for event in events for text in texts(event.data) if is_digest(text))
+    return (digest for event in events for digest in digests_in(event.data))
 
 
 def sweep(state: str, log: Shown, oldest: float) -> int:
