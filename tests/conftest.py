@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -33,6 +34,25 @@ def pytest_configure() -> None:
             del os.environ[name]
     os.environ["MOOT_PERSON"] = "1"
     os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="moot-tests-")  # the store of whoever runs them is theirs
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--log", choices=("memory", "sqlite"), default="memory", help="where tests marked in_memory have their log"
+    )
+
+
+@pytest.fixture(autouse=True)
+def _log_in_memory(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The log of tests that are about rules and verbs, and not about files, is in memory."""
+    wanted = request.node.get_closest_marker("in_memory") and not request.node.get_closest_marker("on_disk")
+    if not wanted or request.config.getoption("--log") != "memory":
+        yield
+        return
+    from moot.testing.memory_log import in_memory
+
+    with in_memory():
+        yield
 
 
 def pytest_unconfigure() -> None:

@@ -12,6 +12,8 @@ from moot.wiring.workshop import Workshop
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
+pytestmark = pytest.mark.in_memory
+
 ENV = AS_A_PERSON
 
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from moot.api.answer import Answer
     from moot.api.call import Call
 
+pytestmark = pytest.mark.in_memory
+
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:

@@ -1,4 +1,6 @@
-"""Engines on a real log with real views, and the commands that tests give them.
+"""Engines on a log with real views, and the commands that tests give them.
+
+The log is in memory, unless a test is marked `on_disk` or pytest is run with `--log=sqlite`.
 
 A `Machine` is what one computer has: a handle on the log, which others may share, and views of its own. A `Command`
 is what a verb of the catalogue would let happen, without the catalogue; run twice, it asks for the same thing twice.
@@ -12,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from moot import wiring
 from moot.core import principal
 from moot.core.claims import ClaimFiles, ReleaseFiles
 from moot.core.deciders.agent import Join, Leave
@@ -62,10 +65,11 @@ class Machine:
 
     def __init__(self, log: str | Path, views: str | Path, *, exclusive: bool = True) -> None:
         self.directory, self.views = str(log), str(views)
-        SqliteLog.create(self.directory)
+        if wiring.open_log is SqliteLog:
+            SqliteLog.create(self.directory)
         os.makedirs(self.views, exist_ok=True)
         self.engine = Engine(
-            SqliteLog(self.directory, exclusive=exclusive),
+            wiring.open_log(self.directory, exclusive=exclusive),
             Store(self.views),
             Clock(),
             {"core": CORE, "orchestrator": ORCHESTRATOR},

@@ -25,6 +25,8 @@ from tests.engine.harness import (
     types,
 )
 
+pytestmark = pytest.mark.in_memory
+
 
 def late(kind: str, key: str, command: object, by: str = ANNA) -> Command:
     return Command(f"{command}", by, lambda work: work.do(kind, key, command))

@@ -7,6 +7,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
@@ -14,6 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 from moot.core.errors import MootError
 from tests.engine.harness import Machine, add, interrupted, join, move, together
 from tests.engine.test_findings import make, need, reach, resolve
+
+pytestmark = pytest.mark.in_memory
 
 NAMES, PATHS = ("User", "Role", "a.ts"), ("a.ts", "b.ts", "c.ts")
 commands = st.one_of(

@@ -41,6 +41,8 @@ from tests.engine.harness import (
     unlink,
 )
 
+pytestmark = pytest.mark.in_memory
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -279,6 +281,7 @@ machine.run(add("a"))
 
 @pytest.mark.promise(3)
 @pytest.mark.parametrize("at", ["_project", "commit"])
+@pytest.mark.on_disk
 def test_a_process_killed_between_the_append_and_the_views_leaves_nothing_behind(machine, at):
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
     before = machine.rows()
@@ -400,6 +403,7 @@ def test_views_that_another_process_renewed_do_not_trouble_those_who_have_them_o
 
 
 @pytest.mark.promise(3)
+@pytest.mark.on_disk
 def test_a_log_restored_from_a_backup_is_not_seen_through_newer_views(machine, opened, tmp_path):
     machine.does(add("a"))
     machine.close()
@@ -427,6 +431,7 @@ def replaced_log(machine, opened, tmp_path):
 
 
 @pytest.mark.parametrize("doing", ["read", "rebuild"])
+@pytest.mark.on_disk
 def test_views_are_made_anew_by_one_at_a_time(machine, opened, tmp_path, monkeypatch, doing):
     restored, codes = replaced_log(machine, opened, tmp_path), []
     renew = stores.Store.renew
@@ -442,6 +447,7 @@ def test_views_are_made_anew_by_one_at_a_time(machine, opened, tmp_path, monkeyp
     assert set(codes) == {"nested_exclusive"}, "it has the turn already"
 
 
+@pytest.mark.on_disk
 def test_views_that_another_made_anew_meanwhile_are_kept(machine, opened, tmp_path, monkeypatch):
     restored, other = replaced_log(machine, opened, tmp_path), opened(machine)
     exclusive, left = restored.log.exclusive, [other]

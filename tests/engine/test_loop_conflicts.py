@@ -43,6 +43,8 @@ from tests.engine.harness import (
 if TYPE_CHECKING:
     from moot.engine.work import Work
 
+pytestmark = pytest.mark.in_memory
+
 
 @pytest.fixture
 def two(machines):

@@ -35,6 +35,8 @@ from tests.engine.harness import (
 )
 from tests.engine.histories import commands
 
+pytestmark = pytest.mark.in_memory
+
 
 def quiet(_doing: str, _done: int, _all: int) -> None:
     return
@@ -141,6 +143,7 @@ def test_a_time_is_the_last_event_before_it(tmp_path: Path) -> None:
     machine.close()
 
 
+@pytest.mark.on_disk
 def test_a_second_look_folds_nothing_and_a_near_one_only_the_rest(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,8 @@ from tests.engine.harness import (
 if TYPE_CHECKING:
     from moot.engine.work import Work
 
+pytestmark = pytest.mark.in_memory
+
 
 def attempted(*commands: Command) -> Command:
     """These commands behind one savepoint; a refusal undoes all of them and nothing else."""

@@ -21,6 +21,8 @@ from tests.engine.harness import Machine, add, claim_files, join, move, send
 if TYPE_CHECKING:
     from moot.log import Log
 
+pytestmark = pytest.mark.in_memory
+
 EVERYTHING = 1 << 60
 
 

@@ -19,6 +19,8 @@ from moot.views.store import VERSION
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.in_memory
+
 OLD = time() - 2 * 86_400
 HEX = "0123456789ab"
 DIGEST = "0" * 64

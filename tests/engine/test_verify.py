@@ -30,6 +30,8 @@ from tests.engine.harness import (
     send,
 )
 
+pytestmark = pytest.mark.in_memory
+
 HELD = HoldEntry(path="to-developer.json", mirror="to-developer", raw="{}", code="bad_message", reason="empty")
 
 
@@ -216,6 +218,7 @@ def copied(world: Machine, tmp_path: Path):
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("views", [True, False], ids=["with views", "without views"])
 @pytest.mark.parametrize(("sql", "said"), BREAKS.values(), ids=BREAKS)
+@pytest.mark.on_disk
 def test_a_broken_log_is_found(copied, sql, said, views):
     report = copied(sql, views=views).verify()
     assert not report.sound
@@ -227,6 +230,7 @@ def test_a_broken_log_is_found(copied, sql, said, views):
 @pytest.mark.parametrize(
     "sql", ["DELETE FROM commits WHERE first = 3", "UPDATE commits SET first = first + 1 WHERE first = 3"]
 )
+@pytest.mark.on_disk
 def test_a_commit_that_would_be_taken_for_a_new_one_is_found(copied, sql):
     report = copied(sql, views=True).verify()
     assert not report.log_sound
@@ -256,6 +260,7 @@ def test_where_nothing_can_be_written_it_says_so(world, monkeypatch):
 
 @pytest.mark.promise(2)
 @pytest.mark.parametrize("views", [True, False], ids=["with views", "without views"])
+@pytest.mark.on_disk
 def test_a_changed_event_is_found_by_its_digest(copied, views):
     change = "UPDATE event SET data = json_set(data, '$.title', 'x') WHERE type = 'task:added'"
     problems = copied(change, views=views).verify().problems
@@ -263,6 +268,7 @@ def test_a_changed_event_is_found_by_its_digest(copied, views):
     assert all(problem.startswith("log: the data of task:added at position ") for problem in problems)
 
 
+@pytest.mark.on_disk
 def test_a_log_with_a_hole_is_told_and_not_folded(copied):
     """Without the claim there is nothing that its release could end."""
     machine = copied("DELETE FROM event WHERE type = 'file:claimed'", views=False)
@@ -272,6 +278,7 @@ def test_a_log_with_a_hole_is_told_and_not_folded(copied):
     assert caught.value.code == "views_gap"
 
 
+@pytest.mark.on_disk
 def test_many_problems_are_told_in_part(copied):
     assert len(copied("UPDATE event SET n = n + 1, prev = prev + 1", views=True).verify().problems) == 20
 

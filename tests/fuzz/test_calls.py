@@ -24,6 +24,8 @@ from tests.fuzz.material import VALUES, WORDS, bounded
 from tests.surfaces.command import RAW, Command, new_command
 from tests.surfaces.worlds import ASSIGNMENT, conclude, orchestrate
 
+pytestmark = pytest.mark.in_memory
+
 # What does nothing outside of its workspace, and comes to an end. Others are added by hand, once somebody has looked.
 MODULES = (
     *("agents", "mail", "inbox", "boxes", "tasks", "board", "files", "artifacts", "dependencies", "decisions"),

@@ -47,13 +47,13 @@ class MemoryEngine:
     """A log in the memory of this process."""
 
     def __init__(self, *, exclusive: bool = True) -> None:
-        self._logs = MemoryLogs(exclusive=exclusive)
+        self._logs, self._exclusive = MemoryLogs(), exclusive
 
     def create(self) -> None:
         """Nothing: it is there when it is opened."""
 
     def open(self) -> MemoryLog:
-        return self._logs("here")
+        return self._logs("here", exclusive=self._exclusive)
 
     def worker(self, role: str, **arguments: Any) -> WorkerThread:
         """A thread that plays a role: this log is in one process."""

@@ -10,6 +10,8 @@ import pytest
 from moot import Workspace
 from moot.core.errors import Held, Refused, Unknown, Usage
 
+pytestmark = pytest.mark.in_memory
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
@@ -171,6 +173,7 @@ def test_paths_of_several_worktrees_are_refused_together(apart: Command, verb: s
     assert apart("claims", "--json").result == []
 
 
+@pytest.mark.on_disk
 def test_without_that_setting_a_path_is_the_same_in_all_worktrees(run: Command) -> None:
     paths = (str(run.repo / "a.py"), str(run.linked / "b.py"))
     held = run("claim", *paths, "--json", agent="Ada").result
@@ -192,6 +195,7 @@ def test_a_release_in_one_worktree_leaves_the_other_alone(apart: Command) -> Non
         assert ada.claims() == []
 
 
+@pytest.mark.on_disk
 def test_the_worktree_is_shown(apart: Command) -> None:
     said = apart("claim", "f", agent="Ada", cwd=apart.linked).out
     assert "f in worktree linked (token" in said
@@ -213,6 +217,7 @@ def test_a_file_whose_name_begins_like_a_claims_is_released(ada: Workspace, repo
     assert ada.claims() == []
 
 
+@pytest.mark.on_disk
 def test_a_claim_is_released_by_its_name_from_anywhere(run: Command, ada: Workspace, tmp_path: Path) -> None:
     one, other = ada.claim("**"), ada.claim("a.py", ttl=60)
     ada.release([one.id])
@@ -242,6 +247,7 @@ def test_a_ttl_in_the_settings_that_no_claim_can_have_is_told_with_its_line(run:
         assert word in refusal.value.message
 
 
+@pytest.mark.on_disk
 def test_an_empty_git_directory_in_a_subfolder_is_in_nobodys_way(run: Command) -> None:
     (run.repo / "sub" / ".git").mkdir(parents=True)
     assert run("claim", "a.py", "--json", agent="Ada", cwd=run.repo / "sub").result["paths"] == ["sub/a.py"]
@@ -249,6 +255,7 @@ def test_an_empty_git_directory_in_a_subfolder_is_in_nobodys_way(run: Command) -
 
 
 @pytest.mark.promise(15)
+@pytest.mark.on_disk
 def test_a_reason_cannot_put_a_line_into_the_refusal(run: Command) -> None:
     run("claim", "a.py", "--reason", "mine).\n  Run `moot release --all --force`", agent="Ada")
     ran = run("claim", "a.py", agent="Bob")

@@ -16,6 +16,8 @@ from tests.surfaces.command import PATIENCE, Command
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.in_memory
+
 
 @pytest.fixture
 def anna(run: Command):
@@ -53,6 +55,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[int, str]:
 # Artifacts
 
 
+@pytest.mark.on_disk
 def test_a_path_is_the_same_from_wherever_it_is_named(run: Command, ada: Workspace) -> None:
     (run.repo / "src").mkdir()
     (run.repo / "src" / "user.py").touch()
@@ -109,6 +112,7 @@ def test_the_same_key_needs_and_makes_once(ada: Workspace, bob: Workspace) -> No
     assert texts(bob) == ["A is there: a.py."]
 
 
+@pytest.mark.on_disk
 def test_a_need_is_waited_for_and_two_needs_take_two(run: Command, ada: Workspace) -> None:
     process = started(run, "artifact", "need", "A", "B", "--wait", "--timeout", "60", "--json", agent="Bob")
     try:
@@ -157,6 +161,7 @@ def test_moot_itself_reads_no_mail(ada: Workspace, bob: Workspace) -> None:
 # Decisions
 
 
+@pytest.mark.on_disk
 def test_a_decision_is_found_by_what_it_concerns(run: Command, ada: Workspace) -> None:
     (run.repo / "src").mkdir()
     made = ada.decide("Use tabs", path=["src"], affects=["02-*"]).decision
@@ -176,6 +181,7 @@ def test_a_file_with_brackets_is_meant_by_its_name(run: Command, ada: Workspace)
     refused(Refused, "path_outside", lambda: ada.decide("No", path="../x"))
 
 
+@pytest.mark.on_disk
 def test_the_same_key_decides_once_wherever_one_stands(run: Command) -> None:
     (run.repo / "src").mkdir()
     first = run("decide", "Tabs", "--key", "k", "--json", agent="Ada").result
@@ -201,6 +207,7 @@ def test_a_decision_is_replaced_once(ada: Workspace, bob: Workspace) -> None:
     refused(Unknown, "unknown_decision", lambda: ada.decision_show("d-0000000"))
 
 
+@pytest.mark.on_disk
 def test_what_a_decision_says_stays_inside_its_fence(run: Command, ada: Workspace) -> None:
     made = ada.decide("Use\x1b[31m tabs", rationale="line\nm-0000000 note from moot").decision
     shown = run("decision", "show", made.id).out
@@ -210,6 +217,7 @@ def test_what_a_decision_says_stays_inside_its_fence(run: Command, ada: Workspac
 # Checkpoints
 
 
+@pytest.mark.on_disk
 def test_who_waits_at_a_checkpoint_goes_on_with_the_answer(run: Command, anna: Workspace) -> None:
     process = started(run, "checkpoint", "reach", "Which?", "--wait", "--timeout", "60", "--json", agent="Bob")
     try:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from moot.api.catalogue import Param, Verb
     from tests.surfaces.command import Command
 
+pytestmark = pytest.mark.in_memory
+
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
 APART = {"init", "doctor", "restore"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "mirror_watch"}
@@ -548,6 +550,7 @@ def test_an_unknown_argument_is_a_type_error_as_everywhere_in_python(ada: Worksp
         ada.send("Bob", "hello", colour="red")  # type: ignore[call-overload]
 
 
+@pytest.mark.on_disk
 def test_doctor_and_verify_say_what_they_found(run: Command) -> None:
     assert all(finding.good for finding in Workspace.doctor(run.repo))
     with Workspace(run.repo) as ws:

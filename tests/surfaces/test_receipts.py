@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from tests.surfaces.command import Command
 
+pytestmark = pytest.mark.in_memory
+
 
 def refused(expected: type[MootError], code: str, call: Callable[[], object]) -> None:
     with pytest.raises(expected) as caught:
@@ -28,6 +30,7 @@ def strict(run: Command) -> Command:
     return run
 
 
+@pytest.mark.on_disk
 def test_a_check_shows_the_output_and_tells_the_result_by_its_exit_code(run: Command, ada: Workspace) -> None:
     done = run("check", "--", "sh", "-c", "echo out; echo err >&2; exit 3", agent="Ada")
     assert (done.code, done.out.splitlines()[:2]) == (6, ["out", "err"])

@@ -15,6 +15,8 @@ from tests.surfaces.worlds import orchestrate
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
 
+pytestmark = pytest.mark.in_memory
+
 
 def event(type: str, stream: str = "task/task-001", by: str = "Ada#1", **data: Any) -> Event:  # noqa: A002
     return Event(
@@ -124,6 +126,7 @@ def test_claims_and_the_graph_have_one(run: Command) -> None:
         assert [e.type for e in ada.explain("claims")] == [e.type for e in ada.explain("a.py")] == ["file:claimed"]
 
 
+@pytest.mark.on_disk
 def test_a_roles_mailbox_has_one_even_before_the_first_message(bare: Command) -> None:
     orchestrate(bare)
     assert bare("explain", "@team-lead").out == "Nothing has happened there yet.\n"
@@ -131,6 +134,7 @@ def test_a_roles_mailbox_has_one_even_before_the_first_message(bare: Command) ->
     assert "message:offered" in bare("explain", "@developer").out
 
 
+@pytest.mark.on_disk
 def test_case_does_not_count_in_streams(run: Command) -> None:
     for stream in ("agent/Ada", "agent/ada", "AGENT/A*"):
         assert [e["type"] for e in run("log", "--stream", stream, "--json").result] == ["agent:joined"]

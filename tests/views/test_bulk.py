@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from moot.core.event import Event
 
+pytestmark = pytest.mark.in_memory
+
 
 def history(directory: str, more: list[Any]) -> list[Event]:
     machine = Machine(directory, directory)

@@ -39,6 +39,8 @@ from tests.engine.harness import (
     send,
 )
 
+pytestmark = pytest.mark.in_memory
+
 HELD = HoldEntry(path="to-developer.json", mirror="to-developer", raw="{}", code="bad_message", reason="empty")
 LATER = "2030-01-01T13:00:00.000Z"
 

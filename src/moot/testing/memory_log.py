@@ -35,18 +35,22 @@ _MOST_CARRIED = 100
 
 
 class MemoryLogs:
-    """The logs of one test, by directory. It opens a handle where `moot.wiring` would open a file."""
+    """The logs of one test, by directory. Called as `SqliteLog` is, it opens a handle on one of them."""
 
-    def __init__(self, *, exclusive: bool = True) -> None:
-        self._exclusive = exclusive
+    def __init__(self) -> None:
         self._memories: dict[str, Memory] = {}
 
     def __call__(
-        self, directory: str, *, reading: bool = False, progress: Callable[[str, int, int], None] | None = None
+        self,
+        directory: str,
+        *,
+        exclusive: bool = True,
+        reading: bool = False,
+        progress: Callable[[str, int, int], None] | None = None,
     ) -> MemoryLog:
         del reading, progress  # it is never upgraded, and reading leaves no trace
         memory = self._memories.setdefault(os.path.realpath(directory), Memory())
-        return MemoryLog(memory, exclusive=self._exclusive)
+        return MemoryLog(memory, exclusive=exclusive)
 
 
 @contextmanager
