@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from moot.core.identity import AGENTS_SHELLS
+from tests import sealing
 
 # The same tree gives the same verdict; `make soak` looks further, and differently each time. No deadlines: how fast a
 # loaded machine is proves nothing.
@@ -34,6 +35,7 @@ def pytest_configure() -> None:
             del os.environ[name]
     os.environ["MOOT_PERSON"] = "1"
     os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="moot-tests-")  # the store of whoever runs them is theirs
+    sealing.seal()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

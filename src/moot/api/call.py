@@ -59,6 +59,7 @@ class Call:
         self._stored = 0  # the last position that this call has appended
         self._looks = False
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
+        self._login: str | None = None
         self._acting: tuple[Work, principals.Actor] | None = None
         self.engine = self._lent = workspace.pool.borrow()
         self._ruling.equip(self.engine, self.progress)
@@ -120,6 +121,8 @@ class Call:
             self.engine.read()  # whatever the verb asks then, nothing that is out of sight by now
         catalogue.admit(self.caller, verb, kind, given)  # before anything is touched
         self._request = (name, given.pop("key", None), given)
+        if verb.writes and self.caller.agent is None:
+            self.login  # noqa: B018 (looked up now, because a decision must not)
         try:
             answer = self._carried_out(verb, given)
             if self.mirrors is not None and not verb.quiet and not name.startswith("held"):
@@ -338,9 +341,11 @@ class Call:
     @property
     def login(self) -> str:
         """The account that calls."""
-        from moot.engine.account import login
+        if self._login is None:
+            from moot.engine.account import login
 
-        return login()
+            self._login = login()
+        return self._login
 
     def me(self) -> Agent | None:
         """The calling agent as the views know it, None for anybody else."""

@@ -63,7 +63,7 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
         wanted[notice.position] = repeats
 
     def act(work: Work) -> None:
-        person, before = session.actor(work).person, session.engine.log.tombstones()
+        person, before = session.actor(work).person, work.facts.find("tombstones", _version(work))
         for event in some:
             known = before.get(event.position)
             removed = blobs.get(event.position, ())
@@ -115,6 +115,12 @@ def _forget(session: Call, positions: list[int]) -> None:
     sweep_verifications(state)
     if any(name.startswith("search") for name in os.listdir(state)):  # also one that was left behind
         forget(log, state, positions)
+
+
+def _version(work: Work) -> int:
+    """The position of the last tombstone."""
+    row = work.store.row("entity", REDACTIONS)
+    return row[0] if row else 0
 
 
 def _notices(

@@ -69,7 +69,10 @@ class Engine:
         self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self._bound = False
-        self.lookups: dict[str, Callable[[Any], Any]] = {"rules": self._judged}  # see `moot.engine.facts`
+        self.lookups: dict[str, Callable[[Any], Any]] = {  # see `moot.engine.facts`
+            "rules": self._judged,
+            "tombstones": lambda _version: self.log.tombstones(),
+        }
         self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
 
     def read(self) -> Store:
