@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from moot.api.stories import sentence
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.sentences import sentence
 from moot.log import REDACTIONS
 
 TYPE_CHECKING = False

@@ -9,6 +9,7 @@ from moot.core.blob import named_by
 from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit
+from moot.core.kind import kinds
 from moot.core.record import Record
 from moot.core.redaction import MARK, Redact, Redacted, blanked, digest_of, words_of
 from moot.engine.blobs import Blobs
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from moot.api.pack import MessageType
     from moot.core.event import Event
     from moot.engine.work import Work
+    from moot.log import Log
 
 _PAGE = 500
 _LONGEST = 20.0  # seconds to wait for replaced files to go,
@@ -30,7 +32,6 @@ _PAUSE = 0.2  # and between two looks
 _MOST = 1000  # tombstones of one commit
 _NAMED = 20  # other places that are named
 _TELLING = 8  # characters; a shorter text stands in too many places by chance
-_STREAMS = ("message", "task", "entry", "artifact", "decision", "checkpoint", "receipt", "effect", "topic")
 
 
 class Gone(Record):
@@ -239,14 +240,23 @@ def _events(session: Call, what: str) -> Iterator[Event]:
             yield from raw.read(known.first + int(n) - 1, 1)
             return
     kind, slash, key = what.partition("/")
-    streams = (what,) if slash and kind in _STREAMS and key else tuple(f"{kind}/{what}" for kind in _STREAMS)
-    for stream in streams:
-        after = 0
-        while page := raw.read(after, _PAGE, stream):
-            yield from page
-            after = page[-1].position
-        if after:
+    many = [one for one in kinds() if not one.single]
+    named = [one.stream(key) for one in many if slash and one.name == kind]
+    silent: list[Event] = []
+    for stream in named or [*(one.stream(what) for one in many), *((what,) if slash else ())]:
+        events = list(_stream(raw, stream))
+        if any(map(words_of, events)):
+            yield from events
             return
+        silent = silent or events
+    yield from silent
+
+
+def _stream(log: Log, stream: str) -> Iterator[Event]:
+    after = 0
+    while page := log.read(after, _PAGE, stream):
+        yield from page
+        after = page[-1].position
 
 
 def _fields(session: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:

@@ -50,16 +50,16 @@ _NOUNS = frozenset((
 _TOMBSTONE = "event:redacted"
 
 
-def check(kind: Kind, state: Any, event: Event) -> str | None:
+def check(kind: Kind | None, state: Any, event: Event) -> str | None:
     """What is wrong with an event of a stream of this kind, after `state`; None if nothing is."""
     _, slash, key = event.stream.partition("/")
-    if kind.single == bool(slash) or bool(slash) != bool(key):
+    if (kind is not None and kind.single == bool(slash)) or bool(slash) != bool(key):
         return f"there is no stream {event.stream[:80]!r}"
     if not is_principal(event.by):
         return f"its author {event.by[:80]!r} is not a name that moot gives"
     if problem := _lines((event.commit, event.thread, event.cause, event.pack)):
         return problem
-    return load(kind.check)(state, event) if kind.check else None
+    return load(kind.check)(state, event) if kind is not None and kind.check else None
 
 
 # --- words ---------------------------------------------------------------------------------------------------------

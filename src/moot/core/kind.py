@@ -75,7 +75,7 @@ class Kind(Record):
     decide: `decide(state, command, facts)` gives events or refuses. `facts` is what it needs to know from outside.
     evolve: `evolve(state, payload, meta)` gives the next state.
     state: the record that is folded; its first field is the id. None: only the version of a stream is kept.
-    columns: what lists filter by: `open`, `task` and others. None: it is in no list.
+    columns: what lists and search show and filter by: `open`, `task`, `title`, `state` … None: no list has it.
     single: there is one stream for all of it, called by the name.
     lowers: the case of an id does not count.
     plural: what search and completion call its entities; nothing: search finds its events one by one.

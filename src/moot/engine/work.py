@@ -275,12 +275,25 @@ class Work(World):
         A message that belongs to no thread begins its own.
         """
         known = kind_of(kind)
+        if pack is not None:
+            self._check_understood(pack)
         state = self.state(kind, key, known.parts(command) if known.parts is not None else ())
         if kind == "task":
             facts = self._lifecycle_of(state, command)
         elif kind == "message":
             thread = thread or key
         self._happened(known, key, known.decide(state, command, facts), thread, pack)
+
+    def _check_understood(self, pack: str) -> None:
+        foreign = self.store.row("get_meta", f"foreign {pack}")
+        if foreign is not None:
+            raise Refused(
+                "pack_not_understood",
+                f"The pack {pack} has streams of the kind {foreign[0]}, which this version of moot does not know.",
+                "Update moot. Until then nothing of this pack can be changed; everything else works.",
+                pack=pack,
+                kind=foreign[0],
+            )
 
     def _lifecycle_of(self, task: Task, command: Record) -> Lifecycle:
         if isinstance(command, AddTask):

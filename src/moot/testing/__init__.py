@@ -6,11 +6,13 @@ moot: so it loads nothing of moot before a test asks for the fixture. Nothing el
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from moot.testing.rehearsal import Rehearsal
 
@@ -33,3 +35,18 @@ def moot_workspace(
     marker = request.node.get_closest_marker("moot")
     wanted = {} if marker is None else marker.kwargs
     yield from rehearse(tmp_path_factory.mktemp("moot"), monkeypatch.delenv, **wanted)
+
+
+@contextmanager
+def kinds(more: Mapping[str, str]) -> Iterator[None]:
+    """Inside it, these kinds are known beside moot's own, in this process: prefix → "module:attribute".
+
+    The command line that is called in this process (`moot.surfaces.cli.main.main`) knows them as well.
+    """
+    from moot.core.kind import TABLE, use
+
+    use({**TABLE, **more})
+    try:
+        yield
+    finally:
+        use(TABLE)

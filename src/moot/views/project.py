@@ -42,7 +42,9 @@ def project(store: Store, events: Sequence[Event]) -> None:
         kind = find(name)
         known = None if kind is None else kind.payload(event)
         marked = False
-        if kind is None or known is None:
+        if kind is None and event.pack is not None:
+            _foreign(store, event, name)
+        elif kind is None or known is None:
             store.met_newer(f"{event.type} v{event.v}")
         elif name == "message":
             _message(store, event, key)
@@ -53,6 +55,12 @@ def project(store: Store, events: Sequence[Event]) -> None:
             _fold(store, kind, event, key, known)
     if events:
         store.move(events[-1].position, events[-1].commit, marked=marked)
+
+
+def _foreign(store: Store, event: Event, kind: str) -> None:
+    """A pack's stream of a kind that this version does not know: only its version is kept."""
+    store.run("put_entity", event.stream, event.position, "{}")
+    store.run("set_meta", f"foreign {event.pack}", kind)
 
 
 def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]) -> None:

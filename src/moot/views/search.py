@@ -10,42 +10,22 @@ import os
 
 from moot.core import timestamps
 from moot.core.compact import dumps
+from moot.core.kind import find, kinds, payload_of
+from moot.core.payload import ALL
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.views.store import Store, named_queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from moot.core.event import Event
 
 VERSION = 3  # raise it with every change of search.sql or of what is folded into it
 
-KINDS = {
-    "message": "messages",
-    "task": "tasks",
-    "decision": "decisions",
-    "artifact": "artifacts",
-    "checkpoint": "checkpoints",
-    "receipt": "receipts",
-}
-OTHERS = "events"
-
-# Fields of the core's own events that are names, ids and states: they are asked for with `explain`, `board` and the
-# filters, and would make every task that was ever reviewed a hit for “review”.
-_MACHINERY = frozenset({
-    "affects", "attempt", "author", "awaiting", "by", "code", "creator", "done", "holder", "id", "ids", "incarnation",
-    "kind", "left", "lifecycle", "maker", "message", "mirror", "mode", "modifier", "name", "needs", "on", "phase",
-    "priority", "redacted", "replaces", "reply", "reply_to", "report", "role", "roles", "sender", "sha256", "source",
-    "state", "target", "task", "to", "trace", "verb", "waits", "wants", "who", "worktree",
-})  # fmt: skip
-_CORE = frozenset(("agent", "claims", "entry", *KINDS))
-# They are about things that were said, and say nothing themselves.
-_SILENT = frozenset(("dependency", "graph", "mailbox"))
-# Of what programs say, only why something failed is for people. Their output is `moot explain`'s and `moot effects`'.
-_ONLY = {"effect": ("reason",), "redactions": ("reason",)}
+OTHERS = "events"  # what search calls the events of kinds that have no name for many of them
 _OPEN, _CLOSE = "\x02", "\x03"
 _BLANKS = {ord(_OPEN): " ", ord(_CLOSE): " "}
 
@@ -129,22 +109,19 @@ class Index(Store):
 
 
 def texts(event: Event) -> str:
-    """Everything that the event says in words, one text a line."""
-    kind = event.stream.partition("/")[0]
-    if kind in _SILENT:
-        return ""
-    if kind == "receipt":
-        return _receipt(event.data)
-    skipped = _MACHINERY if kind in _CORE else frozenset[str]()
-    names = _ONLY.get(kind) or [name for name in event.data if name not in skipped]
-    return "\n".join(text for name in names for text in _strings(event.data.get(name)))
+    """Everything that the event says in words, one text a line. What moot does not know is all words."""
+    kind, known = find(event.stream.partition("/")[0]), payload_of(event)
+    if kind is not None and known is not None and kind.text is not None:
+        return kind.text(event.data)
+    names = list(event.data)
+    if known is not None and ALL not in known.words:
+        names = [name for name in names if name in known.words or name in known.names]
+    return "\n".join(text for name in names for text in _strings(event.data[name]))
 
 
-def _receipt(data: Mapping[str, Any]) -> str:
-    """What was run, what came of it, and what for. Its output would be found for every word that a test prints."""
-    code = data.get("code")
-    outcome = "timed out" if data.get("timed_out") else "passed" if code == 0 else f"failed with exit code {code}"
-    return "\n".join([" ".join(_strings(data.get("argv"))), outcome, *_strings(data.get("task"))])
+def places() -> tuple[str, ...]:
+    """What can be asked for by itself: entities of these kinds, or all other events."""
+    return (*(kind.plural for kind in kinds() if kind.plural), OTHERS)
 
 
 def _strings(value: Any) -> Iterator[str]:
@@ -167,7 +144,9 @@ def _row(event: Event) -> tuple[Any, ...] | None:
     task = key if kind == "task" else event.data.get("task")
     about = task if isinstance(task, str) else None
     who = name_of(event.by).lower()
-    facts = (KINDS.get(kind, OTHERS), event.stream, about, who, timestamps.parse(event.at))
+    known = find(kind)
+    place = (known.plural if known is not None else "") or OTHERS
+    facts = (place, event.stream, about, who, timestamps.parse(event.at))
     return (event.position, key, _storable(text), *facts)
 
 

@@ -57,6 +57,8 @@ class Trial:
         name, _, key = event.stream.partition("/")
         kind = find(name)
         known = None if kind is None else kind.payload(event)
+        if kind is None and event.pack is not None:
+            return check(None, None, event)  # only its version is folded
         if kind is None or known is None:
             # Nothing could be decided any more; unless the log has such events already, and can only be read.
             return f"v{event.v} in {event.stream[:80]!r} is not known to this version of moot" if self._strict else None

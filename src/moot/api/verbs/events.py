@@ -5,12 +5,13 @@ from __future__ import annotations
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.letters import pile
-from moot.api.stories import line, sentence, story
+from moot.api.stories import line, story
 from moot.api.trail import Trail
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.leases import has_lapsed
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.sentences import sentence
 from moot.core.task import LapseTask
 from moot.core.text import REASON, command_line, counted, one_line
 from moot.views import load

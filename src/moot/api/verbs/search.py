@@ -5,25 +5,22 @@ from __future__ import annotations
 from moot.api.answer import Answer, Marked, Table
 from moot.api.catalogue import Param, Verb
 from moot.core import query as queries
-from moot.core.compact import loads
 from moot.core.errors import Usage
-from moot.core.principal import label, name_of
+from moot.core.kind import kind_of
+from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.engine.moments import moment
 from moot.engine.searching import search as look_up
 from moot.views import load
-from moot.views.search import KINDS, OTHERS, Filters
+from moot.views.search import OTHERS, Filters, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
-
     from moot.api.call import Call
     from moot.engine.searching import Thing
     from moot.views.store import Store
 
-PLACES = (*KINDS.values(), OTHERS)
 _MOST = 1000
 
 
@@ -86,11 +83,11 @@ def search(
     return Answer(result=found, say=tuple(lines) or ("Nothing says so.",), table=table if rows else None)
 
 
-def _kinds(places: tuple[str, ...]) -> tuple[str, ...]:
-    named = [name for place in places for name in place.replace(",", " ").split()]
+def _kinds(asked: tuple[str, ...]) -> tuple[str, ...]:
+    named = [name for place in asked for name in place.replace(",", " ").split()]
     for name in named:
-        if name not in PLACES:
-            raise Usage("bad_arguments", f"kind: {name[:80]!r} is none of {', '.join(PLACES)}.", _HELP)
+        if name not in places():
+            raise Usage("bad_arguments", f"kind: {name[:80]!r} is none of {', '.join(places())}.", _HELP)
     return tuple(named)
 
 
@@ -128,18 +125,11 @@ def _found(store: Store, thing: Thing) -> Found:
     )
 
 
-def _now(store: Store, kind: str, key: str) -> tuple[str, str | None]:
+def _now(store: Store, name: str, key: str) -> tuple[str, str | None]:
     """What the thing is called now, and its state."""
-    if kind == "message":
-        message, _ = load.message(store, key)
-        return f"{message.kind} from {label(message.sender)} to {', '.join(message.to)}", None
-    if kind == "receipt":
-        receipt = load.state(store, "receipt", key)[0]
-        return " ".join(receipt.argv), "passed" if receipt.passed else "failed"
-    row = store.row("entity", f"{kind}/{key}")
-    state: dict[str, Any] = loads(row[1]) if row else {}
-    title = next((state[name] for name in ("title", "question", "summary", "name") if state.get(name)), "")
-    return str(title), state.get("state") or state.get("status")
+    kind = kind_of(name)
+    columns = {} if kind.columns is None else kind.columns(load.state(store, kind, key)[0])
+    return str(columns.get("title", "")), columns.get("state")
 
 
 def _lines(item: Found) -> list[str]:
@@ -163,7 +153,7 @@ VERBS = (
         kind="look",
         params=(
             Param("words", 'All of them must be there. "a phrase", begin*, -without.', positional=True, many=True),
-            Param("kind", f"Only these (repeat, or commas): {', '.join(PLACES)}.", many=True),
+            Param("kind", f"Only these (repeat, or commas): {', '.join(places())}.", many=True),
             Param("by", "Only what this agent (or person:NAME) did.", limit=200),
             Param("task", "Only what is about this task."),
             Param("since", "From then on: a date, a date with a time, or how long ago (2h)."),

@@ -211,7 +211,6 @@ KIND = Kind(
     evolve=evolve,
     state=Agent,
     lowers=True,
-    plural="agents",
     made_by="`moot join`, `moot leave`",
     check="moot.core.checks:agent",
 )

@@ -354,7 +354,6 @@ KIND = Kind(
     evolve=evolve,
     state=Effect,
     columns=lambda state: {"open": not state.ended, "handler": state.handler, "status": state.status, "due": state.due},
-    plural="effects",
     made_by="A handler in moot.toml, and `moot handle`,",
     check="moot.core.checks:effect",
 )

@@ -173,7 +173,6 @@ KIND = Kind(
     decide=decide,
     evolve=evolve,
     state=Entry,
-    plural="entries",
     made_by="`moot held`",
     check="moot.core.checks:entry",
 )

@@ -14,6 +14,7 @@ from __future__ import annotations
 from moot.core.errors import Refused
 from moot.core.kind import Kind
 from moot.core.payload import Payload
+from moot.core.principal import label
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -148,12 +149,17 @@ def evolve(state: Message, event: Payload, meta: Meta) -> Message:
     raise TypeError(f"not an event of a message: {event!r}")
 
 
+def columns(state: Message) -> dict[str, Any]:
+    return {"title": f"{state.kind} from {label(state.sender)} to {', '.join(state.to)}", "task": state.task}
+
+
 KIND = Kind(
     name="message",
     events=EVENTS,
     decide=decide,
     evolve=evolve,
     state=Message,
+    columns=columns,
     plural="messages",
     made_by="`moot send`, `moot reply`, `moot ack`",
     check="moot.core.checks:message",

@@ -17,6 +17,9 @@ from moot.core.text import command_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
     from moot.core.kind import Meta
 
 TAIL_LIMIT = 4096  # bytes of output that are kept
@@ -156,14 +159,28 @@ def evolve(state: Receipt, event: Payload, meta: Meta) -> Receipt:
     raise TypeError(f"not an event of a receipt: {event!r}")
 
 
+def columns(state: Receipt) -> dict[str, Any]:
+    how = "passed" if state.passed else "failed"
+    return {"open": state.exists, "task": state.task, "title": " ".join(state.argv), "state": how}
+
+
+def text(data: Mapping[str, Any]) -> str:
+    """What was run, what came of it, and what for. Its output would be found for every word that a test prints."""
+    code = data.get("code")
+    outcome = "timed out" if data.get("timed_out") else "passed" if code == 0 else f"failed with exit code {code}"
+    about = [data["task"]] if data.get("task") else []
+    return "\n".join([" ".join(word for word in data.get("argv", ()) if word), outcome, *about])
+
+
 KIND = Kind(
     name="receipt",
     events=EVENTS,
     decide=decide,
     evolve=evolve,
     state=Receipt,
-    columns=lambda state: {"open": state.exists, "task": state.task},
+    columns=columns,
     plural="receipts",
     made_by="`moot check`",
     check="moot.core.checks:receipt",
+    text=text,
 )

@@ -319,6 +319,7 @@ def columns(task: Task) -> dict[str, Any]:
     """What the board and `ready` ask for."""
     return {
         "open": task.phase in ("open", "working", "review"),
+        "title": task.title,
         "phase": task.phase,
         "state": task.state,
         "blocked": task.phase == "open" and bool(task.waits),

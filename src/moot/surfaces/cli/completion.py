@@ -12,6 +12,7 @@ from itertools import islice
 
 from moot.api import catalogue
 from moot.core.errors import MootError, Usage
+from moot.core.kind import event_types, kinds
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -153,8 +154,6 @@ def _slot(verb: str, param: Param) -> Slot:
     flag = "" if param.positional else f"--{param.name.replace('_', '-')}"
     kind, words = _OF_VERB.get((verb, param.name), _NAMES.get(param.name, "")), param.choices
     if kind == "events":
-        from moot.core.kind import event_types
-
         words = tuple(sorted(event_types()))
     elif kind == "packs":
         from moot.wiring.packs import SHIPPED
@@ -220,8 +219,6 @@ def _names(session: Call, kind: str) -> Iterable[str]:
             boxes = () if session.caller.nobody else session.mailboxes()
             mine = [delivery.entry.id for delivery in look.inbox(store, boxes, _MOST)]
             return [*mine, *(delivery.entry.id for delivery in look.waiting(store))]
-        case "artifacts" | "checkpoints" | "decisions" | "receipts":
-            return [thing.id for thing in look.things(store, kind[:-1], _MOST, ended=kind == "receipts")]
         case "entries":
             return [entry.id for entry in look.held_entries(store)]
         case "effects":
@@ -235,9 +232,13 @@ def _names(session: Call, kind: str) -> Iterable[str]:
 
             return [item.id for item in needs.waiting(session)]
         case "things":
-            return [name for part in ("tasks", "agents", "messages") for name in _names(session, part)]
+            parts = dict.fromkeys(("tasks", "agents", "messages", *(known.plural for known in kinds() if known.plural)))
+            return [name for part in parts for name in _names(session, part)]
         case _:
-            return _words(session, kind)
+            known = next((known for known in kinds() if known.plural == kind), None)
+            if known is None:
+                return _words(session, kind)
+            return [thing.id for thing in look.things(store, known.name, _MOST, ended=kind == "receipts")]
 
 
 def _words(session: Call, kind: str) -> Iterable[str]:

@@ -1,0 +1,61 @@
+"""Events in words: one line for `log` and `explain`. The words are those of the payload class."""
+
+from __future__ import annotations
+
+from moot.core.compact import dumps
+from moot.core.kind import payload_of
+from moot.core.text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.event import Event
+
+_WIDTH = 200
+
+
+def sentence(event: Event) -> str:
+    """One line that says what happened. The reason, where there is one, follows behind a colon."""
+    known, data = payload_of(event), event.data
+    if known is None or not known.said:
+        return one_line(dumps(data), _WIDTH)
+    fields = _Fields({name: _Value(value) for name, value in data.items()})
+    said = known.said.format_map(fields).strip().removesuffix(":")
+    facts = [text.format_map(fields) for name, text in known.asides if data.get(name)]
+    facts += map(str, data.get("flags", ()))
+    if facts:
+        said += f" ({'; '.join(facts)})"
+    if data.get("reason") and "{reason}" not in known.said:
+        said += f": {data['reason']}"
+    return one_line(said, _WIDTH)
+
+
+class _Value:
+    """A field in a template. What a format says is in `moot.core.payload`."""
+
+    def __init__(self, value: object) -> None:
+        self._value = value
+
+    def __format__(self, form: str) -> str:
+        value = self._value
+        match form:
+            case "":
+                return str(_told(value))
+            case "json":
+                return dumps(value)
+            case "words":
+                return " ".join(map(str, value)) if isinstance(value, list) else str(_told(value))
+            case _:
+                return format(value if isinstance(value, (int, float)) else 0, form)
+
+
+class _Fields(dict[str, _Value]):
+    def __missing__(self, key: str) -> _Value:
+        return _Value(None)
+
+
+def _told(value: object) -> object:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_told(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return "" if value is None else value
