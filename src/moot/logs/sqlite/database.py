@@ -51,6 +51,7 @@ class Database:
         self._busy = RLock()
         self._at_rest = False
         watch(self)
+        file.USES.add(self)
 
     def _take(self) -> None:
         """Keep others out, a fork for one. No thread is in here twice: if it seems so, an interrupt cut the way out."""
@@ -191,7 +192,7 @@ class Database:
 
     def notice_another_file(self) -> bool:
         """Let go of a file that has lost its name: what is written into it would be written for nobody."""
-        if self._connection is None or self._file == _identity(self.path):
+        if self._connection is None or self._file == file.identity(self.path):
             return False
         self._take()
         try:
@@ -226,8 +227,14 @@ class Database:
             raise faults.forked(self.path)
         guard.check_sqlite()
         file.check_safe(self.path)
-        file.recognise(self.path)
-        guard.check_place(self._directory, keep=not self._reading)  # nothing is kept where there is no log
+        with file.USES.gate:
+            file.recognise(self.path)
+            guard.check_place(self._directory, keep=not self._reading)  # nothing is kept where there is no log
+            self._connect()
+        assert self._connection is not None
+        return self._connection
+
+    def _connect(self) -> None:
         wanted = apsw.SQLITE_OPEN_READONLY if self._reading else apsw.SQLITE_OPEN_READWRITE
         connection = file.connect(self.path, wanted, self._timeout)
         version = file.version_of(connection)
@@ -240,8 +247,11 @@ class Database:
             self._refusal = faults.newer(self.path, version, file.VERSION)
         elif connection.readonly("main"):
             self._refusal = faults.read_only(self.path)
-        self._connection, self._file, self.version = connection, _identity(self.path), version
-        return connection
+        self._connection, self._file, self.version = connection, file.identity(self.path), version
+
+    def uses(self, found: tuple[int, int]) -> bool:
+        """Whether this file is open here."""
+        return self._connection is not None and self._file == found
 
     def _drop(self) -> None:
         connection, self._connection, self._refusal = self._connection, None, None
@@ -271,11 +281,3 @@ class Database:
         if self._connection is not None:
             _stranded.append(self._connection)
             self._connection = None
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino

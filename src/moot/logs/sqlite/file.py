@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import RLock
+from _weakref import ref
 from array import array
 from stat import S_ISREG
 
 import apsw
 
+from moot.forks import watch
 from moot.logs.sqlite import faults, guard, queries
 from moot.logs.sqlite.lock import WriterLock
 from moot.private_files import check_private, hand_over, make_folder
@@ -19,8 +22,15 @@ from moot.private_files import check_private, hand_over, make_folder
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from moot.log import Progress
+
+    class User(Protocol):
+        """Something that may have a log open."""
+
+        def uses(self, file: tuple[int, int]) -> bool: ...
+
 
 NAME = "log.db"
 LOCK = "lock"
@@ -113,8 +123,58 @@ def check_safe(path: str) -> None:
             raise faults.of_system(error, path) from error
 
 
+class Uses:
+    """Which files this process has open as a log.
+
+    POSIX: to close any descriptor of a file gives up all locks that the process has on it. SQLite's own connections
+    know that, and nothing else here may open and close a file that is in use: another process would take its -wal file
+    for abandoned. Whoever opens one holds the `gate`.
+    """
+
+    def __init__(self) -> None:
+        self.gate = RLock()
+        self._users: dict[int, ref[User]] = {}
+        watch(self)
+
+    def add(self, user: User) -> None:
+        number = id(user)
+        self._users[number] = ref(user, lambda _: self._users.pop(number, None))
+
+    def __contains__(self, path: str) -> bool:
+        found = identity(path)
+        users = [its() for its in tuple(self._users.values())]
+        return found is not None and any(user is not None and user.uses(found) for user in users)
+
+    def before_fork(self) -> None:
+        """The users close what they have."""
+
+    def after_fork_in_parent(self) -> None:
+        """Nothing has changed."""
+
+    def after_fork_in_child(self) -> None:
+        self.gate = RLock()
+
+
+def identity(path: str) -> tuple[int, int] | None:
+    """Device and inode of a file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+USES = Uses()
+
+
 def recognise(path: str) -> None:
-    """Raise unless the file is a whole log of moot. Reads its header alone."""
+    """Raise unless the file is a whole log of moot. Reads its header alone; one that is in use was recognised."""
+    with USES.gate:
+        if path not in USES:
+            _recognise(path)
+
+
+def _recognise(path: str) -> None:
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         try:

@@ -200,8 +200,11 @@ def _set_aside(log: str, place: str) -> str | None:
 def _begun(log: str) -> str | None:
     """Where one who was killed has moved the log to."""
     try:
-        with open(log, "rb") as mark:
-            said = mark.read(200)
+        with file.USES.gate:
+            if log in file.USES:
+                return None  # it could not be opened if it were half restored
+            with open(log, "rb") as mark:
+                said = mark.read(200)
     except FileNotFoundError:
         return None
     away = os.path.basename(said.removeprefix(file.HALF).decode("utf-8", "replace").strip())
