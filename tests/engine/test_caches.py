@@ -50,7 +50,7 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path):
 @pytest.mark.promise(14)
 def test_mirrors_whose_memory_is_wrong_in_a_letter_look_at_everything_anew(tmp_path):
     memory = Memory(str(tmp_path))
-    memory.rendered, memory.files = 41, {"a.json": Known(shown=("m-1",))}
+    memory.rendered, memory.files = 41, {"a.json": Known(memo=["m-1"])}
     memory.write()
     assert Memory(str(tmp_path)).read().rendered == 41
     (path,) = tmp_path.iterdir()

@@ -15,6 +15,7 @@ from tests.engine.harness import (
     ack,
     add,
     claim_files,
+    finish,
     interrupted,
     join,
     link,
@@ -130,3 +131,10 @@ def test_messages_about_a_task_include_those_of_this_commit(machine):
 
     machine.run(Command("look", ANNA, look))
     assert seen == [["m-1", "m-2"], ["m-1", "m-2"], []]
+
+
+def test_the_graph_can_be_asked_again_after_a_refused_part_has_read_it(machine):
+    machine.does(add("a", review=False), add("b", needs=("a",)))
+    undone = attempted(*finish("a"), move("claim", "a", "Keats"))
+    machine.run(together(undone, *finish("a")))
+    assert machine.task("b").waits == ()

@@ -6,7 +6,9 @@ import subprocess
 
 import pytest
 
-from moot.mirrors import mailbox, strict_json
+from moot.engine.place import worktrees
+from moot.mirrors import strict_json
+from moot.mirrors.forms import form_of
 from moot.views import look
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call
@@ -45,8 +47,18 @@ def shown(session):
 
 
 def absorb(session, data, had):
+    """Let the form take a content whose writer had these messages in front of it; what it has to say."""
     spec = next(spec for spec in session.packs.mirrors if spec.mailbox == "@developer")
-    return mailbox.absorb(session, spec, spec.path, data, (session.place.root,), had=had)
+    form = form_of(spec, session.packs)
+    (one,) = form.instances(session.engine.read(), worktrees(session.place))
+    content, notices = form.read(data), []
+    for author in form.authors(content):
+        facts = form.observe(session, one, content, had, author)
+        if facts is not None:
+            session.engine.commit(
+                author, lambda work, facts=facts: notices.extend(form.take(work, one, content, had, facts).notices)
+            )
+    return notices
 
 
 @pytest.mark.promise(14)
@@ -54,7 +66,7 @@ def test_a_message_that_was_never_in_the_file_is_not_cleared_by_emptying_it(sess
     first, second = assigned(session, "task-001"), assigned(session, "task-002")
     said = absorb(session, EMPTIED, had=(first,))
     assert shown(session) == [second]
-    assert [warning.code for warning in said.warnings] == ["mailbox_emptied"]
+    assert [warning.code for warning in said] == ["mailbox_emptied"]
 
 
 @pytest.mark.promise(14)

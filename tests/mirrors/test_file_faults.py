@@ -22,11 +22,12 @@ from collections.abc import Callable
 
 import pytest
 
-from moot.mirrors import exchange, files, lock, strict_json
-from moot.mirrors.files import Changed, Found, MirrorFile, Missing, Signature, Written
+from moot.mirrors import exchange, files, lock, looks, strict_json
+from moot.mirrors.files import Found, MirrorFile, Written
+from moot.mirrors.looks import Changed, Missing, Signature
 
 RELATIVE = "box/mail.json"
-TRACED = {files.__file__, exchange.__file__}
+TRACED = {files.__file__, exchange.__file__, looks.__file__}
 
 
 class World:
@@ -50,15 +51,16 @@ class World:
 
 
 def append(path: str, line: str) -> None:
+    """A kill may cut a write short, so that a line counts only with its end, and begins on a line of its own."""
     fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-    os.write(fd, line.encode() + b"\n")
+    os.write(fd, f"\n{line}.\n".encode())
     os.close(fd)
 
 
 def lines(path: str) -> list[str]:
     try:
         with open(path, encoding="ascii") as file:
-            return file.read().splitlines()
+            return [line[:-1] for line in file.read().splitlines() if line.endswith(".")]
     except FileNotFoundError:
         return []
 

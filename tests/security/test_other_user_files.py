@@ -14,7 +14,8 @@ import pytest
 from moot.core.errors import Unavailable
 from moot.engine import gitdir, place, settings
 from moot.mirrors import exchange, files
-from moot.mirrors.files import Changed, MirrorFile, Unreadable, Unwritable
+from moot.mirrors.files import MirrorFile, Unwritable
+from moot.mirrors.looks import Changed, Unreadable
 from tests.surfaces.command import Command, git, new_command
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to act as a second account")

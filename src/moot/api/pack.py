@@ -105,6 +105,8 @@ class MirrorSpec(Record):
     scope: str = "workspace"  # or worktree
     missing: str = "restore"  # or reset, ignore
     emptied: str = "clear"  # or restore
+    wins: str = "log"  # or file, where both changed the same
+    counts: bool = False  # whether the file belongs to the content that receipts are bound to
     fields: Mapping[str, Any] = {}
 
 

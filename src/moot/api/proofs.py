@@ -54,7 +54,7 @@ def content(session: Call, receipt: Receipt | None = None) -> Tree:
     """What is in the worktree of a receipt, if that is still one of the workspace's; else in the caller's own."""
     roots = {known.root for known in worktrees(session.place)} if receipt is not None else set()
     root = receipt.worktree if receipt is not None and receipt.worktree in roots else session.place.root
-    return tree.of(root, [spec.path for spec in session.packs.mirrors], common=session.place.common)
+    return tree.of(root, [spec.path for spec in session.packs.mirrors if not spec.counts], common=session.place.common)
 
 
 def _last(session: Call, task: str) -> str:

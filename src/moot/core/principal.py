@@ -4,6 +4,7 @@
     person:anna        a person at a terminal
     process:anna       a program of that account that nobody spoke for; it holds no task, file or mail
     role:developer     whoever filled that role through a file; nobody can tell who it was
+    plan:p1/scout      an agent of a plan that speaks through a file
     handler:publish    the handler of that name in moot.toml, which sends messages and reads none
     moot               the program itself, where nobody else can be named
 
@@ -20,6 +21,7 @@ _REST = _LETTERS | frozenset("0123456789_.-")
 _RESERVED = frozenset(("all", "moot", "person", "role", "file", "everyone"))
 NAME_LIMIT = 64
 HANDLER = "handler:"
+_OF_FILES = ("role:", "plan:")
 
 
 class Actor(Record):
@@ -51,6 +53,11 @@ def process(login: str) -> str:
 
 def role(name: str) -> str:
     return f"role:{name}"
+
+
+def leaves_stamps(principal: str) -> bool:
+    """Whether it is somebody known by files alone, whose signs of life are what it writes into them."""
+    return principal.startswith(_OF_FILES)
 
 
 def name_of(principal: str) -> str:

@@ -15,6 +15,7 @@ import os
 
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
+from moot.core.principal import leaves_stamps
 from moot.private_files import check_folders, open_private
 
 TYPE_CHECKING = False
@@ -73,9 +74,15 @@ class Presence:
         return now if seen is None else max(0.0, now - seen)
 
     def silence_of(self, principal: str) -> float:
-        """The silence of an incarnation, written `name#number`; 0 for a principal that leaves no stamps."""
+        """The silence of an incarnation, written `name#number`, or of a role in files; 0 for those without stamps."""
         name, mark, incarnation = principal.partition("#")
-        return self.silence(name, int(incarnation)) if mark and incarnation.isdigit() else 0.0
+        if mark and incarnation.isdigit():
+            return self.silence(name, int(incarnation))
+        return self.silence(principal, 0) if leaves_stamps(principal) else 0.0
+
+    def stamp_principal(self, principal: str) -> None:
+        """Say that somebody who is known by files alone has written into one."""
+        self.stamp(principal, 0)
 
     def welcome(self, agent: str, incarnation: int) -> None:
         """Stamp one who came with a log from elsewhere. Silence that was measured here is not made shorter."""

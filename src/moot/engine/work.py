@@ -175,7 +175,7 @@ class Work(World):
     # --- what reactions look at ----------------------------------------------------------------------------------
 
     def dependents(self, name: str) -> list[str]:
-        known = self._states["graph"] if "graph" in self.conditions else self.graph(())  # a new edge is not missed
+        known = self._states["graph"] if "graph" in self._states else self.graph(())  # a new edge is not missed
         added = [n for n, needs in known.needs.items() if name in needs]
         return sorted({*look.dependents(self.store, name), *added})
 

@@ -21,63 +21,21 @@ from moot.core.record import Record
 from moot.mirrors.exchange import Kept, bring, kept_in, nonce, stamp
 from moot.mirrors.folders import Folder, Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
+from moot.mirrors.looks import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside
+from moot.mirrors.looks import read as _read
 from moot.private_files import hand_over, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from moot.mirrors.looks import Look
+
 LIMIT = 16 * 1024 * 1024
 LINGER = 10.0  # how long a grave is kept where nobody can say whether somebody has it open
 SETTLED = 2.0  # and where the system can: then only a call that is being opened at this moment matters
 
-_YOUNG_NS = 2_000_000_000  # the coarsest timestamps of a file system, as in git's index
-_CALM_READS = 3
-_OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-
-
-class Signature(Record):
-    """What a file looked like when its content, known by digest, was read."""
-
-    dev: int
-    inode: int
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    digest: str
-    taken_ns: int
-
-    def proves(self, now: os.stat_result) -> bool:
-        """Whether the content must be the same: nothing moved, and the file was not too young to tell."""
-        then = (self.dev, self.inode, self.size, self.mtime_ns, self.ctime_ns)
-        return then == _outside(now) and self.taken_ns - max(self.mtime_ns, self.ctime_ns) >= _YOUNG_NS
-
-
-class Missing(Record):
-    """There is no such file."""
-
-
-class Unchanged(Record):
-    """The content is the known one. The signature may be newer than the known one: it proves more."""
-
-    signature: Signature
-
-
-class Changed(Record):
-    """The content is another one than the known."""
-
-    data: bytes
-    signature: Signature
-
-
-class Unreadable(Record):
-    """Something is there that is no mirror: a directory, a link, too large. It was left alone."""
-
-    reason: str
-
-
-Look = Missing | Unchanged | Changed | Unreadable
 
 
 class Found(Record):
@@ -124,48 +82,81 @@ class MirrorFile:
         self.root = os.path.realpath(root)
         self.relative = relative
         self.path = os.path.join(self.root, relative)
-        self._mirror = _digest(os.fsencode(self.path))[:16]
+        self._mirror = digest_of(os.fsencode(self.path))[:16]
         self._keep = os.path.realpath(keep)
         self._limit, self._linger, self._settled = limit, linger, min(linger, SETTLED)
         self._accepts = accepts
 
     def look(self, known: Signature | None) -> Look:
         """What is there now, compared with what is known."""
+        return self.visit(known, graves=False)[0]
+
+    def visit(self, known: Signature | None, *, graves: bool = True) -> tuple[Look, list[Found]]:
+        """One look at everything: the file, and what `graves` gives. A file that has settled is not even opened."""
+        if known is not None and not (graves and self._has_kept()):
+            try:
+                if known.proves(os.lstat(self.path)):
+                    return Unchanged(known), []
+            except OSError:
+                pass  # reading says it better
+        moment, found = stamp(), list[Found]()
         try:
             with self._folder() as folder:
-                return self._look(folder.at(os.path.basename(self.path)), known)
+                if graves:
+                    found = self._graves(moment, folder)
+                return self._look(folder.at(os.path.basename(self.path)), known), found
         except FileNotFoundError:
-            return Missing()
+            look: Look = Missing()
         except Stopped as stopped:
-            return Unreadable(stopped.reason)
+            look = Unreadable(stopped.reason)
         except OSError as error:
-            return Unreadable(_reason(error))
+            look = Unreadable(_reason(error))
+        return look, found or (self._graves(moment) if graves else [])
 
-    def write(self, data: bytes, seen: Signature | None) -> Written | Unwritable:
-        """Replace the content in one step. `seen` is the content that is safe already: absorbed or held."""
+    def _has_kept(self) -> bool:
+        return any(kept_in(home, self._mirror) for home in (self._keep, os.path.dirname(self.path)))
+
+    def is_being_written(self) -> bool:
+        """Whether somebody has the file open for writing. True where the system cannot say."""
+        try:
+            with self._folder() as folder:
+                fd = os.open(folder.at(os.path.basename(self.path)), OPEN)
+        except (Stopped, OSError):
+            return True
+        try:
+            return open_for_writing(fd) is not False
+        finally:
+            os.close(fd)
+
+    def write(self, data: bytes, seen: Signature | None, *, sync: bool = False) -> Written | Unwritable:
+        """Replace the content in one step. `seen` is the content that is safe already: absorbed or held.
+
+        `sync`: it must survive a power loss from then on.
+        """
         try:
             with self._folder(make=True) as folder:
-                return self._write(folder, data, seen)
+                return self._write(folder, data, seen, sync=sync)
         except Stopped as stopped:
             return Unwritable(stopped.reason)
         except OSError as error:
             return Unwritable(_reason(error))
 
-    def _write(self, folder: Folder, data: bytes, seen: Signature | None) -> Written | Unwritable:
+    def _write(self, folder: Folder, data: bytes, seen: Signature | None, *, sync: bool) -> Written | Unwritable:
         path = folder.at(os.path.basename(self.path))
         make_folder(self._keep)
-        there = self._look(path, seen)
+        # What looks as it was seen need not be read: if it is another content all the same, that comes out below.
+        there = Unchanged(seen) if seen is not None and seen.resembles(path) else self._look(path, seen)
         if isinstance(there, Unreadable):
             return Unwritable(there.reason)
-        if not isinstance(there, Missing) and there.signature.digest == _digest(data):
+        if not isinstance(there, Missing) and there.signature.digest == digest_of(data):
             return Written(there.signature, ())
         if os.stat(self._keep).st_dev == os.stat(folder.path).st_dev:
             try:
-                return self._replace(folder, path, self._keep, data, seen)
+                return self._replace(folder, path, self._keep, data, seen, sync=sync)
             except OSError as error:
                 if error.errno != errno.EXDEV:  # one device, and yet two mounts
                     raise
-        return self._replace(folder, path, folder.path, data, seen)
+        return self._replace(folder, path, folder.path, data, seen, sync=sync)
 
     def graves(self, now: float | None = None) -> list[Found]:
         """What was written into replaced files and is not absorbed yet, the oldest first. `now` is monotonic.
@@ -175,15 +166,18 @@ class MirrorFile:
         moment = stamp(now)
         try:
             with self._folder() as folder:
-                found = [self._visit(kept, moment) for kept in self._kept(folder.path)]
-                return [_outwards(one, folder) for one in found if one is not None]
+                return self._graves(moment, folder)
         except (Stopped, OSError):
-            found = [self._visit(kept, moment) for kept in self._kept()]
-        return [one for one in found if one is not None]
+            return self._graves(moment)
+
+    def _graves(self, moment: int, folder: Folder | None = None) -> list[Found]:
+        homes = (folder.path,) if folder else ()
+        found = (self._visit(kept, moment) for kept in self._kept(*homes))
+        return [_outwards(one, folder) if folder else one for one in found if one is not None]
 
     def absorbed(self, found: Found) -> None:
         """Say that what was found is safe elsewhere; only what is written after it will be found again."""
-        kind, seen = ("held", found.grave.seen) if found.unreadable else ("old", _digest(found.data))
+        kind, seen = ("held", found.grave.seen) if found.unreadable else ("old", digest_of(found.data))
         try:
             if found.grave.home == self._keep:
                 found.grave.renamed(kind=kind, seen=seen, stamp=stamp())
@@ -208,19 +202,23 @@ class MirrorFile:
         return got
 
     def _replace(
-        self, folder: Folder, path: str, home: str, data: bytes, seen: Signature | None
+        self, folder: Folder, path: str, home: str, data: bytes, seen: Signature | None, *, sync: bool
     ) -> Written | Unwritable:
-        render = _digest(data)
+        render = digest_of(data)
         new = Kept(home, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
         fd, ours = os.open(new.path, _CREATE, 0o644), new
         try:
             _resemble(fd, path, folder, self._accepts)
             with open(fd, "wb", closefd=False) as file:
                 file.write(data)
+            if sync:
+                os.fsync(fd)
             ours = new.renamed(kind="out", inode=os.fstat(fd).st_ino)
             came_out = bring(ours, path)
+            if sync:
+                _sync_folder(folder.path)
             taken = time.time_ns()
-            signature = Signature(*_outside(os.fstat(fd)), render, taken)
+            signature = Signature(*outside(os.fstat(fd)), render, taken)
         except OSError:
             _discard(ours, fd)
             raise
@@ -289,7 +287,7 @@ class MirrorFile:
         if age <= self._settled and not old.touched():
             return None
         try:
-            fd = os.open(old.path, _OPEN)
+            fd = os.open(old.path, OPEN)
         except PermissionError:
             return self._inspect(old.renamed(kind="out", inode=0, stamp=now), now)
         try:
@@ -311,55 +309,6 @@ def _outwards(found: Found, folder: Folder) -> Found:
     return found.replace(grave=found.grave.replace(home=folder.name))
 
 
-def _read(path: str, limit: int, accepts: Callable[[int], bool]) -> Missing | Changed | Unreadable:
-    """The whole content with a signature that is not newer than it. Never waits, never follows a link."""
-    try:
-        unfit = _unfit(os.lstat(path), limit, accepts)  # before opening: a device would notice
-        if unfit:
-            return Unreadable(unfit)
-        fd = os.open(path, _OPEN)
-    except FileNotFoundError:
-        return Missing()
-    except OSError as error:
-        return Unreadable(error.strerror or str(error))
-    try:
-        return _read_open(fd, limit, accepts)
-    except OSError as error:
-        return Unreadable(error.strerror or str(error))
-    finally:
-        os.close(fd)
-
-
-def _read_open(fd: int, limit: int, accepts: Callable[[int], bool]) -> Changed | Unreadable:
-    taken, before, data = 0, os.fstat(fd), b""
-    for _ in range(_CALM_READS):  # somebody may be writing; what is still torn afterwards is seen as such
-        taken, before, data = time.time_ns(), os.fstat(fd), b""
-        unfit = _unfit(before, limit, accepts)
-        if unfit:
-            return Unreadable(unfit)
-        while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
-            data += chunk
-        if _outside(os.fstat(fd)) == _outside(before):
-            break
-    return Changed(data, Signature(*_outside(before), _digest(data), taken))
-
-
-def _unfit(status: os.stat_result, limit: int, accepts: Callable[[int], bool]) -> str | None:
-    if stat.S_ISLNK(status.st_mode):
-        return "it is a symbolic link"
-    if stat.S_ISDIR(status.st_mode):
-        return "it is a directory"
-    if not stat.S_ISREG(status.st_mode):
-        return "it is not a regular file"
-    if not accepts(status.st_uid):
-        return f"it belongs to another account (uid {status.st_uid})"
-    return f"it is larger than {limit} bytes" if status.st_size > limit else None
-
-
-def _outside(status: os.stat_result) -> tuple[int, int, int, int, int]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
 def _resemble(fd: int, path: str, folder: Folder, accepts: Callable[[int], bool]) -> None:
     """Give a render the mode and, where that is allowed, the owner of the file that it replaces."""
     try:
@@ -376,6 +325,14 @@ def _resemble(fd: int, path: str, folder: Folder, accepts: Callable[[int], bool]
         pass
 
 
+def _sync_folder(path: str) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
 def _discard(ours: Kept, fd: int) -> None:
     """Take away a render that did not get to its place."""
     try:
@@ -387,11 +344,3 @@ def _discard(ours: Kept, fd: int) -> None:
 
 def _reason(error: OSError) -> str:
     return f"{error.filename or ''}: {error.strerror}".lstrip(": ")
-
-
-def _digest(data: bytes) -> str:
-    try:
-        from _blake2 import blake2b  # hashlib brings OpenSSL, which costs more than everything else here
-    except ImportError:
-        from hashlib import blake2b
-    return blake2b(data, digest_size=16).hexdigest()

@@ -9,7 +9,7 @@ import os
 
 from moot.core.record import Record
 from moot.engine import caches
-from moot.mirrors.files import Signature
+from moot.mirrors.looks import Signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ class Known(Record):
     """One file as it was left."""
 
     signature: Signature | None = None
-    shown: tuple[str, ...] = ()  # the messages that were rendered into it
+    memo: Any = None  # of what was rendered into it, in its form's words
+    absent: bool = False  # no file is to be there: there is nothing to show, or its deletion is respected
     torn: str | None = None  # the digest of what could not be parsed,
     torn_since: float = 0.0  # and since when (monotonic)
 
@@ -36,22 +37,27 @@ class Memory:
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, "state.json")
+        self.turn = 0  # how many were before: whether another had one can be told by it
         self.rendered = 0
         self.commit: str | None = None  # the one that stood there; None: nothing is known
+        self.maker = ""  # the version of moot that rendered
         self.files: dict[str, Known] = {}
 
     def read(self) -> Memory:
         data = caches.recall(self._path)
         try:
+            self.turn, self.maker = int(data["turn"]), str(data["maker"])
             self.rendered, self.commit = int(data["rendered"]), str(data["commit"])
             self.files = {path: Known.of(known) for path, known in data["files"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
-            self.rendered, self.commit, self.files = 0, None, {}
+            self.turn, self.maker, self.rendered, self.commit, self.files = 0, "", 0, None, {}
         return self
 
     def known(self, path: str) -> Known:
         return self.files.get(path, Known())
 
     def write(self) -> None:
+        self.turn += 1
         files = {path: known.plain() for path, known in self.files.items()}
-        caches.keep(self._path, {"rendered": self.rendered, "commit": self.commit, "files": files})
+        said = {"turn": self.turn, "maker": self.maker, "rendered": self.rendered, "commit": self.commit}
+        caches.keep(self._path, {**said, "files": files})

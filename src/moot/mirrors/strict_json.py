@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import json
 
+from moot.api import form
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
@@ -27,7 +29,7 @@ _SENTENCES = {
 }
 
 
-class Torn(ValueError):
+class Torn(form.Torn):
     """The bytes are not a whole JSON text; says why and where."""
 
     def __init__(self, reason: str, line: int, column: int) -> None:

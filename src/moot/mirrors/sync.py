@@ -2,36 +2,59 @@
 
 One turn at a time per workspace. The foreground never waits for a writer: a torn file that is young is left alone
 and the answer warns; an old one goes into quarantine. A changed file is never overwritten before its content is
-absorbed or held.
+absorbed or held. What a content means is known to its form (`moot.api.form`).
+
+Each file is looked at once in a turn, and read only if its signature does not prove that it is unchanged. What one
+author says in a content is one commit. Only files that changed, or whose streams moved, are rendered.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 
 from moot.api.answer import Notice
+from moot.api.form import Malformed, Taken, Torn
 from moot.api.pack import Mirrors
 from moot.core.deciders.entry import QuarantineFile
 from moot.core.errors import Unavailable
+from moot.core.principal import leaves_stamps
+from moot.core.record import Record
 from moot.engine import trust
 from moot.engine.place import worktrees
-from moot.mirrors import mailbox
-from moot.mirrors.files import Changed, MirrorFile, Missing, Unchanged, Unreadable, Unwritable
+from moot.log import REDACTIONS
+from moot.mirrors.files import MirrorFile, Unwritable
+from moot.mirrors.forms import form_of
 from moot.mirrors.lock import turn
-from moot.mirrors.memory import Memory
-from moot.mirrors.strict_json import Torn
+from moot.mirrors.looks import Changed, Missing, Unchanged, digest_of
+from moot.mirrors.memory import Known, Memory
 from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+    from typing import Any
 
     from moot.api.call import Call
-    from moot.api.pack import MirrorSpec
+    from moot.api.form import Form, Instance, Rendering
+    from moot.engine.work import Work
+    from moot.mirrors.files import Found
+    from moot.mirrors.looks import Look
 
 _TURN = 5.0  # seconds to wait for another's turn
 _ROUNDS = 8  # looks within one turn, while others keep writing
+_PAGE = 1000  # events: from so many on, everything is rendered
 _FILE_LIMIT = 256 * 1024 * 1024
+
+
+class Seen(Record):
+    """One look at one file."""
+
+    form: Form
+    one: Instance
+    file: MirrorFile
+    look: Look
+    graves: list[Found]
 
 
 class FileMirrors(Mirrors):
@@ -39,185 +62,299 @@ class FileMirrors(Mirrors):
 
     def sync(self, call: Call) -> tuple[Notice, ...]:
         try:
-            return self._sync(call)
+            return tuple(dict.fromkeys(_Sync(call).run()))
         except OSError as error:  # a command is not refused, and no append taken back, because of a file beside the log
             why = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
             return (Notice("mirror_pending", f"The mirrors cannot be kept now ({why}); they follow later."),)
 
-    def _sync(self, call: Call) -> tuple[Notice, ...]:
-        check_folders(call.place.state, "mirrors", make=True)
-        wanted = call.engine.read().cursor()
-        directory = _directory(call)
-        memory = Memory(directory)
-        warnings: tuple[Notice, ...] = ()
-        if not _in_step(call, memory.read(), wanted):
-            # Whoever has the turn may render our events too; then only the files are left to look at.
-            patience = call.engine.log.handle.patience
-            longest = _TURN if patience is None else min(_TURN, patience)
-            done = lambda: _in_step(call, memory.read(), wanted)  # noqa: E731
-            with turn(os.path.join(directory, "lock"), longest, done) as got:
-                if got == "ours":
-                    warnings = tuple(_Round(call, memory.read(), directory).work())
-                elif got == "timeout":
-                    warnings = (
-                        Notice("mirror_pending", "Another process is busy with the mirrors; they follow later."),
-                    )
-        return warnings
-
     def kept(self, call: Call) -> list[str]:
-        return [one.path for _, file in _files(call, _directory(call)) for one in file.kept()]
+        return [kept.path for _, _, file in _Sync(call).files() for kept in file.kept()]
 
 
-def _directory(call: Call) -> str:
-    return os.path.join(call.place.state, "mirrors")
+class _Sync:
+    """What one call does about the mirrors."""
 
-
-def _in_step(call: Call, memory: Memory, wanted: int) -> bool:
-    if memory.rendered < wanted or memory.commit != _commit_at(call, memory.rendered):
-        return False
-    for _, file in _files(call, _directory(call)):
-        known = memory.known(file.path)
-        if not isinstance(file.look(known.signature), Unchanged) or known.torn or file.graves():
-            return False
-    return True
-
-
-def _commit_at(session: Call, position: int) -> str:
-    """What stands there. In a log that lost its end, or was put back, positions mean other events."""
-    cursor, commit, _ = session.engine.store.standing()
-    if position in (0, cursor):
-        return commit if position else ""
-    return "".join(event.commit for event in session.engine.log.read(position - 1, 1))
-
-
-def _files(session: Call, directory: str) -> Iterator[tuple[MirrorSpec, MirrorFile]]:
-    keep = check_folders(os.path.dirname(directory), "mirrors", "keep")
-
-    def accepts(uid: int) -> bool:
-        return trust.may_write(session.place, uid)
-
-    for tree in worktrees(session.place):
-        for spec in session.packs.mirrors:
-            yield spec, MirrorFile(tree.root, spec.path, keep, limit=_FILE_LIMIT, accepts=accepts)
-
-
-class _Round:
-    """One turn: rounds of absorbing and rendering until nothing new came in."""
-
-    def __init__(self, session: Call, memory: Memory, directory: str) -> None:
-        self._session, self._memory = session, memory
-        self._files = list(_files(session, directory))
-        self._roots = tuple(tree.root for tree in worktrees(session.place))
+    def __init__(self, call: Call) -> None:
+        self._call, self._engine = call, call.engine
+        self._directory = os.path.join(call.place.state, "mirrors")
+        self._memory = Memory(self._directory)
+        self._forms = [form_of(spec, call.packs) for spec in call.packs.mirrors]
+        self._trees = worktrees(call.place)
+        self._accepted: dict[int, bool] = {}
         self._warnings: list[Notice] = []
+        self._seen: list[Seen] = []
+        self._turn = -1  # after which it was seen
 
-    def work(self) -> list[Notice]:
+    def run(self) -> list[Notice]:
+        check_folders(self._call.place.state, "mirrors", make=True)
+        wanted = self._engine.read().cursor()
+        if self._is_in_step(wanted):
+            self._remember_settled()
+            return []
+        patience = self._engine.log.handle.patience
+        longest = _TURN if patience is None else min(_TURN, patience)
+        # Another turn may render our events, too; then only the files are left to look at.
+        with turn(os.path.join(self._directory, "lock"), longest, lambda: self._is_in_step(wanted)) as got:
+            if got == "ours":
+                self._work()
+            elif got == "timeout":
+                self._warn("mirror_pending", "Another process is busy with the mirrors; they follow later.")
+        return self._warnings
+
+    def files(self) -> list[tuple[Form, Instance, MirrorFile]]:
+        keep = check_folders(self._call.place.state, "mirrors", "keep")
+        store = self._engine.store
+        return [
+            (form, one, MirrorFile(one.root, one.path, keep, limit=_FILE_LIMIT, accepts=self._accepts))
+            for form in self._forms
+            for one in form.instances(store, self._trees)
+        ]
+
+    def _accepts(self, uid: int) -> bool:
+        if uid not in self._accepted:
+            self._accepted[uid] = trust.may_write(self._call.place, uid)
+        return self._accepted[uid]
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    def _is_in_step(self, wanted: int) -> bool:
+        """Whether there is nothing to do. Looks at the files, unless nobody had a turn since the last look."""
+        self._memory.read()
+        if self._memory.turn == self._turn:
+            return False
+        self._look()
+        return self._rendered_until(wanted) and all(self._is_as_left(seen) for seen in self._seen)
+
+    def _look(self) -> None:
+        self._turn = self._memory.turn
+        self._seen = [
+            Seen(form, one, file, *file.visit(self._memory.known(file.path).signature))
+            for form, one, file in self.files()
+        ]
+
+    def _rendered_until(self, wanted: int) -> bool:
+        memory = self._memory
+        return memory.rendered >= wanted and self._is_of_this_log() and memory.maker == _version()
+
+    def _is_of_this_log(self) -> bool:
+        """Whether what was rendered is a part of this log. One that lost its end, or was put back, has other events."""
+        return self._memory.commit == self._commit_at(self._memory.rendered)
+
+    def _is_as_left(self, seen: Seen) -> bool:
+        known = self._memory.known(seen.file.path)
+        if seen.graves or known.torn:
+            return False
+        return isinstance(seen.look, Unchanged) or (isinstance(seen.look, Missing) and known.absent)
+
+    def _remember_settled(self) -> None:
+        """Keep signatures that prove more than those before, so that the next call need not read the files."""
+        newer = {
+            seen.file.path: self._memory.known(seen.file.path).replace(signature=seen.look.signature)
+            for seen in self._seen
+            if isinstance(seen.look, Unchanged)
+            and seen.look.signature.settled
+            and seen.look.signature != self._memory.known(seen.file.path).signature
+        }
+        if not newer:
+            return
+        with turn(os.path.join(self._directory, "lock"), 0.0, lambda: False) as got:
+            if got == "ours" and self._memory.read().turn == self._turn:
+                self._memory.files.update(newer)
+                self._keep_memory()
+
+    def _commit_at(self, position: int) -> str:
+        cursor, commit, _ = self._engine.store.standing()
+        if position in (0, cursor):
+            return commit if position else ""
+        return "".join(event.commit for event in self._engine.log.read(position - 1, 1))
+
+    # --- a turn: rounds of absorbing and rendering until nothing new came in -----------------------------------------
+
+    def _work(self) -> None:
+        if not self._is_of_this_log():
+            self._memory.rendered, self._memory.commit = 0, None
+            self._memory.files = {path: known.replace(memo=None) for path, known in self._memory.files.items()}
         for _ in range(_ROUNDS):
-            blocked = self._absorb()
-            head = self._session.engine.log.head()
-            if self._render(blocked) and self._session.engine.log.head() == head:
-                self._memory.rendered, self._memory.commit = head, _commit_at(self._session, head)
+            blocked, changed = self._absorb()
+            head = self._engine.log.head()
+            if self._render(blocked, changed) and self._engine.log.head() == head:
+                self._memory.rendered, self._memory.commit = head, self._commit_at(head)
+                self._memory.maker = _version()
                 break
+            self._engine.read()
+            self._look()
         else:
             self._warn("mirror_pending", "Others keep writing into the mirrors; they follow later.")
+        self._keep_memory()
+
+    def _keep_memory(self) -> None:
         try:
             self._memory.write()
         except OSError as error:
             self._warn("mirror_pending", f"What was seen of the mirrors cannot be kept ({error.strerror}).")
-        return list(dict.fromkeys(self._warnings))
 
-    def _absorb(self) -> set[str]:
-        """Take in everything that others wrote. Returns the files that must not be written now."""
-        blocked = set()
-        for spec, file in self._files:
-            for found in file.graves():
+    def _absorb(self) -> tuple[set[str], set[str]]:
+        """Take in everything that others wrote. Returns the files that must not be written now, and those to render."""
+        blocked: set[str] = set()
+        changed: set[str] = set()
+        for seen in self._seen:
+            path, known = seen.file.path, self._memory.known(seen.file.path)
+            for found in seen.graves:
                 if found.unreadable is not None:
-                    self._warn("mirror_pending", f"What was put in place of {file.path} is kept: {found.unreadable}.")
-                    file.absorbed(found)
-                elif self._take(spec, file, found.data, found.age):
-                    file.absorbed(found)
-            known = self._memory.known(file.path)
-            match file.look(known.signature):
+                    self._warn("mirror_pending", f"What was put in place of {path} is kept: {found.unreadable}.")
+                    seen.file.absorbed(found)
+                elif self._take(seen, found.data, None, found.age):
+                    seen.file.absorbed(found)
+            match seen.look:
                 case Changed(data=data, signature=signature):
-                    if self._take(spec, file, data, self._age(file, signature.digest), known.shown):
-                        known = known.replace(signature=signature, torn=None)
-                        self._memory.files[file.path] = known
+                    if self._take(seen, data, known.memo):
+                        self._know(path, signature=signature, torn=None, absent=False)
+                        changed.add(path)
                     else:
-                        blocked.add(file.path)
+                        blocked.add(path)
                 case Unchanged(signature=signature):
-                    self._memory.files[file.path] = known.replace(signature=signature, torn=None)
+                    self._know(path, signature=signature, torn=None)
                 case Missing():
-                    self._memory.files[file.path] = known.replace(signature=None, shown=(), torn=None)
-                case Unreadable(reason=reason):
-                    blocked.add(file.path)
-                    trusting = ""
-                    if "another account" in reason:
-                        trusting = f" {trust.remedy(self._session.place, os.environ)}"
-                    self._warn("mirror_pending", f"{file.path} cannot be used: {reason}.{trusting}")
-        return blocked
+                    self._miss(seen, known)
+                    changed.add(path)
+                case _:
+                    blocked.add(path)
+                    self._warn_of_unreadable(path, seen.look.reason)
+        return blocked, changed
 
-    def _take(self, spec: MirrorSpec, file: MirrorFile, data: bytes, age: float, had: tuple[str, ...] = ()) -> bool:
+    def _know(self, path: str, **news: Any) -> None:
+        self._memory.files[path] = self._memory.known(path).replace(**news)
+
+    def _warn_of_unreadable(self, path: str, reason: str) -> None:
+        trusting = f" {trust.remedy(self._call.place, os.environ)}" if "another account" in reason else ""
+        self._warn("mirror_pending", f"{path} cannot be used: {reason}.{trusting}")
+
+    def _miss(self, seen: Seen, known: Known) -> None:
+        """A file is not there: it is new, or somebody deleted it."""
+        policy, deleted = seen.form.spec.missing, known.signature is not None
+        if deleted and policy == "reset" and os.path.isdir(os.path.dirname(seen.file.path)):
+            # With its directory gone, nobody meant the file: a worktree was removed.
+            self._commit(seen, "moot", lambda work: seen.form.vanished(work, seen.one, known.memo))
+        left_alone = policy == "ignore" and (deleted or known.absent)
+        self._know(seen.file.path, signature=None, memo=None, torn=None, absent=left_alone)
+
+    def _take(self, seen: Seen, data: bytes, memo: Any, age: float | None = None) -> bool:
         """Absorb one content, or put it into quarantine. False: leave it alone, it is torn and young, or has no room.
 
-        `had` is what its writer had in front of it. Without that an emptied file clears nothing.
+        `memo` is of what its writer had in front of it, None if that is not known. `age`: of a file that was replaced.
         """
+        if not data and seen.form.spec.emptied == "restore" and not seen.file.is_being_written():
+            return True  # whoever appends to it with a filter would go on to write nothing
         try:
-            taken = mailbox.absorb(self._session, spec, file.path, data, self._roots, had=had)
-            self._warnings += taken.warnings
+            content = seen.form.read(data)
         except Torn as torn:
-            if age < self._session.settings.mirror_torn_after:
-                self._warn("mirror_pending", f"{file.path} is not valid JSON yet ({torn}); left alone for now.")
+            if (self._age(seen.file, data) if age is None else age) < self._call.settings.mirror_torn_after:
+                self._warn("mirror_pending", f"{seen.file.path} is not valid yet ({torn}); left alone for now.")
                 return False
-            return self._quarantine(spec, file, data, str(torn))
-        except mailbox.Malformed as error:
-            return self._quarantine(spec, file, data, str(error))
+            return self._quarantine(seen, data, str(torn))
+        except Malformed as error:
+            return self._quarantine(seen, data, str(error))
+        for author in seen.form.authors(content):
+            facts = seen.form.observe(self._call, seen.one, content, memo, author)
+            if facts is not None and leaves_stamps(author):
+                self._call.presence.stamp_principal(author)  # before the commit: it may give a lease to the author
+            while facts is not None:
+                facts = self._take_from(seen, author, content, memo, facts)
         return True
 
-    def _age(self, file: MirrorFile, digest: str) -> float:
-        """For how long this content has been there: since it was first seen torn, or since it was written."""
-        known, now = self._memory.known(file.path), self._session.clock.monotonic()
-        if known.torn != digest:
-            known = known.replace(torn=digest, torn_since=now)
-            self._memory.files[file.path] = known
+    def _take_from(self, seen: Seen, author: str, content: Any, memo: Any, facts: Any) -> Any:
+        """One commit of what this author says. Returns the facts for another one, if one is not enough."""
+        return self._commit(seen, author, lambda work: seen.form.take(work, seen.one, content, memo, facts)).rest
+
+    def _commit(self, seen: Seen, by: str, act: Callable[[Work], Taken]) -> Taken:
+        """Commit what somebody wrote into this file of the repository; the commit says so."""
+        taken = Taken()
+
+        def signed(work: Work) -> None:
+            nonlocal taken
+            work.via = f"file {seen.one.path}"
+            taken = act(work)
+
+        self._engine.commit(by, signed)
+        self._warnings += taken.notices
+        return taken
+
+    def _age(self, file: MirrorFile, data: bytes) -> float:
+        """For how long a torn content has been there: since it was first seen so, or since it was written."""
+        known, now = self._memory.known(file.path), self._call.clock.monotonic()
+        if known.torn != (digest := digest_of(data)):
+            self._know(file.path, torn=digest, torn_since=now)
         try:
-            written = self._session.clock.wall_seconds() - os.stat(file.path).st_mtime
+            written = self._call.clock.wall_seconds() - os.stat(file.path).st_mtime
         except OSError:
             written = 0.0
-        return max(now - known.torn_since, written)
+        return max(now - self._memory.known(file.path).torn_since, written)
 
-    def _quarantine(self, spec: MirrorSpec, file: MirrorFile, data: bytes, reason: str) -> bool:
+    def _quarantine(self, seen: Seen, data: bytes, reason: str) -> bool:
         """Keep the bytes, then say so in the log. False: they could not be kept, so the file must stay as it is."""
         try:
-            digest = self._session.put_blob(data)
+            digest = self._call.put_blob(data)
         except Unavailable as error:
             why = f"{reason}), and quarantine is not possible ({error.message.rstrip('.')}"
-            self._warn("mirror_pending", f"{file.path} could not be read ({why}); left alone for now.")
+            self._warn("mirror_pending", f"{seen.file.path} could not be read ({why}); left alone for now.")
             return False
-        command = QuarantineFile(path=spec.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
-        identity = f"h-{self._session.clock.token(7)}"
-        mailbox.commit_from(self._session, spec.path, "moot", lambda work: work.do("entry", identity, command))
-        self._warn("entry_held", f"{identity}: {file.path} could not be read ({reason}); its bytes are in quarantine.")
+        spec, identity = seen.form.spec, f"h-{self._call.clock.token(7)}"
+        command = QuarantineFile(path=seen.one.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
+        said = f"{identity}: {seen.file.path} could not be read ({reason}); its bytes are in quarantine."
+
+        def act(work: Work) -> Taken:
+            work.do("entry", identity, command)
+            return Taken(notices=(Notice("entry_held", said),))
+
+        self._commit(seen, "moot", act)
         return True
 
-    def _render(self, blocked: set[str]) -> bool:
-        """Write what the log says into every file that may be written. False: something displaced is to be absorbed."""
-        settled = True
-        contents = {spec.name: mailbox.rendered(self._session, spec) for spec in self._session.packs.mirrors}
-        for spec, file in self._files:
-            if file.path in blocked:
+    def _render(self, blocked: set[str], changed: set[str]) -> bool:
+        """Write what the log says into the files that need it. False: something displaced is to be absorbed."""
+        settled, moved = True, self._moved()
+        made: dict[tuple[str, str, str], Rendering | None] = {}
+        for seen in self._seen:
+            form, one, path = seen.form, seen.one, seen.file.path
+            known = self._memory.known(path)
+            if path in blocked or known.absent or not form.writable:
                 continue
-            data, shown = contents[spec.name]
-            known = self._memory.known(file.path)
-            written = file.write(data, known.signature)
-            if isinstance(written, Unwritable):
-                self._warn("mirror_pending", f"{file.path} cannot be written: {written.reason}. It catches up later.")
-                self._memory.files[file.path] = known.replace(signature=None)  # so that the next call tries again
+            if form not in moved and path not in changed and known.signature is not None:
                 continue
-            self._memory.files[file.path] = known.replace(signature=written.signature, shown=shown)
-            for found in written.displaced:
-                settled = False
-                if self._take(spec, file, found.data, found.age, known.shown):
-                    file.absorbed(found)
+            key = (form.spec.name, one.subject, one.worktree if form.spec.scope == "worktree" else "")
+            if key not in made:
+                made[key] = form.render(self._engine.read(), one)
+            settled = self._write(seen, known, made[key]) and settled
         return settled
+
+    def _moved(self) -> list[Form]:
+        """The forms whose streams have moved since they were last rendered."""
+        if self._memory.maker != _version() or self._memory.commit is None:
+            return self._forms
+        events = self._engine.log.read(self._memory.rendered, _PAGE)
+        if len(events) == _PAGE or any(event.stream == REDACTIONS for event in events):
+            return self._forms
+        return [form for form in self._forms if any(map(form.follows, events))]
+
+    def _write(self, seen: Seen, known: Known, rendering: Rendering | None) -> bool:
+        path = seen.file.path
+        if rendering is None:
+            self._know(path, absent=known.signature is None)
+            return True
+        written = seen.file.write(rendering.data, known.signature, sync=seen.form.durable)
+        if isinstance(written, Unwritable):
+            self._warn("mirror_pending", f"{path} cannot be written: {written.reason}. It catches up later.")
+            self._know(path, signature=None)  # so that the next call tries again
+            return True
+        self._know(path, signature=written.signature, memo=rendering.memo, absent=False)
+        for found in written.displaced:
+            if self._take(seen, found.data, known.memo, found.age):
+                seen.file.absorbed(found)
+        return not written.displaced
 
     def _warn(self, code: str, message: str) -> None:
         self._warnings.append(Notice(code, message))
+
+
+def _version() -> str:
+    version: str = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
+    return version

@@ -1,0 +1,33 @@
+"""The shared forms of mirrors, by the names that packs call them. A pack may bring others (`Protocol.forms`)."""
+
+from __future__ import annotations
+
+from moot.core.errors import Usage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.form import Form
+    from moot.api.pack import MirrorSpec, Packs
+
+SHARED = {
+    "entries": "moot.mirrors.forms.entries:EntriesForm",
+}
+
+
+def form_of(spec: MirrorSpec, packs: Packs) -> Form:
+    """The form of a mirror. One of the pack's own goes before a shared one."""
+    own = packs.protocol(spec.pack).forms
+    if spec.form in own:
+        made: Form = own[spec.form](spec, packs)
+        return made
+    if spec.form not in SHARED:
+        raise Usage(
+            "unknown_form",
+            f"The mirror {spec.name} of the pack {spec.pack} has the form {spec.form!r}.",
+            f"Choose one of {', '.join(sorted({*SHARED, *own}))}.",
+            form=spec.form,
+        )
+    from moot.core.kind import load
+
+    shared: Form = load(SHARED[spec.form])(spec, packs)
+    return shared

@@ -1,0 +1,387 @@
+"""The form `entries`: a JSON list of messages, oldest first, alone or in an object beside the time of the last read.
+
+Entries are matched to known messages by content and count, or by number and content; only a surplus is new. An entry
+that is missing from a file was not removed by that, except that an emptied list is a clear. The pack's data says what
+the protocol calls things, in the `fields` of the mirror:
+
+    entries   the key of the list; without it the file is the list itself
+    read      the key of the time of the last read
+    type      the key that names the type of an entry; "": the entries of the only type do not say it
+    number    the key of an entry's number, counted from 1 over all that the mailbox ever had
+"""
+
+from __future__ import annotations
+
+from moot.api.answer import Notice
+from moot.api.form import Form, Malformed, Rendering, Taken
+from moot.core import timestamps
+from moot.core.deciders.mailbox import Ack, Clear, Restore
+from moot.core.errors import MootError, Refused
+from moot.core.phrases import NOTHING, shown
+from moot.core.principal import Actor, role
+from moot.core.record import Record
+from moot.core.schema import Defect, defects
+from moot.core.text import command_line
+from moot.engine.clock import iso
+from moot.engine.place import worktrees
+from moot.mirrors import strict_json
+from moot.mirrors.forms.holding import Holding, as_written, canonical
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from moot.api.call import Call
+    from moot.api.form import Instance
+    from moot.api.pack import MessageType, MirrorSpec, Packs, Saying
+    from moot.core.event import Event
+    from moot.engine.work import Work
+    from moot.views.look import Delivery
+    from moot.views.store import Store
+
+_PUT_BACK = ("emptied", "asked")  # cleared by somebody's hand; a completed or reset task stays cleared
+_MOST = 500  # new entries in one commit
+_ALL = 1 << 31
+
+
+class Content(Record):
+    """A file as it was read."""
+
+    entries: list[Any]
+    read: object
+    data: bytes
+
+
+class Fresh(Record):
+    """Equal entries of which the log has fewer than the file, or which cannot be messages at all."""
+
+    entry: Any
+    place: int  # of the first of them
+    missing: int
+    text: str = ""  # equal for equal messages
+    saying: Saying | None = None
+    error: MootError | None = None
+
+
+class News(Record):
+    """What a content says that the log does not have yet."""
+
+    in_hand: tuple[str, ...] = ()  # the messages that the file shows
+    back: tuple[str, ...] = ()  # and of those the cleared ones
+    fresh: tuple[Fresh, ...] = ()
+    clears: bool = False
+    reads: bool = False  # only what the reader says is taken
+
+
+class EntriesForm(Form):
+    """See the module."""
+
+    def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
+        super().__init__(spec, packs)
+        names = spec.fields
+        self._list, self._read = names.get("entries"), names.get("read")
+        self._kind, self._number = names.get("type", "type"), names.get("number")
+        self._types = {kind: found for kind in spec.types if (found := packs.find(kind, spec.pack))}
+        sender = next(iter(self._types.values())).sender
+        self._writer = Actor(principal=role(sender), roles=(sender,))
+        self._reader = role(spec.mailbox.removeprefix("@"))
+
+    # --- from the log to the file ------------------------------------------------------------------------------------
+
+    def follows(self, event: Event) -> bool:
+        box = self.spec.mailbox.lower()
+        if event.type == "message:sent":
+            return any(to.lower() == box for to in event.data.get("to", ()))
+        return event.stream == f"mailbox/{box}"
+
+    def render(self, store: Store, one: Instance) -> Rendering:  # noqa: ARG002 (the same in every worktree)
+        visible = look.shown_in_file(store, self.spec.mailbox, self.spec.types)
+        places = {d.entry.id: n for n, d in enumerate(self.history(store), 1)} if self._number else {}
+        entries = [
+            self._shown(self._types[d.message.kind], d.message.data or {}, places.get(d.entry.id, 0)) for d in visible
+        ]
+        last = look.last_read(store, self.spec.mailbox)
+        return Rendering(data=self._written(entries, last), memo=[d.entry.id for d in visible])
+
+    def history(self, store: Store) -> list[Delivery]:
+        return [d for d in look.mailbox(store, self.spec.mailbox, limit=_ALL) if d.message.kind in self._types]
+
+    def _written(self, entries: list[Any], last_read: object) -> bytes:
+        if self._list is None:
+            return strict_json.dump(entries)
+        return strict_json.dump({self._list: entries, **({self._read: last_read} if self._read else {})})
+
+    # --- from the file to the log ------------------------------------------------------------------------------------
+
+    def read(self, data: bytes) -> Content:
+        content = strict_json.load(data)
+        if self._list is None:
+            if not isinstance(content, list):
+                raise Malformed("the file is not a list")
+            return Content(entries=content, read=None, data=data)
+        if not isinstance(content, dict) or not isinstance(content.get(self._list), list):
+            beside = f' and "{self._read}"' if self._read else ""
+            raise Malformed(f'the file is not an object with the list "{self._list}"{beside}')
+        return Content(entries=content[self._list], read=content.get(self._read) if self._read else None, data=data)
+
+    def vet(self, data: bytes) -> list[Defect]:
+        if unread := super().vet(data):
+            return unread
+        found = []
+        for place, entry in enumerate(self.read(data).entries):
+            spec, at = self.type_of(entry), f"{self._list or ''}[{place}]"
+            if isinstance(spec, MootError):
+                found.append(Defect(at, f"one of {', '.join(self.spec.types)}", spec.message))
+            else:
+                wrong = defects(spec.schema, self.said(entry, spec))
+                found += [defect.replace(path=f"{at}.{defect.path}") for defect in wrong]
+        return found
+
+    def authors(self, content: Content) -> tuple[str, ...]:
+        return (self._writer.principal,) if content.read is None else (self._writer.principal, self._reader)
+
+    def observe(self, call: Call, one: Instance, content: Content, memo: Any, author: str) -> News | None:  # noqa: ARG002
+        store = call.engine.read()
+        emptied = not content.entries and bool(memo)
+        if author == self._writer.principal:
+            clears = emptied and self.spec.emptied == "clear" and not self._is_own_render(store, content)
+            news = self._compared(call, store, content).replace(clears=clears)
+            return news if news.fresh or news.back or clears else None
+        stood = isinstance(content.read, str) and look.was_last_read(store, self.spec.mailbox, content.read)
+        return None if stood or emptied else self._compared(call, store, content).replace(reads=True)
+
+    def _is_own_render(self, store: Store, content: Content) -> bool:
+        """Whether an empty file is, to the byte, one that moot wrote once: a copy from the past, and nobody's clear."""
+        if content.data != self._written([], content.read):
+            return False
+        return content.read is None or look.was_last_read(store, self.spec.mailbox, str(content.read))
+
+    def _compared(self, call: Call, store: Store, content: Content) -> News:
+        """What the file has, beside what the log has."""
+        roots = tuple(tree.root for tree in worktrees(call.place))
+        known = _Known(self, store, roots)
+        in_hand: list[str] = []
+        back: list[str] = []
+        fresh: list[Fresh] = []
+        numbered = known.by_number(content.entries) if self._number else {}
+        in_hand += numbered.values()
+        rest = (
+            (place, self._unnumbered(entry)) for place, entry in enumerate(content.entries) if place not in numbered
+        )
+        for place, count in _counted(rest):
+            entry = content.entries[place]
+            spec = self.type_of(entry)
+            if isinstance(spec, MootError):
+                fresh.append(Fresh(entry=entry, place=place, missing=1, error=spec))
+                continue
+            said = self.said(entry, spec)
+            text = known.text(spec, said)
+            ids, cleared, missing = known.matched(spec, said, text, count)
+            in_hand += ids
+            back += cleared
+            if missing > 0:
+                saying = self.packs.saying(call, spec, said, roots=roots, sender=self._writer, source=self.spec.path)
+                fresh.append(Fresh(entry=entry, place=place, missing=missing, text=text, saying=saying))
+        return News(in_hand=tuple(in_hand), back=tuple(back), fresh=tuple(fresh))
+
+    def type_of(self, entry: Any) -> MessageType | MootError:
+        if not self._kind and isinstance(entry, dict):
+            return next(iter(self._types.values()))
+        kind = entry.get(self._kind) if isinstance(entry, dict) else None
+        spec = self.packs.find(kind, self.spec.pack) if isinstance(kind, str) else None
+        if spec is None:
+            types = [t.name for t in self._all_types()]
+            given = entry.get(self._kind, NOTHING) if isinstance(entry, dict) else entry
+            wrong = Defect(self._kind, " or ".join(types), given if given is NOTHING else shown(given))
+            return Refused(
+                "unknown_type",
+                f"An entry is not a message of this protocol: {wrong.sentence}.",
+                f"The types are {' and '.join(types)}.",
+                known=types,
+                defects=[wrong.full()],
+            )
+        if spec.name not in self.spec.types:
+            files = [m.path for m in self.packs.mirrors if spec.name in m.types]
+            home = ", ".join(files or spec.addresses)
+            return Refused(
+                "wrong_mailbox", f"A {spec.name} does not belong in this file.", f"It belongs in {home}.", mailbox=home
+            )
+        return spec
+
+    def _all_types(self) -> list[MessageType]:
+        """All of the pack, also those that are not for this file."""
+        return [spec for pack in self.packs.packs if pack.name == self.spec.pack for spec in pack.messages]
+
+    def said(self, entry: dict[str, Any], spec: MessageType) -> dict[str, Any]:
+        """The entry as a message: without its number, and with its type where all messages have it."""
+        if self._number is None and self._kind == "type":
+            return entry
+        rest = {key: value for key, value in entry.items() if key not in (self._number, self._kind)}
+        return {"type": spec.word, **rest}
+
+    def _shown(self, spec: MessageType, data: Mapping[str, Any], number: int) -> dict[str, Any]:
+        """A message as an entry."""
+        entry = spec.render(data)
+        if self._kind != "type":
+            kind = entry.pop("type")
+            entry = {self._kind: kind, **entry} if self._kind else entry
+        return {self._number: number, **entry} if self._number else entry
+
+    def _unnumbered(self, entry: Any) -> Any:
+        if self._number is None or not isinstance(entry, dict):
+            return entry
+        return {key: value for key, value in entry.items() if key != self._number}
+
+    def number_of(self, entry: Any) -> int | None:
+        number = entry.get(self._number) if isinstance(entry, dict) and self._number else None
+        return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+    def take(self, work: Work, one: Instance, content: Content, memo: Any, facts: News) -> Taken:
+        if facts.reads:
+            return self._take_read(work, one, content.read, facts.in_hand)
+        notices: list[Notice] = []
+        if facts.back:
+            work.do("mailbox", self.spec.mailbox, Restore(ids=facts.back, unread=True))
+        heard: dict[str, int] = {}
+        fields = sorted({spec.task for spec in self._all_types() if spec.task})
+        held = Holding(self.spec, fields, work.store, lambda: as_written(content.data, self._list))
+        done = 0
+        for fresh in facts.fresh[:_MOST]:
+            error = fresh.error or self._heard(work, fresh, heard)
+            if error is not None and error.code == "too_many_events" and work.drafts:
+                break  # not this entry's fault: there is no more room in this commit
+            if error is not None and (identity := held.hold(work, fresh.entry, fresh.place, error)):
+                said = f"an entry of {one.name} is held: {error.message} {error.remedy}"
+                notices.append(Notice("entry_held", f"{identity}: {said}"))
+            done += 1
+        if facts.clears:
+            notices += self._take_clear(work, one, content.read, memo)
+        rest = facts.fresh[done:]
+        return Taken(notices=tuple(notices), rest=facts.replace(fresh=rest, back=(), clears=False) if rest else None)
+
+    def _heard(self, work: Work, fresh: Fresh, heard: dict[str, int]) -> MootError | None:
+        """Let the missing ones happen. What is wrong with them, if something is.
+
+        Two entries can be written differently and say the same: then one of them is the repeat of the other.
+        """
+        assert fresh.saying is not None
+        for _ in range(fresh.missing - heard.get(fresh.text, 0)):
+            before = len(work.drafts)
+            try:
+                with work.savepoint():
+                    self.packs.hear(work, fresh.saying)
+            except MootError as error:
+                if error.kind == "unavailable":
+                    raise  # nothing is wrong with the entry: it stays in the file, and the next call takes it
+                return error
+            if len(work.drafts) > before:
+                heard[fresh.text] = heard.get(fresh.text, 0) + 1
+        return None
+
+    def _take_clear(self, work: Work, one: Instance, last_read: object, memo: Any) -> list[Notice]:
+        """An emptied list is a clear of what was there to see. What is unread stays unread, and is named."""
+        there = [d for d in look.shown_in_file(work.store, self.spec.mailbox, self.spec.types) if d.entry.id in memo]
+        if not there:
+            return []
+        ids = tuple(d.entry.id for d in there)
+        at = _time(last_read, work.mailbox(self.spec.mailbox, ids).last_read, work.at)
+        work.do("mailbox", self.spec.mailbox, Clear(ids=ids, reason="emptied", at=at))
+        unread = [d for d in there if not d.entry.settled]
+        if not unread:
+            return []
+        listed = ", ".join(f"{d.entry.id} ({d.message.task})" if d.message.task else d.entry.id for d in unread)
+        said = f"{one.name} was emptied. Unread and hidden now: {listed}."
+        back = f"`{command_line('mailbox restore', self.spec.mailbox)}` puts them back."
+        return [Notice("mailbox_emptied", f"{said} {back}")]
+
+    def _take_read(self, work: Work, one: Instance, last_read: object, in_hand: Sequence[str]) -> Taken:
+        """A new time of the last read says that the messages in this file were read, and no others."""
+        if _seconds(last_read) is None:
+            said = f"{one.name}: {self._read} is not a date and time; left as it was."
+            return Taken(notices=(Notice("bad_last_read", said),))
+        box = work.mailbox(self.spec.mailbox, in_hand)
+        unread = tuple(i for i in dict.fromkeys(in_hand) if i in box.entries and not box.entries[i].settled)
+        if unread:
+            at = _time(last_read, box.last_read, work.at) or work.at
+            work.do("mailbox", self.spec.mailbox, Ack(ids=unread, who=self._reader, at=at))
+        return Taken()
+
+
+class _Known:
+    """What the log has, as far as a file's entries ask for it."""
+
+    def __init__(self, form: EntriesForm, store: Store, roots: tuple[str, ...]) -> None:
+        self._form, self._store, self._roots = form, store, roots
+        self._protocol = form.packs.protocol(form.spec.pack)
+        self._all: list[Delivery] | None = None
+        self._matched: set[str] = set()  # by their number
+
+    def text(self, spec: MessageType, said: dict[str, Any]) -> str:
+        return self._protocol.same(spec, said, self._roots)
+
+    def matched(
+        self, spec: MessageType, said: dict[str, Any], text: str, count: int
+    ) -> tuple[list[str], list[str], int]:
+        """The messages that so many equal entries are, those of them to be shown again, and how many are new."""
+        name = said.get(spec.task) if spec.task else None
+        if spec.task and not isinstance(name, str):
+            return [], [], count  # as it is refused, it is no message
+        found = (d for d in self._messages(name) if d.message.kind == spec.name and d.entry.id not in self._matched)
+        known = [d for d in found if self._says(spec, d) == text]
+        if name is not None:
+            task, _ = load.task(self._store, name)
+            if known and task.phase == "done":
+                return [], [], 0  # a copy from the past; it delivers nothing again
+            known = [d for d in known if d.message.attempt == task.attempt]
+        visible = sum(d.entry.hidden is None for d in known)
+        hidden = [d.entry.id for d in known if d.entry.hidden in _PUT_BACK][: max(0, count - visible)]
+        return [d.entry.id for d in known][:count], hidden, count - len(known)
+
+    def _messages(self, task: str | None) -> list[Delivery]:
+        if task is not None:
+            return look.mailbox(self._store, self._form.spec.mailbox, task)
+        if self._all is None:
+            self._all = self._form.history(self._store)
+        return self._all
+
+    def _says(self, spec: MessageType, delivery: Delivery) -> str:
+        return self.text(spec, delivery.message.data or {})
+
+    def by_number(self, entries: list[Any]) -> dict[int, str]:
+        """Places of entries whose number is that of a message with the same content, and its id."""
+        found = {}
+        history = self._form.history(self._store)
+        for place, entry in enumerate(entries):
+            number, spec = self._form.number_of(entry), self._form.type_of(entry)
+            if number is None or not 0 < number <= len(history) or isinstance(spec, MootError):
+                continue
+            one = history[number - 1]
+            if one.message.kind == spec.name and self._says(spec, one) == self.text(spec, self._form.said(entry, spec)):
+                found[place] = one.entry.id
+                self._matched.add(one.entry.id)
+        return found
+
+
+def _seconds(last_read: object) -> float | None:
+    return timestamps.parse(last_read) if isinstance(last_read, str) else None
+
+
+def _time(last_read: object, before: str | None, now: str) -> str | None:
+    """The time that was written; the present one if it lies in the future or before the last read."""
+    seconds = _seconds(last_read)
+    if seconds is None:
+        return None
+    given = iso(seconds + 1e-6)  # a float may lie a hair below the millisecond that was written
+    return given if (before or "") <= given <= now else now
+
+
+def _counted(entries: Iterable[tuple[int, Any]]) -> list[tuple[int, int]]:
+    """Where each entry stands first, and how often an equal one is there."""
+    found: dict[str, tuple[int, int]] = {}
+    for place, entry in entries:
+        text = canonical(entry)
+        first, count = found.get(text, (place, 0))
+        found[text] = (first, count + 1)
+    return list(found.values())

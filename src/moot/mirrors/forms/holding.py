@@ -1,0 +1,97 @@
+"""Holding an entry of a file that was refused: its bytes go into the log, and its recipient gets a note."""
+
+from __future__ import annotations
+
+import json
+
+from moot.core.deciders.entry import HoldEntry
+from moot.core.deciders.message import SendMessage
+from moot.views import look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from moot.api.pack import MirrorSpec
+    from moot.core.errors import MootError
+    from moot.engine.work import Work
+    from moot.views.store import Store
+
+_NOTE_LIMIT = 1 << 24
+
+
+class Holding:
+    """What is held of one content. `tasks` are fields that may name a task, `written` gives the entries as texts."""
+
+    def __init__(self, spec: MirrorSpec, tasks: Sequence[str], store: Store, written: Callable[[], list[str]]) -> None:
+        self._spec, self._tasks, self._store, self._read = spec, tasks, store, written
+        self._before: set[str] | None = None  # both are found out when the first entry is to be held
+        self._written: list[str] = []
+
+    def hold(self, work: Work, entry: Any, place: int, error: MootError) -> str | None:
+        """Its id; None if the same entry is held already: it comes out of a copy from before it was taken out."""
+        if self._before is None:
+            held = [h.raw for h in look.held_entries(self._store) if h.raw and h.mirror == self._spec.name]
+            self._before = {canonical(json.loads(raw)) for raw in held}
+            self._written = self._read()
+        if canonical(entry) in self._before:
+            return None
+        self._before.add(canonical(entry))
+        identity, said = f"h-{work.token(7)}", f"{error.message} {error.remedy}"
+        command = HoldEntry(
+            path=self._spec.path,
+            mirror=self._spec.name,
+            raw=self._written[place],
+            code=error.code,
+            reason=said,
+            defects=tuple(error.details.get("defects", ())),
+            task=self._task(entry),
+        )
+        work.do("entry", identity, command)
+        text = f"An entry of {self._spec.path} is held as {identity}: {said}"
+        note = SendMessage(
+            kind="note",
+            sender="moot",
+            to=(self._spec.mailbox,),
+            wants="nothing",
+            size=len(text.encode()),
+            limit=_NOTE_LIMIT,
+            text=text,
+            task=None,
+        )
+        work.do("message", work.new_message(), note)
+        return identity
+
+    def _task(self, entry: Any) -> str | None:
+        """The task that an entry names, whatever else is wrong with it."""
+        if not isinstance(entry, dict):
+            return None
+        return next((entry[field] for field in self._tasks if isinstance(entry.get(field), str)), None)
+
+
+def canonical(entry: Any) -> str:
+    return json.dumps(entry, sort_keys=True)
+
+
+def as_written(data: bytes, key: str | None) -> list[str]:
+    """The entries of a valid file as their writer put them. The list is under `key`, or is the file itself."""
+    text, value = data.decode("utf-8-sig"), json.JSONDecoder().raw_decode
+
+    def past(at: int) -> int:
+        while text[at] in " \t\r\n,:":
+            at += 1
+        return at
+
+    at = past(0)
+    if key is not None:
+        name, at = value(text, past(at + 1))
+        while name != key:
+            name, at = value(text, past(value(text, past(at))[1]))
+        at = past(at)
+    at, found = past(at + 1), []
+    while text[at] != "]":
+        end = value(text, at)[1]
+        found.append(text[at:end])
+        at = past(end)
+    return found

@@ -1,0 +1,202 @@
+"""One look, one read and one commit for what a file says, and rendering only where something moved."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot.core.errors import MootError
+from moot.mirrors import files
+from moot.mirrors.forms.entries import EntriesForm
+from moot.wiring.workshop import Workshop
+from tests.calls import open_call
+from tests.person import AS_A_PERSON
+
+if TYPE_CHECKING:
+    from moot.core.event import Event
+
+FOLDER = ".claude-orchestrator/tasks/messages"
+NOON = "2026-01-01T12:00:00.000Z"
+
+
+class Place:
+    """A workspace with the pack orchestrator, a call in it, and its two files."""
+
+    def __init__(self, root: Path) -> None:
+        subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
+        Workshop(str(root), AS_A_PERSON).create(("orchestrator",))
+        self.call = open_call(str(root), AS_A_PERSON)
+        self.to_developer, self.to_lead = root / FOLDER / "to-developer.json", root / FOLDER / "to-team-lead.json"
+        self.sync()
+
+    def sync(self) -> list[str]:
+        return [warning.code for warning in self.call.run("mirror", {}).warnings]
+
+    def write(self, *entries: object, read: str | None = None) -> None:
+        self.to_developer.write_text(json.dumps({"messages": entries, "lastRead": read}))
+
+    def commits(self, after: int = 0) -> list[list[str]]:
+        """The event types of each commit past a position."""
+        found: dict[str, list[str]] = {}
+        for event in self.call.engine.log.read(after, 100_000):
+            found.setdefault(event.commit, []).append(event.type)
+        return list(found.values())
+
+    def types(self, kind: str) -> list[Event]:
+        return [event for event in self.call.engine.log.read(0, 100_000) if event.type == kind]
+
+
+@pytest.fixture
+def place(tmp_path):
+    made = Place(tmp_path)
+    yield made
+    made.call.engine.log.close()
+    made.call.engine.store.close()
+
+
+def assignment(number: int, **changes: object) -> dict[str, object]:
+    return {
+        "type": "task_assignment",
+        "taskId": f"task-{number}",
+        "platform": "web",
+        "title": "Login",
+        "instructions": "Build it.",
+        "filesToCreate": [],
+        "architecture": "MVC",
+        "timestamp": NOON,
+        **changes,
+    }
+
+
+def counted(monkeypatch, owner, name):
+    """How often a function is called; each call's first argument."""
+    real, calls = getattr(owner, name), []
+
+    def counting(*given, **named):
+        calls.append(given[0])
+        return real(*given, **named)
+
+    monkeypatch.setattr(owner, name, counting)
+    return calls
+
+
+def test_ten_new_entries_are_one_commit(place):
+    place.write(*map(assignment, range(10)))
+    assert place.sync() == []
+    (commit,) = place.commits()
+    assert commit.count("message:sent") == 10
+    assert commit.count("task:added") == 10
+    assert len(json.loads(place.to_developer.read_text())["messages"]) == 10
+    assert place.call.run("verify", {}).result.problems == ()
+
+
+def test_a_bad_entry_is_held_in_the_commit_of_the_good_ones(place):
+    place.write(assignment(1), assignment(2, platform=7), {"type": "nonsense"}, assignment(3))
+    assert place.sync() == ["entry_held"] * 2
+    (commit,) = place.commits()
+    assert commit.count("entry:held") == 2
+    assert commit.count("task:added") == 2
+    shown = json.loads(place.to_developer.read_text())["messages"]
+    assert [message["taskId"] for message in shown] == ["task-1", "task-3"]
+    assert place.call.run("verify", {}).result.problems == ()
+
+
+def test_entries_that_say_the_same_in_two_ways_are_one_message(place):
+    root = place.call.place.root
+    place.write(assignment(1, filesToCreate=["src/a"]), assignment(1, filesToCreate=[f"{root}/src/a"]))
+    place.sync()
+    assert [kind for commit in place.commits() for kind in commit].count("message:sent") == 1
+
+
+def test_a_writers_entry_and_a_readers_mark_are_a_commit_each(place):
+    place.write(assignment(1), read=NOON)
+    place.sync()
+    first, second = place.commits()
+    assert "message:sent" in first
+    assert second == ["message:acked"]
+    events = place.call.engine.log.read(0, 100)
+    assert {event.by for event in events} == {"role:team-lead", "role:developer"}
+    assert {event.via for event in events} == {f"file {FOLDER}/to-developer.json"}
+
+
+def test_more_entries_than_one_commit_should_have_are_taken_in_several(place, monkeypatch):
+    monkeypatch.setattr("moot.mirrors.forms.entries._MOST", 4)
+    place.write(*map(assignment, range(9)), {"type": "nonsense"})
+    place.sync()
+    assert [commit.count("message:sent") for commit in place.commits()] == [4, 4, 2]
+    assert len(json.loads(place.to_developer.read_text())["messages"]) == 9
+
+
+def test_a_commit_that_is_full_leaves_the_other_entries_to_the_next_one(place, monkeypatch):
+    monkeypatch.setattr("moot.engine.work._EVENT_LIMIT", 7)
+    place.write(*map(assignment, range(5)))
+    assert place.sync() == []
+    assert [commit.count("message:sent") for commit in place.commits()] == [2, 2, 1]
+
+
+def test_a_changed_file_is_read_once_to_be_absorbed(place, monkeypatch):
+    place.write(assignment(1))
+    reads = counted(monkeypatch, files, "_read")
+    place.sync()
+    whole = [os.path.realpath(path) for path in reads]
+    assert whole.count(os.path.realpath(place.to_developer)) <= 1
+    assert [path for path in reads if path.endswith("to-developer.json")] == reads[:1]
+    assert len([path for path in reads if ".moot." in path]) == 1  # what came out, when the file was replaced
+
+
+def test_files_that_have_settled_are_not_read_at_all(place, monkeypatch):
+    hour_ago = 1_700_000_000
+    for path in (place.to_developer, place.to_lead):
+        os.utime(path, (hour_ago, hour_ago))
+    monkeypatch.setattr("moot.mirrors.looks._YOUNG_NS", -(10**12))  # a file's ctime cannot be set back
+    place.sync()
+    reads = counted(monkeypatch, files, "_read")
+    place.sync()
+    assert [path for path in reads if path.endswith(".json")] == []
+
+
+def test_a_mirror_is_rendered_only_when_its_streams_have_moved(place, monkeypatch):
+    rendered = counted(monkeypatch, EntriesForm, "render")
+    place.call.run("task add", {"title": "Another"})
+    assert rendered == []
+    data = {key: value for key, value in assignment(1).items() if key != "type"}
+    place.call.run("send", {"type": "task_assignment", "data": data})
+    assert [form.spec.name for form in rendered] == ["to-developer"]
+
+
+def test_another_version_of_moot_renders_everything_anew(place, monkeypatch):
+    rendered = counted(monkeypatch, EntriesForm, "render")
+    monkeypatch.setattr("moot.__version__", "another")
+    place.sync()
+    assert sorted(form.spec.name for form in rendered) == ["to-developer", "to-team-lead"]
+
+
+@pytest.mark.promise(8)
+def test_a_role_that_wrote_into_a_file_and_fell_silent_is_flagged_like_an_agent(place, monkeypatch):
+    place.call.run("join", {"name": "Lead", "role": ["team-lead"]})
+    place.write(assignment(1))
+    place.sync()
+    lead = open_call(place.call.place.root, AS_A_PERSON, agent="Lead")
+
+    def claims() -> str:
+        with pytest.raises(MootError) as refused:
+            lead.run("task claim", {"task": "task-1"})
+        return refused.value.code
+
+    assert claims() == "task_held"
+    assert place.types("task:flagged") == []
+    now = lead.clock.monotonic()
+    monkeypatch.setattr(type(lead.clock), "monotonic", lambda _self: now + 3 * 1800)
+    assert claims() == "task_held"
+    (flagged,) = place.types("task:flagged")
+    assert flagged.data["reason"].startswith("role:team-lead was silent")
+    place.write(assignment(1), assignment(2))
+    place.sync()
+    assert lead.silence("role:team-lead") < 60
+    lead.engine.log.close()
+    lead.engine.store.close()
