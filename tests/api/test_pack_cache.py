@@ -32,9 +32,9 @@ def parses(state: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
     parsed: list[str] = []
     parse = packs._parsed
 
-    def noted(name: str) -> object:
+    def noted(name: str, source: packs.Source, place: None) -> object:
         parsed.append(name)
-        return parse(name)
+        return parse(name, source, place)
 
     monkeypatch.setattr(packs, "_parsed", noted)
 

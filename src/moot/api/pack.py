@@ -120,6 +120,11 @@ class Pack(Record):
     mirrors: tuple[MirrorSpec, ...] = ()
     lifecycles: tuple[Lifecycle, ...] = ()
     message_limit: int = 0
+    settings: Mapping[str, dict[str, Any]] = {}  # a schema for each key of [pack.NAME], with its default
+    values: Mapping[str, Any] = {}  # of those, as moot.toml sets them
+    digest: str = ""  # of its files
+    code: str = ""  # "module:attribute" of its protocol, if it has one
+    parts: tuple[str, ...] = ()  # of `Protocol`, those that it has code for
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)
@@ -143,6 +148,21 @@ class Saying(Record):
     facts: Mapping[str, Any] = {}  # what `Protocol.observe` found
     flags: tuple[str, ...] = ()  # each a code, a colon and a sentence
     defects: tuple[Defect, ...] = ()
+
+
+PARTS = (
+    "observe",
+    "hear",
+    "same",
+    "move",
+    "reactions",
+    "closers",
+    "forms",
+    "stages",
+    "address",
+    "guard",
+    "check",
+)
 
 
 class Protocol:
@@ -195,14 +215,20 @@ class Protocol:
 class Packs:
     """The active packs."""
 
-    def __init__(self, packs: Sequence[Pack] = (), protocol: Callable[[str], Protocol] | None = None) -> None:
+    def __init__(self, packs: Sequence[Pack] = (), protocol: Callable[[Pack], Protocol] = Protocol) -> None:
         self.packs = tuple(packs)
-        self._protocol = protocol
+        self._make = protocol
+        self._made: dict[str, Protocol] = {}
         self.shared_roles = frozenset(r.name for p in packs for r in p.roles if r.delivery == "one")
 
     def protocol(self, pack: str) -> Protocol:
-        assert self._protocol is not None, "there are no packs"
-        return self._protocol(pack)
+        if pack not in self._made:
+            self._made[pack] = self._make(next(one for one in self.packs if one.name == pack))
+        return self._made[pack]
+
+    def having(self, part: str) -> list[Protocol]:
+        """The protocols of the packs that have code for this part."""
+        return [self.protocol(pack.name) for pack in self.packs if part in pack.parts]
 
     @property
     def mirrors(self) -> tuple[MirrorSpec, ...]:
@@ -217,7 +243,19 @@ class Packs:
         from moot.api.protocol.clearing import clearing
 
         usual = (clearing(pack) for pack in self.packs if pack.mirrors)
-        return (*usual, *(reaction for pack in self.packs for reaction in self.protocol(pack.name).reactions))
+        return (*usual, *(reaction for protocol in self.having("reactions") for reaction in protocol.reactions))
+
+    def closers(self) -> tuple[Callable[[Work], None], ...]:
+        """What is done when everything else is decided: those of the packs, and recording which packs are in force."""
+        if not self.packs:
+            return ()
+        return (*(close for protocol in self.having("closers") for close in protocol.closers), self._record)
+
+    def _record(self, work: Work) -> None:
+        from moot.core.deciders.pack import Activate
+
+        for pack in self.packs:
+            work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
 
     def find(self, kind: str, pack: str | None = None) -> MessageType | None:
         """The type of message with this name. `pack/type` is always possible; `pack`: among those of one pack."""
@@ -236,7 +274,7 @@ class Packs:
 
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
         pack = task.lifecycle.partition("/")[0]
-        if not any(one.name == pack for one in self.packs):
+        if not any(one.name == pack and "move" in one.parts for one in self.packs):
             return ()
         return self.protocol(pack).move(work, task, verb, reason)
 

@@ -29,6 +29,7 @@ class Setup(Record):
     reactions: Sequence[Reaction]
     in_force: str = ""  # the rules that settings can weaken, in the form of `moot.core.deciders.settings`
     withheld: tuple[Weak, ...] = ()  # settings that weaken a rule and are not in force
+    closers: Sequence[Callable[[Work], None]] = ()  # of the packs, run when everything else is decided
     requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
     mirrors: Mirrors | None = None
 
@@ -55,7 +56,7 @@ class Ruling:
         """Let a borrowed engine decide by this setup, whatever it was used for before."""
         workspace, setup = self._workspace, self.setup
         engine.lifecycles, engine.in_force, engine.reactions = setup.lifecycles, setup.in_force, setup.reactions
-        engine.requests, engine.via = setup.requests, workspace.via
+        engine.closers, engine.requests, engine.via = setup.closers, setup.requests, workspace.via
         engine.progress = progress
         if workspace.judge is not None:
             engine.judge = lambda recorded: self._judged(engine, recorded)

@@ -269,6 +269,13 @@ def settings(_state: Any, event: Event) -> str | None:
     return _lines(word for word in words if word is not None and not isinstance(word, bool))
 
 
+def pack(state: Any, event: Event) -> str | None:
+    data = event.data
+    if data["name"] != state.name or not is_line(state.name):
+        return f"{data['name'][:80]!r} is not the name of this pack"
+    return _lines((data["version"], data["digest"]))
+
+
 def redactions(_state: Any, event: Event) -> str | None:
     from moot.core.redaction import is_well_formed
 

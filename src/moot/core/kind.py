@@ -36,6 +36,7 @@ TABLE: Mapping[str, str] = {
     "claims": "moot.core.deciders.claims:KIND",
     "graph": "moot.core.deciders.graph:KIND",
     "settings": "moot.core.deciders.settings:KIND",
+    "pack": "moot.core.deciders.pack:KIND",
     "redactions": "moot.core.redaction:KIND",
 }
 

@@ -54,7 +54,13 @@ class Lifecycle(Record):
     attempts: int = 3  # 0: as many as the workspace gives
     asks: str = ""  # settings that would change it, and that nobody has allowed here
     withheld: bool = False  # as long as those are not allowed, no task of it is added or moved
+    content: str = ""  # a digest, where a repository brings it: consent is for exactly this content
     exhausted: str | None = None  # where a task goes when its attempts are used up; None: going back is refused
+
+    @property
+    def pack(self) -> str:
+        """The pack that brings it. Its only lifecycle has its name, others are called pack/name."""
+        return self.name.partition("/")[0]
 
     @property
     def initial(self) -> str:

@@ -84,7 +84,7 @@ def shown(value: Any) -> str:
 
 
 def pointed(place: Place) -> str:
-    """A place as people write it: `buildResult.status`, `filesToCreate[2]`, `notes["a b"]`."""
+    """A place as people write it: `result.status`, `files[2]`, `notes["a b"]`."""
     text = ""
     for step in place:
         if isinstance(step, int):

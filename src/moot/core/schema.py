@@ -32,7 +32,7 @@ _ENDLESS = float("inf")
 
 
 class Defect(Record):
-    """One thing that is wrong: where (`buildResult.status`, `filesToCreate[2]`), what belongs there, what is there."""
+    """One thing that is wrong: where (`result.status`, `files[2]`), what belongs there, what is there."""
 
     path: str
     expected: str
@@ -54,10 +54,15 @@ class _Fault(Record):
 
 def defects(schema: Schema, value: Any) -> list[Defect]:
     """Everything that is wrong with the value; nothing if it is valid. The schema has passed `check_schema`."""
+    return [defect for _, defect in placed(schema, value)]
+
+
+def placed(schema: Schema, value: Any) -> list[tuple[Place, Defect]]:
+    """The defects, each with the steps that lead to its place."""
     worst: dict[Place, _Fault] = {}
     for fault in _faults(schema, schema, value, ()):
         if len(worst) == MOST and fault.place not in worst:
-            return [*_told(worst), Defect("", f"at most {MOST} defects", "more")]
+            return [*_told(worst), ((), Defect("", f"at most {MOST} defects", "more"))]
         if fault.place not in worst or fault.choices < worst[fault.place].choices:
             worst[fault.place] = fault
     return _told(worst)
@@ -70,8 +75,8 @@ def check_schema(schema: Any) -> None:
     check(schema)
 
 
-def _told(faults: dict[Place, _Fault]) -> list[Defect]:
-    return [Defect(pointed(fault.place), fault.expected, fault.found) for fault in faults.values()]
+def _told(faults: dict[Place, _Fault]) -> list[tuple[Place, Defect]]:
+    return [(place, Defect(pointed(place), fault.expected, fault.found)) for place, fault in faults.items()]
 
 
 def _valid(root: Schema, schema: Schema, value: Any) -> bool:

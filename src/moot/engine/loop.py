@@ -62,6 +62,7 @@ class Engine:
         self.clock = clock
         self.lifecycles = lifecycles
         self.reactions = reactions
+        self.closers: Sequence[Callable[[Work], None]] = ()  # of the packs, run when everything else is decided
         self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
         self.via: str | None = None  # how commits come in, unless an act says otherwise
         self.in_force = ""  # the rules that settings can weaken, in the form of `moot.core.deciders.settings`
@@ -177,6 +178,8 @@ class Engine:
             return Outcome()
         if work.rules is not None:
             work.do("settings", "", work.rules)
+        for close in self.closers:
+            close(work)
         if self.requests is not None:
             self.requests(work, principal)
         commit = Commit.made({"id": self.clock.commit_id(), "at": work.at, "by": principal, "via": work.via})

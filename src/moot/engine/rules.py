@@ -5,10 +5,11 @@ A repository comes from somewhere else, and so does its `moot.toml`. What weaken
     tasks.review = false            tasks are done without anybody's review; stricter: true
     tasks.receipt = false           where receipts were demanded before (the log has recorded it); stricter: true
     tasks.lifecycle = "quick"       of a lifecycle without review; stricter: the core's
-    packs = ["quick"]               a pack whose lifecycle has no review; stricter: nobody adds or moves such tasks
+    packs = ["quick"]               a pack with a lifecycle without review; stricter: nobody adds or moves such tasks
 
 Until a person allows it (`moot allow settings`, or `moot init`), the stricter one is in force. Consent is for this
-workspace, this key and this value. Loaded only where one of these is set, or was recorded.
+workspace, this key and this value; for a pack that the repository itself brings, also for the content of its
+lifecycles. Loaded only where one of these is set, or was recorded.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ class Weak(Record):
     key: str
     value: Any
     instead: str  # what is in force until then
+    content: str = ""  # of a lifecycle that the repository brings
     allowed: bool = False
 
     @property
@@ -51,7 +53,7 @@ class Weak(Record):
     def digest(self) -> str:
         from hashlib import sha256
 
-        return sha256(f"setting {self.key}={dumps(self.value)}".encode()).hexdigest()
+        return sha256(f"setting {self.key}={dumps(self.value)}{self.content}".encode()).hexdigest()
 
 
 class Rules(Record):
@@ -78,10 +80,13 @@ def weakened(settings: Settings, packs: Mapping[str, Lifecycle], recorded: str) 
         found.append(Weak("tasks.review", value=False, instead="tasks are reviewed"))
     if not settings.task_receipt and '"tasks.receipt":true' in recorded:
         found.append(Weak("tasks.receipt", value=False, instead="what is handed in or finished needs a receipt"))
-    if settings.task_lifecycle in packs and not reviewed(packs[settings.task_lifecycle]):
-        found.append(Weak("tasks.lifecycle", value=settings.task_lifecycle, instead='the lifecycle "core"'))
-    bare = [name for name, life in packs.items() if not reviewed(life)]
-    return [*found, *(Weak("packs", value=name, instead="its tasks are neither added nor moved") for name in bare)]
+    named = packs.get(settings.task_lifecycle)
+    if named is not None and not reviewed(named):
+        instead = 'the lifecycle "core"'
+        found.append(Weak("tasks.lifecycle", value=named.name, instead=instead, content=named.content))
+    bare = {life.pack: life.content for life in packs.values() if not reviewed(life)}
+    instead = "its tasks are neither added nor moved"
+    return [*found, *(Weak("packs", value=name, instead=instead, content=bare[name]) for name in bare)]
 
 
 def judged(
@@ -98,7 +103,7 @@ def judged(
     asks = ", ".join(said for (key, _), said in withheld.items() if key in ("tasks.review", "tasks.receipt"))
     lifecycles = {"core": (with_receipts(core) if receipt else core).replace(asks=asks)}
     for name, life in packs.items():
-        said = withheld.get(("packs", name))
+        said = None if reviewed(life) else withheld.get(("packs", life.pack))
         lifecycles[name] = life if said is None else life.replace(asks=said, withheld=True)
     values: dict[str, Any] = {
         "tasks.review": review,

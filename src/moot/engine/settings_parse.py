@@ -102,9 +102,9 @@ def _yes_or_no(value: Any) -> bool:
     return value
 
 
-def _name(value: Any) -> str:
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise Unexpected("a name in small letters, digits, `-` and `_`")
+def _lifecycle(value: Any) -> str:
+    if not isinstance(value, str) or not all(map(_NAME.fullmatch, value.split("/", 1))):
+        raise Unexpected('"core", a pack or "pack/lifecycle", in small letters, digits, `-` and `_`')
     return value
 
 
@@ -124,7 +124,7 @@ KEYS: Mapping[str, tuple[str, Reader]] = {
     "tasks.ttl": ("task_ttl", duration(1.0, 365 * _DAY)),
     "tasks.attempts": ("task_attempts", whole(1, 1000)),
     "tasks.review": ("task_review", _yes_or_no),
-    "tasks.lifecycle": ("task_lifecycle", _name),
+    "tasks.lifecycle": ("task_lifecycle", _lifecycle),
     "tasks.receipt": ("task_receipt", _yes_or_no),
     "claims.ttl": ("claim_ttl", duration(1.0, TTL_LIMIT)),
     "claims.scope": ("claim_scope", _choice("workspace", "worktree")),

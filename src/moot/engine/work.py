@@ -235,10 +235,11 @@ class Work(World):
 
     def lifecycle(self, name: str) -> Lifecycle:
         if name not in self.lifecycles:
+            pack = name.partition("/")[0]
             raise Refused(
                 "unknown_lifecycle",
                 f"No active pack brings the lifecycle {name!r}.",
-                f'Known: {", ".join(self.lifecycles)}. Packs are turned on in moot.toml: packs = ["{name}"].',
+                f'Known: {", ".join(self.lifecycles)}. Packs are turned on in moot.toml: packs = ["{pack}"].',
                 lifecycle=name,
             )
         return self.lifecycles[name]

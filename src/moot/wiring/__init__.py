@@ -9,7 +9,6 @@ from moot.api.pack import Packs
 from moot.api.pool import LIMIT, Pool
 from moot.api.setup import Setup
 from moot.api.workspace import Workspace
-from moot.core.errors import Usage
 from moot.core.lifecycle import CORE, reviewed, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
@@ -120,7 +119,7 @@ def _with_facts(engine: Engine, presence: Presence) -> Engine:
 def _loaded(place: Place, env: Mapping[str, str], *, keep: bool) -> Setup:
     """What moot.toml says now, before the rules in force are judged."""
     settings = setting.load(place, keep=keep)
-    packs = _packs(settings, place.state, keep=keep)
+    packs = _packs(settings, place, keep=keep)
     lifecycles = _lifecycles(settings, packs)
     requests: Requests | None = None
     if settings.handlers:
@@ -139,6 +138,7 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool) -> Setup:
         declared=lifecycles,
         lifecycles=lifecycles,
         reactions=(dependencies, departures, later, *packs.reactions()),
+        closers=packs.closers(),
         requests=requests,
         mirrors=mirrors,
     )
@@ -212,17 +212,9 @@ def _is_traced(env: Mapping[str, str]) -> bool:
     return "TRACEPARENT" in env or "opentelemetry" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in env
 
 
-def _packs(settings: Settings, state: str, *, keep: bool) -> Packs:
-    for name, table in settings.pack_settings.items():
-        if table:
-            raise Usage(
-                "bad_settings",
-                f"moot.toml sets {', '.join(f'pack.{name}.{key}' for key in table)}; the pack has no such settings.",
-                f"Remove [pack.{name}]. Limits of tasks are set in [tasks].",
-            )
+def _packs(settings: Settings, place: Place, *, keep: bool) -> Packs:
     if not settings.packs:
         return Packs()
-    from moot.wiring.packs import pack, protocol
+    from moot.wiring.packs import load
 
-    found = {name: pack(name, state, keep=keep) for name in settings.packs}
-    return Packs(tuple(found.values()), lambda name: protocol(found[name]))
+    return load(settings, place, keep=keep)

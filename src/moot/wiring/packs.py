@@ -1,75 +1,240 @@
-"""The packs that ship with moot: where they are, and their parsed form, cached by the signature of their files."""
+"""Where packs come from, and their parsed form, cached by the signature of their files.
+
+shipped     below `moot/packs`
+installed   by an entry point in the group `moot.packs`: a subclass of `Protocol`, or a module for a pack of data
+alone. Its `pack.toml` is in the folder of that module.
+a folder    of the repository: `[pack.NAME] path = "…"` in moot.toml. It brings data only; nothing in it is imported
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import time
 
+from moot.api.pack import PARTS, Packs, Protocol
 from moot.api.protocol.loading import pack_of
 from moot.core.errors import Unavailable, Usage
+from moot.core.record import Record
 from moot.engine import caches
 from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from moot.api.pack import Pack, Protocol
+    from moot.api.pack import Pack
+    from moot.engine.place import Place
+    from moot.engine.settings import Settings
 
-SHIPPED = ("orchestrator",)
+GROUP = "moot.packs"
+SHIPPED = {"orchestrator": "moot.packs.orchestrator.protocol:Orchestrator"}
+FORMS = ("mailbox",)
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
+_LARGEST = 1 << 20
+_YOUNG = 2.0  # seconds; within a file system's tick a file can change again and keep its signature
+
+
+class Source(Record):
+    """Where a pack is: its folder, its code as "module:attribute", and for a folder of a repository its root."""
+
+    folder: str
+    code: str = ""
+    root: str = ""
+    said: str = ""  # how errors call the folder
+
+
+def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
+    """The active packs, each with its settings."""
+    found = {name: pack(name, place.state, settings, place, keep=keep) for name in settings.packs}
+    for name, table in settings.pack_settings.items():
+        if any(key != "path" for key in table):
+            from moot.api.protocol.settings import settings_of
+            from moot.engine.settings import source
+
+            found[name] = found[name].replace(values=settings_of(found[name], table, source(place)))
+    if len(found) > 1:
+        from moot.api.protocol.together import check_together
+
+        check_together(found.values())
+    return Packs(tuple(found.values()), protocol)
 
 
 def protocol(pack: Pack) -> Protocol:
-    from moot.packs.orchestrator.protocol import Orchestrator
+    """The code of a pack. Where there is none, its data does everything."""
+    if not pack.code:
+        return Protocol(pack, pack.values)
+    made: Protocol = _attribute(pack.code)(pack, pack.values)
+    return made
 
-    return {"orchestrator": Orchestrator}[pack.name](pack)
 
-
-def pack(name: str, state: str, *, keep: bool = True) -> Pack:
+def pack(
+    name: str, state: str, settings: Settings | None = None, place: Place | None = None, *, keep: bool = True
+) -> Pack:
     """A pack, from its parsed form in the cache if its files are still the same."""
-    if name not in SHIPPED:
-        raise Usage("unknown_pack", f"moot.toml names the pack {name!r}.", f"Known are: {', '.join(SHIPPED)}.")
     cache = os.path.join(state, "cache", f"pack-{name}.json")
     kept = caches.recall(cache)
+    path = (settings.pack_settings.get(name, {}) if settings else {}).get("path")
     try:
-        if kept["signature"] == _signature(name, kept["schemas"]):
-            return pack_of(kept["pack"], kept["schemas"])
+        source = Source(**kept["source"])
+        if kept["path"] == path and kept["signature"] == _signature(source, kept["schemas"], name):
+            return _made(kept, source)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # no cache, or of another version: parse
-    data, schemas = _parsed(name)
-    if keep:
-        _keep(state, name, {"signature": _signature(name, schemas), "pack": data, "schemas": schemas})
-    return pack_of(data, schemas)
+    source = _source(name, path, place)
+    parsed = _parsed(name, source, place)
+    if keep and not _is_young(source, parsed["schemas"]):
+        _keep(state, name, {**parsed, "path": path, "signature": _signature(source, parsed["schemas"], name)})
+    return _made(parsed, source)
 
 
-def _signature(name: str, schemas: Mapping[str, Any]) -> list[list[Any]]:
+def installed() -> dict[str, str]:
+    """The packs that other packages bring, as "module:attribute" by name."""
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry.value for entry in entry_points(group=GROUP)}
+
+
+def known() -> list[str]:
+    """The names that can be turned on without a folder."""
+    return sorted({*SHIPPED, *installed()})
+
+
+def _made(kept: Mapping[str, Any], source: Source) -> Pack:
+    about = {"digest": kept["digest"], "parts": tuple(kept["parts"])}
+    found = pack_of(kept["pack"], kept["schemas"])
+    lives = tuple(life.replace(content=kept["content"]) for life in found.lifecycles)
+    return found.replace(lifecycles=lives, code=source.code if kept["parts"] else "", **about)
+
+
+def _source(name: str, path: object, place: Place | None) -> Source:
+    if path is not None:
+        return _folder(name, path, place)
+    if name in SHIPPED:
+        return Source(folder=os.path.join(_PACKS, name), code=SHIPPED[name], said=f"The pack {name}")
+    code = installed().get(name)
+    if code is None:
+        raise Usage(
+            "unknown_pack",
+            f"moot.toml names the pack {name!r}, which is not installed.",
+            f'Known: {", ".join(known())}. For a folder of this repository: [pack.{name}] path = "…".',
+            pack=name,
+        )
+    from importlib.util import find_spec
+
+    try:
+        spec = find_spec(code.partition(":")[0])
+    except ImportError:
+        spec = None
+    if spec is None or spec.origin is None:
+        raise _broken(name, code, "its module cannot be found")
+    return Source(folder=os.path.dirname(spec.origin), code=code, said=f"The pack {name}")
+
+
+def _folder(name: str, path: object, place: Place | None) -> Source:
+    from moot.engine.settings import source
+
+    settings = source(place) if place is not None else None
+    assert settings is not None, "a path comes from moot.toml"
+    root = os.path.dirname(settings)
+    if not isinstance(path, str) or not path or os.path.isabs(path) or name in SHIPPED:
+        why = "moot ships a pack of this name" if name in SHIPPED else "it is not a relative path"
+        raise _outside(settings, name, why)
+    folder = os.path.realpath(os.path.join(root, path))
+    if not _below(folder, os.path.realpath(root)):
+        raise _outside(settings, name, "it leads out of the repository")
+    return Source(folder=folder, root=os.path.realpath(root), said=path)
+
+
+def _outside(settings: str, name: str, why: str) -> Usage:
+    from moot.api.protocol.settings import bad_settings
+
+    return bad_settings(settings, ("pack", name, "path"), [f"pack.{name}.path cannot be used: {why}"])
+
+
+def _below(path: str, root: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
+
+
+def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
+    """What the files of a pack say. Raises with everything that is wrong."""
+    import json
+    from hashlib import sha256
+
+    from moot.api.protocol.checking import parse
+    from moot.engine.gitdir import read
+    from moot.engine.trust import check_author
+
+    def content(file: str) -> bytes:
+        path = os.path.join(source.folder, file)
+        if source.root and not _below(os.path.realpath(path), source.folder):
+            raise OSError(0, "it is a link that leads out of the folder", path)
+        owner = (lambda uid: check_author(place, path, uid)) if source.root and place is not None else None
+        found = read(path, _LARGEST, owner)
+        if len(found) > _LARGEST:
+            raise OSError(0, "it is larger than 1 MiB", path)
+        return found
+
+    code = _attribute(source.code) if ":" in source.code else None
+    if code is not None and not (isinstance(code, type) and issubclass(code, Protocol)):
+        raise _broken(name, source.code, "it is not a subclass of moot.api.pack.Protocol")
+    parts = [part for part in PARTS if code is not None and getattr(code, part) is not getattr(Protocol, part)]
+    forms = (*FORMS, *(code.forms if code is not None else ()))
+    found = parse(source.said, content, name=name, forms=forms, parts=parts)
+    lives = json.dumps([found.data.get("lifecycle"), found.data.get("lifecycles")], sort_keys=True)
+    return {
+        "pack": found.data,
+        "schemas": found.schemas,
+        "digest": found.digest,
+        "parts": parts,
+        "content": sha256(lives.encode()).hexdigest() if source.root else "",
+        "source": source.plain(),
+    }
+
+
+def _attribute(code: str) -> Any:
+    module, _, attribute = code.partition(":")
+    try:
+        return getattr(__import__(module, fromlist=[attribute]), attribute)
+    except (ImportError, AttributeError) as error:
+        raise _broken(code, code, str(error)) from error
+
+
+def _broken(name: str, code: str, why: str) -> Usage:
+    return Usage(
+        "pack_unusable",
+        f"The pack {name} names its code as {code!r}: {why}.",
+        "Install it again, or take it out of `packs` in moot.toml.",
+        pack=name,
+    )
+
+
+def _files(source: Source, schemas: Iterable[str]) -> list[str]:
+    files = [os.path.join(source.folder, file) for file in ("pack.toml", *sorted(schemas))]
+    if source.code:
+        module = source.code.partition(":")[0].rpartition(".")[2]
+        files.append(os.path.join(source.folder, f"{module}.py"))
+    return [file for file in files if not file.endswith(".py") or os.path.exists(file)]
+
+
+def _signature(source: Source, schemas: Iterable[str], name: str) -> list[Any]:
     """What the parsed form was made from, and by which version of moot."""
-    found: list[list[Any]] = [[sys.modules["moot"].__version__]]  # loaded before all else; nothing inside imports it
-    for file in ("pack.toml", *sorted(schemas)):
-        seen = os.stat(os.path.join(_PACKS, name, file))
-        found.append([file, seen.st_ino, seen.st_size, seen.st_mtime_ns])
+    version = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
+    found: list[Any] = [version, "" if source.root or name in SHIPPED else sys.prefix, source.folder]
+    if name in SHIPPED and source.folder != os.path.join(_PACKS, name):
+        raise ValueError("another installation of moot has made it")
+    for file in _files(source, schemas):
+        seen = os.stat(file)
+        found.append([file, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns])
     return found
 
 
-def _parsed(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    import json
-    import tomllib
-
-    from moot.core.schema import check_schema
-    from moot.engine.settings_parse import size
-
-    with open(os.path.join(_PACKS, name, "pack.toml"), "rb") as file:
-        data = tomllib.load(file)
-    schemas = {}
-    for message in data.get("messages", {}).values():
-        with open(os.path.join(_PACKS, name, message["schema"]), encoding="utf-8") as file:
-            schemas[message["schema"]] = json.load(file)
-        check_schema(schemas[message["schema"]])
-    if "limits" in data:
-        data["limits"]["message"] = size(data["limits"]["message"])
-    return data, schemas
+def _is_young(source: Source, schemas: Iterable[str]) -> bool:
+    """Whether a file of the repository changed so lately that it may change again and look the same."""
+    if not source.root:
+        return False
+    return time.time() - max(os.stat(file).st_mtime for file in _files(source, schemas)) < _YOUNG
 
 
 def _keep(state: str, name: str, content: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from moot.engine.sweeping import sweep
 from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
 from moot.wiring import missing, open_workspace
-from moot.wiring.packs import SHIPPED
+from moot.wiring.packs import known as known_packs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ class Workshop(Opener):
         self.progress: Callable[[str, int, int], None] = quietly
 
     def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created:
+        there = known_packs() if packs else []
         for name in packs:
-            if name not in SHIPPED:
-                raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(SHIPPED)}.", pack=name)
+            if name not in there:
+                raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(there)}.", pack=name)
         place = places.create(self._cwd, self._env, named=self._named)
         kept = missing.carry_over(place, self._cwd, self._trust, self.progress) if carry_over else None
         if kept is not None:

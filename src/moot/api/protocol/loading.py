@@ -36,6 +36,8 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]]) -> P
         mirrors=tuple(_mirror(name, *one) for one in data.get("mirrors", {}).items()),
         lifecycles=tuple(_lifecycle(*one, reports) for one in lives.items()),
         message_limit=data.get("limits", {}).get("message", 0),
+        settings=data.get("settings", {}),
+        values={key: schema["default"] for key, schema in data.get("settings", {}).items()},
     )
 
 

@@ -126,7 +126,7 @@ def lifecycle_of(session: Call, task: Task) -> Lifecycle:
         raise Refused(
             "unknown_lifecycle",
             f"{task.id} follows the lifecycle {task.lifecycle[:80]!r}, which no active pack brings.",
-            f'Turn the pack on in moot.toml: packs = ["{task.lifecycle}"].',
+            f'Turn the pack on in moot.toml: packs = ["{task.lifecycle.partition("/")[0]}"].',
         )
     return session.engine.lifecycles[task.lifecycle]
 

@@ -158,7 +158,7 @@ def _slot(verb: str, param: Param) -> Slot:
     elif kind == "packs":
         from moot.wiring.packs import SHIPPED
 
-        words = SHIPPED
+        words = tuple(SHIPPED)
     if param.type == "json":
         kind = "files"
     return Slot(

@@ -1,0 +1,218 @@
+"""Reading a pack: everything that is wrong with it at once, each with its file, key and line.
+
+Loaded only when the files of a pack have changed, so it may take its time. It reads no file itself: it gets a function
+that reads the files of the pack.
+"""
+
+from __future__ import annotations
+
+import json
+
+from moot.api.protocol import grammar, references
+from moot.core.errors import MootError, Usage
+from moot.core.phrases import NOTHING, pointed
+from moot.core.record import Record
+from moot.core.schema import check_schema, placed
+from moot.core.text import closest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Any
+
+    from moot.core.phrases import Place
+    from moot.engine.settings_lines import Lines
+
+    Read = Callable[[str], bytes]
+
+FILE = "pack.toml"
+
+
+class Problem(Record):
+    """One thing that is wrong in a pack."""
+
+    file: str
+    line: int
+    key: str
+    text: str
+
+
+class Parsed(Record):
+    """A pack that is in order: what its files say, and a digest over them."""
+
+    data: dict[str, Any]
+    schemas: dict[str, dict[str, Any]]
+    digest: str
+
+
+def parse(
+    folder: str, read: Read, *, name: str | None = None, forms: Collection[str] = (), parts: Collection[str] = ()
+) -> Parsed:
+    """Read a pack. Raises `Usage` with all that is wrong.
+
+    `folder` is how the place is called in errors, `name` what moot.toml calls the pack, `forms` the forms of mirrors
+    that there are, `parts` what the pack has code for (see `moot.api.pack.Protocol`).
+    """
+    found: list[Problem] = []
+    raw = _bytes(read, FILE, found)
+    data, lines = _toml(raw, found)
+    schemas: dict[str, dict[str, Any]] = {}
+    digested = [(FILE, raw)]
+    if data is not None and lines is not None:
+
+        def add(place: Place, text: str) -> None:
+            found.append(Problem(FILE, lines.of(place), pointed(place), text))
+
+        for place, text in _misplaced(data):
+            add(place, text)
+        sound = _sound(data)
+        for file in references.schema_files(sound):
+            content = _bytes(read, file, found)
+            digested.append((file, content))
+            schema = _schema(file, content, found)
+            if schema is not None:
+                schemas[file] = schema
+        for place, text in references.problems(sound, data, name, schemas, forms, parts):
+            add(place, text)
+        if "message" in data.get("limits", {}):
+            data["limits"]["message"] = references.size(data["limits"]["message"])
+    if found:
+        raise bad_pack(folder, found)
+    assert data is not None
+    return Parsed(data=data, schemas=schemas, digest=_digest(digested))
+
+
+def bad_pack(folder: str, found: Iterable[Problem]) -> Usage:
+    problems = sorted(dict.fromkeys(found), key=lambda problem: (problem.file != FILE, problem.file, problem.line))
+    said = [f"{p.file}, line {p.line}: {p.text}" for p in problems]
+    message = f"{folder}: {said[0]}." if len(said) == 1 else "\n  ".join([f"{folder} has {len(said)} problems:", *said])
+    return Usage(
+        "bad_pack",
+        message,
+        "Correct what is named, then run the command again. docs/reference/pack.md describes every key.",
+        folder=folder,
+        problems=[problem.plain() for problem in problems],
+    )
+
+
+def _digest(files: Iterable[tuple[str, bytes]]) -> str:
+    from hashlib import sha256
+
+    found = sha256()
+    for name, content in files:
+        found.update(f"{name}\0{len(content)}\0".encode() + content)
+    return found.hexdigest()
+
+
+def _bytes(read: Read, file: str, found: list[Problem]) -> bytes:
+    try:
+        return read(file)
+    except OSError as error:
+        why = error.strerror or str(error)
+    except MootError as error:
+        why = error.message.rstrip(".")
+    found.append(Problem(file, 1, "", f"it cannot be read: {why}"))
+    return b""
+
+
+def _toml(raw: bytes, found: list[Problem]) -> tuple[dict[str, Any] | None, Lines | None]:
+    import tomllib
+
+    from moot.engine.settings_lines import Lines
+
+    if found:
+        return None, None
+    try:
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
+        return tomllib.loads(text), Lines(text)
+    except UnicodeDecodeError as problem:
+        found.append(Problem(FILE, raw[: problem.start].count(b"\n") + 1, "", "this is not UTF-8"))
+    except tomllib.TOMLDecodeError as problem:
+        said, _, at = str(problem).rpartition(" (at line ")
+        number = at.partition(",")[0]
+        line = int(number) if number.isdigit() else raw.rstrip().count(b"\n") + 1
+        found.append(Problem(FILE, line, "", said or str(problem)))
+    except RecursionError:
+        found.append(Problem(FILE, 1, "", "values are nested too deeply"))
+    return None, None
+
+
+def _schema(file: str, content: bytes, found: list[Problem]) -> dict[str, Any] | None:
+    """The schema in a file. Its problems name the place inside of it; a JSON file has no line for one."""
+    if any(problem.file == file for problem in found):
+        return None
+    try:
+        schema = json.loads(content.decode("utf-8-sig"))
+        check_schema(schema)
+        if isinstance(schema, dict):
+            return schema
+        found.append(Problem(file, 1, "#", "a schema of a message is an object"))
+    except json.JSONDecodeError as error:
+        found.append(Problem(file, error.lineno, "", f"this is not valid JSON: {error.msg}"))
+    except (UnicodeDecodeError, RecursionError) as error:
+        found.append(Problem(file, 1, "", f"this is not valid JSON: {error}"))
+    except MootError as error:
+        where = str(error.details.get("where", "#"))
+        found.append(Problem(file, _line_in(content, where), where, error.message))
+    return None
+
+
+def _line_in(content: bytes, where: str) -> int:
+    """The line in which the last key of a place in a schema stands first, as far as one can tell."""
+    key = json.dumps(where.rpartition("/")[2]).encode()
+    return content.partition(key)[0].count(b"\n") + 1 if key in content else 1
+
+
+# --- what the grammar says -------------------------------------------------------------------------------------------
+
+
+def _misplaced(data: dict[str, Any]) -> Iterable[tuple[Place, str]]:
+    """Unknown keys, missing keys, values of another type."""
+    for place, defect in placed(grammar.SCHEMA, data):
+        if defect.expected == NOTHING:
+            known = _keys(place[:-1])
+            near = closest(str(place[-1]), known)
+            advice = f"did you mean {near}?" if near else f"known here: {', '.join(known)}"
+            yield place, f"there is no key {defect.path}; {advice}"
+        elif defect.found == NOTHING:
+            yield place, f"{defect.path} is missing; expected {defect.expected}"
+        else:
+            yield place, f"{defect.path}: expected {defect.expected}, got {defect.found}"
+
+
+def _keys(place: Place) -> list[str]:
+    """The keys that the grammar knows at a place."""
+    schema: Any = grammar.SCHEMA
+    for step in place:
+        schema = _resolved(schema)
+        schema = (
+            schema["items"]
+            if isinstance(step, int)
+            else schema.get("properties", {}).get(step, schema.get("additionalProperties"))
+        )
+    return list(_resolved(schema).get("properties", {}))
+
+
+def _resolved(schema: Any) -> Any:
+    return grammar.SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+
+
+def _sound(data: dict[str, Any]) -> dict[str, Any]:
+    """A copy without what the grammar does not allow, so that the rest can be checked, too."""
+    copy: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    for place, defect in placed(grammar.SCHEMA, data):
+        missing = defect.found == NOTHING and defect.expected != NOTHING
+        _drop(copy, place[:-1] if missing else place)
+    return copy
+
+
+def _drop(data: dict[str, Any], place: Place) -> None:
+    if not place:
+        return
+    around: Any = data
+    for step in place[:-1]:
+        around = around.get(step) if isinstance(around, dict) else around[step] if around is not None else None
+    if isinstance(around, dict):
+        around.pop(place[-1], None)
+    elif isinstance(around, list) and isinstance(place[-1], int):
+        around[place[-1]] = None  # so that the others keep their numbers

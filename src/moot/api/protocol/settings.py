@@ -1,0 +1,67 @@
+"""What `[pack.NAME]` in moot.toml sets, checked by what the pack says about its settings."""
+
+from __future__ import annotations
+
+from moot.core.errors import Usage
+from moot.core.schema import placed
+from moot.core.text import closest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from moot.api.pack import Pack
+    from moot.core.phrases import Place
+
+OWN = ("path",)  # what moot itself is told about a pack
+
+
+def settings_of(pack: Pack, table: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+    """The values of all settings of a pack. Raises `Usage` with everything that is wrong."""
+    given = {key: value for key, value in table.items() if key not in OWN}
+    wrong: list[tuple[Place, str]] = []
+    for key, value in given.items():
+        place = ("pack", pack.name, key)
+        if key not in pack.settings:
+            near = closest(key, pack.settings)
+            known = ", ".join(pack.settings)
+            advice = f"did you mean {near}?" if near else f"known: {known}" if known else "the pack has no settings"
+            wrong.append((place, f"there is no key pack.{pack.name}.{key}; {advice}"))
+            continue
+        for inner, defect in placed(pack.settings[key], value):
+            at = ".".join(map(str, (*place, *inner)))
+            wrong.append(((*place, *inner), f"{at}: expected {defect.expected}, got {defect.found}"))
+    if wrong:
+        raise _bad(file or "moot.toml", wrong)
+    return {key: given.get(key, schema["default"]) for key, schema in pack.settings.items()}
+
+
+def bad_settings(file: str, place: Place, said: Sequence[str]) -> Usage:
+    return _bad(file, [(place, text) for text in said])
+
+
+def _bad(file: str, wrong: Sequence[tuple[Place, str]]) -> Usage:
+    lines = _lines(file)
+    problems = [{"line": lines(place), "key": ".".join(map(str, place)), "text": text} for place, text in wrong]
+    said = [f"line {problem['line']}: {problem['text']}" for problem in problems]
+    message = f"{file}, {said[0]}." if len(said) == 1 else "\n  ".join([f"{file} has {len(said)} problems:", *said])
+    return Usage(
+        "bad_settings",
+        message,
+        "Correct what is named in the file, then run the command again.",
+        file=file,
+        problems=problems,
+    )
+
+
+def _lines(file: str) -> Any:
+    """Where the keys of the file stand, as far as it can be read again."""
+    from moot.engine.gitdir import read
+    from moot.engine.settings_lines import Lines
+
+    try:
+        text = read(file, 1 << 20).decode("utf-8-sig").replace("\r\n", "\n")
+        return Lines(text).of
+    except (OSError, ValueError):
+        return lambda _place: 1

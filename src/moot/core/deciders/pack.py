@@ -1,0 +1,61 @@
+"""Packs: which protocol was in force, in which version, when something was written.
+
+What always holds:
+- An activation is recorded once per change of the version or the content of a pack.
+- It is in the same commit as the first thing that happens under it.
+"""
+
+from __future__ import annotations
+
+from moot.core.kind import NOWHERE, Kind
+from moot.core.payload import Payload
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.kind import Meta
+
+
+class Activated(Payload):
+    type = "pack:activated"
+    said = "the pack {name} {version} is in force from here on"
+    names = ("name", "version")
+    marks = ("digest",)
+    name: str
+    version: str
+    digest: str  # of its files
+
+
+class Pack(Record):
+    """What was recorded last."""
+
+    name: str
+    version: str = ""
+    digest: str = ""
+
+
+class Activate(Record):
+    version: str
+    digest: str
+
+
+def decide(state: Pack, command: Activate, _facts: object = None) -> list[Payload]:
+    if (state.version, state.digest) == (command.version, command.digest):
+        return []
+    return [Activated(name=state.name, version=command.version, digest=command.digest)]
+
+
+def evolve(state: Pack, event: Payload, _meta: Meta = NOWHERE) -> Pack:
+    assert isinstance(event, Activated)
+    return state.replace(version=event.version, digest=event.digest)
+
+
+KIND = Kind(
+    name="pack",
+    events={Activated.type: Activated},
+    decide=decide,
+    evolve=evolve,
+    state=Pack,
+    made_by="`packs` in moot.toml",
+    check="moot.core.checks:pack",
+)
