@@ -135,7 +135,7 @@ def find(name: str) -> Kind | None:
 
 def kind_of(name: str) -> Kind:
     """The kind of this name, which exists."""
-    known = find(name)
+    known = _found.get(name) or find(name)
     if known is None:
         raise TypeError(f"there is no kind {name!r}")
     return known

@@ -63,7 +63,6 @@ class Work(World):
         self.trace: str | None = None
         self.via: str | None = None  # see `Commit`
         self._at = at
-        self._meta = Meta(at=at)
         self.lifecycles = lifecycles
         self._reactions = reactions
         self.token = token  # a random word of so many letters
@@ -114,7 +113,7 @@ class Work(World):
         stream = kind.stream(name)
         if stream in self._said:
             payload, thread = self._said[stream]
-            sent: Message = kind.evolve(kind.new(name), payload, self._meta.replace(thread=thread))
+            sent: Message = kind.evolve(kind.new(name), payload, Meta(at=self._at, thread=thread))
             return sent
         found: Message = self._once(kind, name)
         return found
@@ -278,12 +277,17 @@ class Work(World):
         known = kind_of(kind)
         if pack is not None:
             self._check_understood(pack)
-        state = self.state(kind, key, known.parts(command) if known.parts is not None else ())
+        stream = known.stream(key)
+        state: Any
+        if kind == "message":
+            thread = thread or key
+            new = stream in self._states and stream not in self._said
+            state = self._states[stream] if new else self.message(key)
+        else:
+            state = self.state(kind, key, known.parts(command) if known.parts is not None else ())
         if kind == "task":
             facts = self._lifecycle_of(state, command)
-        elif kind == "message":
-            thread = thread or key
-        self._happened(known, key, known.decide(state, command, facts), thread, pack)
+        self._happened(known, known.key(key), stream, known.decide(state, command, facts), thread, pack)
 
     def _check_understood(self, pack: str) -> None:
         foreign = self.store.row("get_meta", f"foreign {pack}")
@@ -310,8 +314,9 @@ class Work(World):
         elif kind != "task" or self.task(key).lifecycle in self.lifecycles:
             self.do(kind, key, command)  # a task of a pack that was turned off stays as it is
 
-    def _happened(self, kind: Kind, name: str, payloads: list[Payload], thread: str | None, pack: str | None) -> None:
-        stream, key = kind.stream(name), kind.key(name)
+    def _happened(
+        self, kind: Kind, key: str, stream: str, payloads: list[Payload], thread: str | None, pack: str | None
+    ) -> None:
         if self.trace is not None:
             payloads = [p.replace(trace=self.trace) if "trace" in p.__dict__ else p for p in payloads]
         for payload in payloads:
@@ -322,7 +327,7 @@ class Work(World):
             if kind.name == "message":  # most are never asked for again in their commit
                 self._said[stream] = payload, thread
             else:
-                self._states[stream] = kind.evolve(self._states[stream], payload, self._meta)
+                self._states[stream] = kind.evolve(self._states[stream], payload, Meta(at=self._at, thread=thread))
             for reaction in self._reactions:
                 for step in reaction(key, payload, self):
                     self._step(*step)
