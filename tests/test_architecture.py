@@ -28,7 +28,6 @@ LINES_PER_FUNCTION = 60
 # `file::function` and why it must catch everything. A handler that cleans up and raises again needs no entry.
 BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
-    "moot/forks.py::_before": "a fork cannot be stopped: whatever one of them raises, the others must still let go",
     "moot/engine/performers/entry.py::main": "the edge of a program: what a function raised becomes its last words",
     "moot/engine/running.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
     "moot/engine/tracing.py::_safely": "telemetry of another's making must never decide whether a thing is done",

@@ -41,14 +41,8 @@ def _alive() -> list[Watched]:
 
 
 def _before() -> None:
-    failed: BaseException | None = None
     for thing in _alive():
-        try:
-            thing.before_fork()
-        except BaseException as error:  # interrupted, maybe: the fork comes all the same
-            failed = error
-    if failed is not None:
-        raise failed
+        thing.before_fork()  # what an interrupt leaves open here is refused in the child
 
 
 def _after_in_parent() -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moot.engine.clock import Clock
     from moot.engine.rules import Rules
     from moot.log import Log
-    from moot.views.store import Store
+    from moot.views.store import Store, Writing
 
 _PAGE = 1000
 _MANY = 50  # events: from so many on, folding them in one go is worth its beginning
@@ -96,13 +96,13 @@ class Engine:
 
     def fold_in(self) -> None:
         """Fold what others appended, while holding the writer lock."""
-        try:
-            self.begin()
+        with self.writing():
             self.catch_up()
             self.store.commit()
-        except BaseException:  # also interrupted at any of these
-            self.store.rollback()
-            raise
+
+    def writing(self) -> Writing:
+        """A transaction on the views that count now, as a context manager. The caller holds the writer lock."""
+        return self.store.writing(self.begin)
 
     def peek(self) -> Store:
         """The views as they are, perhaps a little behind the log."""
@@ -144,19 +144,13 @@ class Engine:
         facts: Facts,
     ) -> Outcome | Conflict:
         """One attempt while holding the writer lock."""
-        try:
-            self.begin()
-            result = self._attempt(by, act, key, facts)
-            if not isinstance(result, Conflict):
-                return self._finish(result)
-        except (Refused, Held, Unknown, Usage, Wanted):  # what was caught up to decide this stays
-            self._finish(Outcome())
-            raise
-        except BaseException:  # also interrupted at any of these
-            self.store.rollback()
-            raise
-        self.store.rollback()
-        return result
+        with self.writing():
+            try:
+                result = self._attempt(by, act, key, facts)
+            except (Refused, Held, Unknown, Usage, Wanted):  # what was caught up to decide this stays
+                self._finish(Outcome())
+                raise
+            return result if isinstance(result, Conflict) else self._finish(result)
 
     def _attempt(
         self,

@@ -80,9 +80,6 @@ def _caught_up(log: Log, directory: str, progress: Progress) -> Index:
             raise
         index = PrivateIndex(directory)
         _catch_up(log, index, progress)
-    except BaseException:
-        index.close()
-        raise
     return index
 
 
@@ -94,13 +91,9 @@ def forget(log: Log, directory: str, positions: Sequence[int]) -> None:
     index = Index(directory)
     try:
         _catch_up(log, index, lambda *_: None)
-        index.begin()
-        try:
+        with index.writing():
             _reread(log, index, positions)
-        except BaseException:
-            index.rollback()
-            raise
-        index.commit()
+            index.commit()
         index.tidy()
     finally:
         index.close()
@@ -120,8 +113,7 @@ def _catch_up(log: Log, index: Index, progress: Progress) -> None:
     while (position := index.cursor()) < (head := log.head()):  # which ends earlier once something cannot be read
         progress("indexing", position, head)
         gone: list[int] = []
-        index.begin()
-        try:
+        with index.writing():
             position = index.cursor()  # another searcher may have been here
             if not position:
                 index.begin_without(Shown(log).last_tombstone())
@@ -134,10 +126,7 @@ def _catch_up(log: Log, index: Index, progress: Progress) -> None:
                     break
             if gone:
                 _reread(log, index, gone)
-        except BaseException:
-            index.rollback()
-            raise
-        index.commit()
+            index.commit()
     if index.untidy():
         index.tidy()
     progress("indexing", head, head)

@@ -189,16 +189,12 @@ def _scratch(directory: str) -> PrivateCopy:
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
     """Bring both to the same position, then look. On a shared log others may go on appending."""
     live = engine.store
-    try:
-        engine.begin()
+    with engine.writing():
         engine.catch_up()  # as every command does: what was redacted must not stay in them
         _fold(engine, fresh, chain, live.cursor())
         fresh.commit()
         problems = [*chain.problems, *_differences(live, fresh)]
         live.commit()
-    except BaseException:
-        live.rollback()
-        raise
     return problems
 
 

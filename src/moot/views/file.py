@@ -86,6 +86,7 @@ class Generations:
     def after_fork_in_parent(self) -> None:
         """Whoever needs it opens it again."""
         if self._at_rest:
+            self._at_rest = False
             self._gate.release()
 
     def after_fork_in_child(self) -> None:

@@ -87,13 +87,9 @@ class Index(Store):
 
     def tidy(self) -> None:
         """Leave no trace of what was forgotten. It does no harm to do it again."""
-        self.begin()
-        try:
+        with self.writing():
             self.run("merge")  # until its parts are merged, the index only strikes out what was deleted
-        except BaseException:
-            self.rollback()
-            raise
-        self.commit()
+            self.commit()
         self._sweep(keep=os.path.basename(self.path), alone=True)  # an index that was left behind has the words, too
         busy, *_ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1,)
         if not busy:  # else one who reads just now keeps the old pages, and the next searcher sees to it

@@ -16,7 +16,7 @@ from moot.views.file import DAMAGE, Generations, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, TypeVar
 
     from moot.core.record import Record
@@ -67,6 +67,7 @@ class Store(Generations):
         self._decoded: dict[str, tuple[int, Any]] = {}  # states by stream, with the version that they are of
         self._sure: set[str] = set()  # those of them that need not be asked for while a transaction is open
         self._writing = False
+        self.writer = 0  # the `Writing` that began the last transaction
         self._mark = _NO_MARK  # SQLite's count of changes after our last one: as long as it stays, nobody else wrote
 
     def rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
@@ -222,9 +223,15 @@ class Store(Generations):
         except apsw.Error as error:
             self._user = 0
             raise self._given_up(error) from error
-        except BaseException:  # interrupted just when it had begun: others would wait for the end of it
+
+    def writing(self, begin: Callable[[], None] | None = None) -> Writing:
+        """Begin to write, as a context manager: what is not committed at its end is undone."""
+        return Writing(self, begin or self.begin)
+
+    def end(self) -> None:
+        """Undo a transaction that is still open: after an error, or an interrupt at any step."""
+        if self._user:
             self.rollback()
-            raise
 
     def commit(self) -> None:
         """Keep what was written."""
@@ -236,9 +243,6 @@ class Store(Generations):
         except apsw.Error as error:
             self.rollback()
             raise self._given_up(error) from error
-        except BaseException:  # interrupted: it may be kept, and what is known of it is not
-            self.rollback()
-            raise
 
     def rollback(self) -> None:
         """Undo it."""
@@ -252,6 +256,29 @@ class Store(Generations):
         super().close()
         self._writing, self._user = False, 0
         self.forget()
+
+
+class Writing:
+    """One transaction. An interrupt can come before the first step of `__exit__`: then it ends with this object."""
+
+    _number = 0  # the store knows by it whose transaction is open
+
+    def __init__(self, store: Store, begin: Callable[[], None]) -> None:
+        self._store = store
+        self._begin = begin
+
+    def __enter__(self) -> None:
+        self._number = self._store.writer = id(self)
+        self._begin()
+
+    def __exit__(self, *_: object) -> None:
+        if self._store.writer == self._number:
+            self._store.end()
+        self._number = 0
+
+    def __del__(self) -> None:
+        if self._number:
+            self.__exit__()
 
 
 def _cursor(mark: Any) -> tuple[int, str]:

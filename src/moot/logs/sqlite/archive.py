@@ -41,7 +41,7 @@ class SqliteArchive(Archive):
         self._log = log
 
     def identity(self) -> str:
-        with self._database as connection:
+        with self._database.busy, self._database as connection:
             return str(connection.execute(queries.GET_META, ("workspace",)).get)
 
     def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
@@ -66,7 +66,7 @@ class SqliteArchive(Archive):
         if self._database.outdated:
             self._log.upgrade()
         try:
-            with self._database as connection:
+            with self._database.busy, self._database as connection:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")
                 if connection.execute(queries.HEAD).get != head:
@@ -84,14 +84,14 @@ class SqliteArchive(Archive):
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
         from moot.logs.sqlite.audit import Audit, foreign_schema
 
-        with self._database as connection:
+        with self._database.busy, self._database as connection:
             found = [*foreign_schema(connection)]
         yield from found
         if self._database.version >= CHAINED:
             yield from Audit(self._database, upto, progress).problems()
 
     def tip(self, at: int | None = None) -> tuple[int, str]:
-        with self._database as connection:
+        with self._database.busy, self._database as connection:
             head = int(connection.execute(queries.HEAD).get) if at is None else at
             found = connection.execute(queries.HASH_AT, (head,)).get if self._database.version >= CHAINED else None
         if at is None:
@@ -99,18 +99,18 @@ class SqliteArchive(Archive):
         return (head, found.hex()) if found else (0, "")
 
     def has(self, position: int, mark: str) -> bool:
-        with self._database as connection:
+        with self._database.busy, self._database as connection:
             chained = self._database.version >= CHAINED
             found = connection.execute(queries.COMMIT_ENDING, (position,)).get if chained else None
         return found is not None and found.hex() == mark
 
     def carried(self) -> list[dict[str, Any]]:
-        with self._database as connection:
+        with self._database.busy, self._database as connection:
             return carried.noted(connection)
 
     def note_carried(self, what: dict[str, Any]) -> None:
         self._database.check_writable()
-        with self._log.exclusive(), self._database as connection:
+        with self._log.exclusive(), self._database.busy, self._database as connection:
             connection.execute("BEGIN IMMEDIATE")
             carried.put(connection, what)
             connection.execute("COMMIT")
@@ -143,7 +143,7 @@ class SqliteArchive(Archive):
     def _erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
         if self._database.outdated:
             self._log.upgrade()
-        with self._database as connection:
+        with self._database.busy, self._database as connection:
             connection.pragma("secure_delete", True)
             try:
                 if not connection.in_transaction:

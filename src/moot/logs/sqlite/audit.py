@@ -15,10 +15,10 @@ from moot.logs.sqlite import file, queries
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from typing import Any
 
     from moot.log import Progress
+    from moot.logs.sqlite.database import Database
 
     Row = tuple[Any, ...]
 
@@ -57,7 +57,7 @@ def _schema(connection: apsw.Connection) -> dict[tuple[str, str], tuple[str, str
 class Audit:
     """A walk along the chain, up to one position."""
 
-    def __init__(self, database: AbstractContextManager[apsw.Connection], upto: int, progress: Progress) -> None:
+    def __init__(self, database: Database, upto: int, progress: Progress) -> None:
         self._database = database
         self._upto, self._progress = upto, progress
         # Positions whose data is not what its digest says, of which type, and whether it is written as moot writes it.
@@ -78,7 +78,7 @@ class Audit:
             if position not in self._named or not canonical:
                 yield f"the data of {kind} at position {position} was changed"
         yield from self._malformed
-        with self._database as connection:
+        with self._database.busy, self._database as connection:
             known = connection.execute(queries.COMMITS_UPTO, (self._upto,)).get
             astray = connection.execute(queries.REQUESTS_ASTRAY).fetchall()
         if known != commits:
@@ -89,7 +89,7 @@ class Audit:
     def _rows(self) -> Iterator[Row]:
         position = 0
         while position < self._upto:
-            with self._database as connection:
+            with self._database.busy, self._database as connection:
                 limit = min(_PAGE, self._upto - position)
                 page: list[Row] = connection.execute(queries.CHAINED, (position, limit)).fetchall()
             if not page:

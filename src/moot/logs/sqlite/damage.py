@@ -49,7 +49,7 @@ def _next(database: Database, after: int, stream: str | None) -> int:
     """Where the row stands that comes next."""
     if stream is not None:
         try:
-            with database as connection:
+            with database.busy, database as connection:
                 return int(connection.execute(queries.named("foreign.sql")["next"], (stream, after)).get)
         except (apsw.Error, Unavailable, TypeError):
             pass  # not even that

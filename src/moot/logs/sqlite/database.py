@@ -29,9 +29,10 @@ _stranded: list[apsw.Connection] = []  # inherited open from the parent: even cl
 
 
 class Database:
-    """Used as `with database as connection`, by one thread at a time.
+    """Used as `with database.busy, database as connection`, by one thread at a time.
 
-    A transaction that is open when an exception leaves the block is rolled back.
+    `busy` keeps a fork in another thread waiting. A transaction that is open when an error leaves the block is rolled
+    back. After an interrupt the connection is closed, whatever was going on, and the next use opens another one.
     """
 
     _wal: int | None = None  # the -wal file, opened for `flush` alone
@@ -48,32 +49,24 @@ class Database:
         self._file: tuple[int, int] | None = None  # device and inode of what is open
         self.version = 0  # of the file, as it was seen last
         self._closed = False
-        self._busy = RLock()
+        self.busy = RLock()
         self._at_rest = False
         watch(self)
         file.USES.add(self)
 
-    def _take(self) -> None:
-        """Keep others out, a fork for one. No thread is in here twice: if it seems so, an interrupt cut the way out."""
-        if self._busy._is_owned():  # type: ignore[attr-defined]  # noqa: SLF001 (what `threading.Condition` asks, too)
-            self._busy._release_save()  # type: ignore[attr-defined]  # noqa: SLF001
-        self._busy.acquire()
-
     def __enter__(self) -> apsw.Connection:
-        self._take()
         try:
             return self._connection or self._open()
-        except BaseException as error:
-            self._busy.release()
-            if isinstance(error, apsw.Error):
-                raise faults.of_sqlite(error, self.path) or faults.damaged(self.path, str(error)) from error
-            raise
+        except apsw.Error as error:
+            raise faults.of_sqlite(error, self.path) or faults.damaged(self.path, str(error)) from error
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            self._busy.release()
+            return
+        if not isinstance(error, Exception):
+            self._drop()
             return
         said: MootError | None = None
         try:
@@ -89,8 +82,6 @@ class Database:
                     connection.execute("ROLLBACK")
         except apsw.Error:
             self._drop()  # it could not even go back: start anew
-        finally:
-            self._busy.release()
         if said is not None:
             raise said from error
 
@@ -106,15 +97,13 @@ class Database:
 
     def _prepare_to_flush(self) -> None:
         """Before anything is written: whoever could not wait for the disk afterwards does not begin."""
-        self._take()
         try:
-            self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
+            with self.busy:
+                self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             pass  # SQLite makes it with what is written first
         except OSError as error:
             raise faults.of_system(error, self.path) from error
-        finally:
-            self._busy.release()
 
     @property
     def writable(self) -> bool:
@@ -130,7 +119,7 @@ class Database:
 
         Whatever transaction was begun has written nothing; nobody else writes before the next one begins.
         """
-        with self as connection:
+        with self.busy, self as connection:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             before = file.version_of(connection)
@@ -145,7 +134,7 @@ class Database:
 
     def notice_upgrade(self) -> None:
         """Look at the version again: another process may have migrated the file. Raises if it was a newer program."""
-        with self as connection:
+        with self.busy, self as connection:
             error = self.superseded(connection)
             if error is not None:
                 raise error
@@ -161,8 +150,13 @@ class Database:
     def roll_back(self) -> None:
         """End a transaction that was begun and not needed."""
         if self._connection is not None and self._connection.in_transaction:
-            with self as connection:
+            with self.busy, self as connection:
                 connection.execute("ROLLBACK")
+
+    def give_up(self) -> None:
+        """Close the connection, with whatever is open on it. The next use opens another one."""
+        with self.busy:
+            self._drop()
 
     def flush_early(self) -> None:
         """Let the disk begin, in a process that has appended often enough to be worth the preparation."""
@@ -170,45 +164,34 @@ class Database:
             return
         if self._early is None:
             self._early = file.early_flush()
-        self._take()  # or a fork in another thread would close the file, and the number be another's
-        try:
+        with self.busy:  # or a fork in another thread would close the file, and the number be another's
             if self._wal is not None:
                 self._early(self._wal)
-        finally:
-            self._busy.release()
 
     def flush(self) -> None:
         """Wait until the disk has every transaction that was committed before."""
-        self._take()
         try:
-            if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
-                self._wal = open_private(f"{self.path}-wal", os.O_RDWR)
-            self._flushes += 1
-            file.flush(self._wal)
+            with self.busy:
+                if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
+                    self._wal = open_private(f"{self.path}-wal", os.O_RDWR)
+                self._flushes += 1
+                file.flush(self._wal)
         except OSError as error:
             raise faults.not_flushed(self.path, str(error)) from error
-        finally:
-            self._busy.release()
 
     def notice_another_file(self) -> bool:
         """Let go of a file that has lost its name: what is written into it would be written for nobody."""
         if self._connection is None or self._file == file.identity(self.path):
             return False
-        self._take()
-        try:
+        with self.busy:
             self._drop()
-        finally:
-            self._busy.release()
         return True
 
     def close(self) -> None:
         """Close it for good."""
-        self._take()
-        try:
+        with self.busy:
             self._closed = True
             self._drop()
-        finally:
-            self._busy.release()
 
     def __del__(self) -> None:
         """For one that was dropped; the connection closes itself.
@@ -263,21 +246,23 @@ class Database:
 
     def before_fork(self) -> None:
         """Close the connection, once the thread that uses it has finished."""
-        self._at_rest = self._busy.acquire(timeout=_FORK_PATIENCE)
+        self._at_rest = self.busy.acquire(timeout=_FORK_PATIENCE)
         if self._at_rest:
             self._drop()
 
     def after_fork_in_parent(self) -> None:
         """Whoever needs the connection opens it again."""
         if self._at_rest:
-            self._busy.release()
+            self._at_rest = False
+            self.busy.release()
 
     def after_fork_in_child(self) -> None:
         """The same, unless a connection could not be closed: then SQLite cannot be trusted in this process."""
         if self._at_rest:
-            self._busy.release()
+            self._at_rest = False
+            self.busy.release()
             return
-        self._busy = RLock()
+        self.busy = RLock()
         if self._connection is not None:
             _stranded.append(self._connection)
             self._connection = None

@@ -85,9 +85,8 @@ def make(directory: str) -> bool:
         _fill(draft)
         hand_over(draft)
         os.rename(draft, path)
-    except BaseException:
+    finally:
         _sweep(directory)
-        raise
     sync_folder(directory)
     connect(path, apsw.SQLITE_OPEN_READWRITE, 0).close()
     return True
@@ -259,24 +258,22 @@ def early_flush() -> Callable[[int], object]:
 
 
 def migrate(connection: apsw.Connection, folder: str | None = None, progress: Progress | None = None) -> None:
-    """Apply every migration that the file has not seen, each in a transaction of its own."""
+    """Apply every migration that the file has not seen, each in a transaction of its own.
+
+    After an error, the caller ends the transaction.
+    """
     for number, script in queries.migrations(folder):
         connection.execute("BEGIN IMMEDIATE")
-        try:
-            if number > version_of(connection):
-                before, chain, after = script.partition(_CHAIN)
-                connection.execute(before)
-                if chain:
-                    from moot.logs.sqlite.upgrade import compute
+        if number > version_of(connection):
+            before, chain, after = script.partition(_CHAIN)
+            connection.execute(before)
+            if chain:
+                from moot.logs.sqlite.upgrade import compute
 
-                    compute(connection, progress or _quietly)
-                    connection.execute(after)
-                connection.pragma("user_version", number)
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+                compute(connection, progress or _quietly)
+                connection.execute(after)
+            connection.pragma("user_version", number)
+        connection.execute("COMMIT")
 
 
 def _quietly(_done: int, _of: int) -> None:

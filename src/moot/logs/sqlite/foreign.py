@@ -89,11 +89,7 @@ class Foreign:
             self.chained = self._version() >= CHAINED
             self._check_schema()
         except (apsw.Error, ValueError) as error:
-            self.close()
             raise self._unreadable(error) from error
-        except BaseException:
-            self.close()
-            raise
 
     def close(self) -> None:
         self._connection.close()
@@ -216,15 +212,11 @@ def _opened(path: str) -> apsw.Connection:
 
         uri = f"file:{quote(path)}?immutable=1"
         connection = apsw.Connection(uri, flags=flags | apsw.SQLITE_OPEN_URI)
-    try:
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        for switch in _OFF:
-            connection.config(switch, 0)
-        for limit, value in _LIMITS:
-            connection.limit(limit, value)
-        for pragma, setting in (("mmap_size", 0), ("cell_size_check", True), ("query_only", True)):
-            connection.pragma(pragma, setting)
-        return connection
-    except BaseException:
-        connection.close()
-        raise
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    for switch in _OFF:
+        connection.config(switch, 0)
+    for limit, value in _LIMITS:
+        connection.limit(limit, value)
+    for pragma, setting in (("mmap_size", 0), ("cell_size_check", True), ("query_only", True)):
+        connection.pragma(pragma, setting)
+    return connection

@@ -104,7 +104,7 @@ class SqliteLog(Log):
         """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
         turn = self.turn()
         if not events:
-            with self.database as connection:
+            with self.database.busy, self.database as connection:
                 known = transaction.known(connection, commit, key)
             if key is not None and isinstance(known, Duplicate):
                 self._make_sure(turn)
@@ -151,7 +151,7 @@ class SqliteLog(Log):
             self._replaced = True
         if self.database.outdated:
             self.upgrade()
-        with self.database as connection:
+        with self.database.busy, self.database as connection:
             execute = connection.execute
             early = connection.in_transaction  # begun by `head`
             if not early:
@@ -263,7 +263,7 @@ class SqliteLog(Log):
         return events
 
     def _read(self, after: int, limit: int, stream: str | None) -> list[Event]:
-        with self.database as connection:
+        with self.database.busy, self.database as connection:
             chained = self.database.version >= CHAINED
             if stream is None:
                 statement = queries.READ_ALL if chained else queries.READ_ALL_3
@@ -282,7 +282,7 @@ class SqliteLog(Log):
         turn = self.turn()
         if turn is None:
             self.database.notice_another_file()
-        with self.database as connection:
+        with self.database.busy, self.database as connection:
             if turn is not None and self.lock.keeps_others_out and self.database.writable:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")  # the append that follows goes on with it
@@ -326,7 +326,7 @@ class SqliteLog(Log):
         """A page, and the rest of the commit that it ends in."""
         events = self.read(after, _PAGE)
         if len(events) == _PAGE:
-            with self.database as connection:
+            with self.database.busy, self.database as connection:
                 _, last = connection.execute(queries.COMMIT, (events[-1].commit,)).get
             events += self.read(events[-1].position, last - events[-1].position)
         return events
@@ -371,13 +371,17 @@ class Turn:
         log.database.notice_another_file()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
         log = self._log
         try:
-            log.database.roll_back()
+            if kind is None or issubclass(kind, Exception):
+                log.database.roll_back()
+            else:  # interrupted: whatever was going on, it ends here
+                log.database.give_up()
         finally:
             log.lock.release()
-            log.turn, self._begun = _nobody, False
+            log.turn = _nobody
+        self._begun = False  # if one of these steps was interrupted, `__del__` repeats them
         if self.written or self.relied:
             log.database.flush()
             if self.written:
@@ -385,4 +389,4 @@ class Turn:
 
     def __del__(self) -> None:
         if self._begun and self._log.turn() in (None, self):  # else the handle is in another turn by now
-            self.__exit__()
+            self.__exit__(KeyboardInterrupt)

@@ -61,15 +61,11 @@ class Rebuilt:
         self._changed: set[int] = set()  # positions whose data is not what it was; a tombstone must say so
         self._said: dict[int, list[dict[str, Any]]] = {}  # by tombstones, by the position that they name
         self.connection = _empty()
+        self._source = Foreign(path)
         try:
-            self._source = Foreign(path)
-            try:
-                self._take()
-            finally:
-                self._source.close()
-        except BaseException:
-            self.close()
-            raise
+            self._take()
+        finally:
+            self._source.close()
 
     def close(self) -> None:
         self.connection.close()
