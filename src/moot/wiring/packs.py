@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 GROUP = "moot.packs"
 SHIPPED = {"orchestrator": "moot.packs.orchestrator.protocol:Orchestrator"}
-FORMS = ("mailbox",)
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
 _LARGEST = 1 << 20
 _YOUNG = 2.0  # seconds; within a file system's tick a file can change again and keep its signature
@@ -165,6 +164,7 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     from moot.api.protocol.checking import parse
     from moot.engine.gitdir import read
     from moot.engine.trust import check_author
+    from moot.mirrors.forms import SHARED
 
     def content(file: str) -> bytes:
         path = os.path.join(source.folder, file)
@@ -180,7 +180,7 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     if code is not None and not (isinstance(code, type) and issubclass(code, Protocol)):
         raise _broken(name, source.code, "it is not a subclass of moot.api.pack.Protocol")
     parts = [part for part in PARTS if code is not None and getattr(code, part) is not getattr(Protocol, part)]
-    forms = (*FORMS, *(code.forms if code is not None else ()))
+    forms = (*SHARED, *(code.forms if code is not None else ()))
     found = parse(source.said, content, name=name, forms=forms, parts=parts)
     lives = json.dumps([found.data.get("lifecycle"), found.data.get("lifecycles")], sort_keys=True)
     return {
