@@ -230,6 +230,10 @@ class Packs:
         """The protocols of the packs that have code for this part."""
         return [self.protocol(pack.name) for pack in self.packs if part in pack.parts]
 
+    def forms(self, pack: str) -> Mapping[str, Any]:
+        """The forms of mirrors that a pack brings itself."""
+        return {name: form for one in self.having("forms") if one.pack.name == pack for name, form in one.forms.items()}
+
     @property
     def mirrors(self) -> tuple[MirrorSpec, ...]:
         return tuple(mirror for pack in self.packs for mirror in pack.mirrors)

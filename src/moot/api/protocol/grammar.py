@@ -107,6 +107,8 @@ _MIRROR = _table(
         "scope": _choice("One content for all worktrees, or one for each.", "workspace", "worktree"),
         "missing": _choice("What a deleted file means.", "restore", "reset", "ignore"),
         "emptied": _choice("What an emptied file means.", "clear", "restore"),
+        "wins": _choice("Which counts where file and log changed the same.", "log", "file"),
+        "counts": _flag("It belongs to the content that receipts are bound to."),
     },
     "path",
     "form",

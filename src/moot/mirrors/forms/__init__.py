@@ -16,7 +16,7 @@ SHARED = {
 
 def form_of(spec: MirrorSpec, packs: Packs) -> Form:
     """The form of a mirror. One of the pack's own goes before a shared one."""
-    own = packs.protocol(spec.pack).forms
+    own = packs.forms(spec.pack)
     if spec.form in own:
         made: Form = own[spec.form](spec, packs)
         return made
