@@ -59,8 +59,8 @@ from moot import Workspace
 ```
 
 A `Workspace` has the verbs of the command line as methods, with the same names and defaults. What they return are
-frozen records; what goes wrong is raised as one of the errors in `moot.core.errors`. One workspace is for one thread;
-open another one in another thread.
+frozen records; what goes wrong is raised as one of the errors in `moot.core.errors`. Several threads may use one
+workspace at once: each method is a call of its own, and `warnings` are those of the last call in the same thread.
 """
 KINDS = {
     "Refused": "1, refused",

@@ -10,7 +10,6 @@ from moot.api.answer import Notice
 from moot.api.setup import Ruling
 from moot.core import principal as principals
 from moot.core.errors import MootError, Unavailable, Unknown
-from moot.core.event import Key
 from moot.core.identity import Caller
 from moot.private_files import is_exhausted, too_many_open_files
 from moot.views import load, look
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from moot.api.catalogue import Verb
     from moot.api.workspace import Workspace
     from moot.core.deciders.agent import Agent
+    from moot.core.event import Key
     from moot.engine.loop import Engine, Outcome
     from moot.engine.rules import Weak
     from moot.engine.settings import Settings
@@ -235,15 +235,10 @@ class Call:
 
         try:
             return Blobs(self.place.state).get(digest)
-        except Unknown:
-            from moot.engine.blob_names import removed_in
+        except Unknown as error:
+            from moot.engine.blob_names import redacted
 
-            position = removed_in(self.engine.log).get(digest)
-            if position is None:
-                raise
-            message = f"The bytes with the SHA-256 {digest} were redacted at position {position}."
-            remedy = "They are gone. `moot log` shows who did it, and why."
-            raise Unknown("blob_redacted", message, remedy, sha256=digest, position=position) from None
+            raise redacted(self.engine.log, digest) or error from None
 
     def commit_aside(self, act: Callable[[Work], None]) -> None:
         """Record something about the call itself, outside its key."""
@@ -399,15 +394,6 @@ class Call:
         verb, name, arguments = self._request
         if name is None:
             return None
+        from moot.api.keys import key_of
 
-        def key(principal: str) -> Key:
-            import hashlib
-            import json
-
-            # Paths are meant from where one stands: the same words elsewhere are another request.
-            here = self.cwd if any(arguments.get(name) for name in ("path", "paths", "what")) else None
-            request = json.dumps([verb, arguments, here], sort_keys=True, default=str)
-            digest = hashlib.sha256(request.encode()).hexdigest()
-            return Key(scope=scope or principals.name_of(principal), name=name, digest=digest)
-
-        return key
+        return key_of(verb, name, arguments, self.cwd, scope)

@@ -25,10 +25,9 @@ PATIENCE = 30.0  # seconds to wait for one that another call has
 class Pool:
     """Engines that calls borrow. It holds no reference to an engine that is borrowed."""
 
-    def __init__(self, make: Callable[[], Engine], limit: int = LIMIT, patience: float = PATIENCE) -> None:
+    def __init__(self, make: Callable[[], Engine], limit: int = LIMIT) -> None:
         self._make = make
         self._limit = limit
-        self._patience = patience
         self._guard = RLock()  # never held while a file is opened or closed; a collected call may give back inside
         self._idle: list[Engine] = []
         self._borrowed: dict[int, tuple[ref[Engine], int]] = {}  # by id: the engine, and the thread that borrowed it
@@ -108,7 +107,7 @@ class Pool:
     def _wait(self, waiter: _Waiter) -> Engine | None:
         """The engine that came back; None: there is room to open one."""
         try:
-            waiter.bell.acquire(timeout=self._patience)
+            waiter.bell.acquire(timeout=PATIENCE)
         except BaseException:  # interrupted
             self._leave(waiter)
             raise
@@ -117,7 +116,7 @@ class Pool:
                 return waiter.engine
             if waiter in self._waiting:
                 self._waiting.remove(waiter)
-        raise closed() if self._closed else _exhausted(self._limit, self._patience)
+        raise closed() if self._closed else _exhausted(self._limit)
 
     def _leave(self, waiter: _Waiter) -> None:
         with self._guard:
@@ -174,10 +173,10 @@ def closed() -> Usage:
     return Usage("workspace_closed", "This workspace was closed.", "Open it again: Workspace(path).")
 
 
-def _exhausted(limit: int, patience: float) -> Unavailable:
+def _exhausted(limit: int) -> Unavailable:
     return Unavailable(
         "too_many_calls",
-        f"All {limit} handles of this workspace have been in use for {patience:g} seconds.",
+        f"Every handle of this workspace ({limit}) has been in use for {PATIENCE:g} seconds.",
         "End followers and other iterators that are no longer needed, or open another workspace for them.",
         limit=limit,
     )

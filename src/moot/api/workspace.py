@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from moot.engine.tracing import Tracing
 
     Progress = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
+    # A setup, what gives the id of the log, the rules that it has recorded: which ones are in force now.
+    Judge = Callable[[Setup, Callable[[], str], str], Rules]
 
 _SELDOM, _MINUTE, _DAY = 60.0, 60.0, 86_400.0
 
@@ -57,7 +59,8 @@ class Workspace:
         self.notices: tuple[Notice, ...] = ()  # warnings that hold for every call
         self.progress: Progress = quietly
         self.tracing: Tracing | None = None
-        self.judge: Callable[[Setup, Callable[[], str], str], Rules] | None = None
+        self.judge: Judge | None = None
+        self.load: Callable[[], Setup] = lambda: self.setup
         self.check_log: Callable[[], None] = lambda: None  # raises if the log is not in its place any more
         self.pool = pool
         self._judged = setup, setup  # a setup, and what became of it when the rules were last judged
@@ -69,6 +72,10 @@ class Workspace:
         if self.past is not None:  # the incarnation is the caller's of today; then, it may have been another one
             caller = caller.replace(incarnation=None)
         return Call(self, caller, self.cwd if cwd is None else cwd)
+
+    def reload(self) -> None:
+        """Read settings and packs again. Calls that are open keep those they began with."""
+        self.setup = self.load()
 
     def current(self) -> tuple[Setup, Setup]:
         """The setup, and the same with the rules in force that were judged last."""

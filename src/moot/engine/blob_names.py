@@ -11,7 +11,7 @@ import json
 import os
 
 from moot.core.blob import digests_in, is_digest, named_by, removed_by
-from moot.core.errors import Unavailable
+from moot.core.errors import Unavailable, Unknown
 from moot.engine.blobs import FOLDERS, Blobs
 from moot.log import REDACTIONS
 from moot.private_files import read_private, write_private
@@ -58,6 +58,16 @@ def removed_in(log: Log) -> dict[str, int]:
         found |= {digest: event.position for event in page for digest in removed_by(event)}
         after = page[-1].position
     return found
+
+
+def redacted(log: Log, digest: str) -> Unknown | None:
+    """Why these bytes are not there, if a redaction removed them."""
+    position = removed_in(log).get(digest)
+    if position is None:
+        return None
+    message = f"The bytes with the SHA-256 {digest} were redacted at position {position}."
+    remedy = "They are gone. `moot log` shows who did it, and why."
+    return Unknown("blob_redacted", message, remedy, sha256=digest, position=position)
 
 
 def mentioned(events: Iterable[Event]) -> Iterator[str]:

@@ -136,8 +136,11 @@ class Shelf:
 
     def _tidy(self, new: str) -> None:
         """Keep what was used last, as far as there is room; and no draft that was abandoned."""
-        now, room, kept = os.stat(new).st_mtime, _MOST_BYTES, 0
-        found = [(item.stat(), item.path) for item in self._files() if os.path.exists(item.path)]
+        found = [(seen, item.path) for item in self._files() if (seen := _status(item.path)) is not None]
+        now = next((seen.st_mtime for seen, path in found if path == new), None)
+        if now is None:
+            return  # removed by another who tidies
+        room, kept = _MOST_BYTES, 0
         whole = {path for _, path in self._all()}
         for seen, path in sorted(found, key=lambda one: (one[1] == new, one[0].st_mtime), reverse=True):
             if path not in whole:
@@ -156,6 +159,13 @@ def _parts(name: str) -> tuple[int, int, int] | None:
     if len(parts) != _PARTS or not all(part.isascii() and part.isdigit() and len(part) < _DIGITS for part in parts[:3]):
         return None
     return int(parts[0]), int(parts[1]), int(parts[2])
+
+
+def _status(path: str) -> os.stat_result | None:
+    try:
+        return os.lstat(path)
+    except OSError:
+        return None  # others remove them, too
 
 
 def may_write(directory: str) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Notice
     from moot.api.pack import Mirrors
-    from moot.api.workspace import Progress
+    from moot.api.workspace import Judge, Progress
     from moot.core.lifecycle import Lifecycle
     from moot.engine.place import Place
     from moot.engine.rules import Rules
@@ -63,25 +63,18 @@ def open_workspace(
     clock = clock or Clock()
     place = places.for_paths(paths, cwd, env, named=named) if paths else places.find(cwd, env, named=named)
     _check_log(place, cwd)
-    setup = _loaded(place, env, keep=not reading)
-    opening, shut = open_log, reading and at is None
-    log = lambda: opening(place.state, reading=shut, progress=progress)  # noqa: E731
+    files = not reading and at is None  # whether the packs' files are kept in step
+    setup = _loaded(place, env, keep=not reading, files=files)
+    log = _logs(place.state, progress, reading=reading, past=at is not None)
     presence, past, make = Presence(place.state, clock), None, _engines(log, place.state, clock, reading=reading)
     if at is not None:
         from moot.wiring.past import Visits
 
         visits = Visits(log, place.state, at, clock, progress)
         clock, presence, past, make = visits.clock, visits.presence, visits.then, visits.engine
-    pool = Pool(lambda: _with_facts(make(), presence), handles)
-    engine = pool.borrow()  # what is wrong with the log is said now
-    if not reading and os.path.exists(os.path.join(place.state, RESTORING)):
-        from moot.logs.sqlite.restore import tidy
-
-        tidy(place.state)  # somebody restores it, or was killed while doing so
-    judge = _judge(place, env)
-    setup = _ruled(setup, lambda: judge(setup, engine.whole.archive.identity, ""))
-    pool.give_back(engine)
-    workspace = Workspace(place, env, cwd, setup, clock, presence, pool, via)
+    pool, judge = Pool(lambda: _with_facts(make(), presence), handles), _judge(place, env)
+    workspace = Workspace(place, env, cwd, _ruled(setup, pool, judge), clock, presence, pool, via)
+    workspace.load = lambda: _ruled(_loaded(place, env, keep=not reading, files=files), pool, judge)
     workspace.past, workspace.judge = past, judge
     workspace.check_log = lambda: _check_log(place, cwd)
     workspace.progress = progress or workspace.progress
@@ -90,9 +83,22 @@ def open_workspace(
         from moot.engine.tracing import Tracing
 
         workspace.tracing = Tracing(env)
-    if past is not None or reading:
-        workspace.setup = setup.replace(mirrors=None)
     return workspace
+
+
+def _logs(state: str, progress: Progress | None, *, reading: bool, past: bool) -> Callable[[], Log]:
+    """What opens handles on the log."""
+    opening = open_log
+
+    def opened() -> Log:
+        log = opening(state, reading=reading and not past, progress=progress)
+        if not reading and os.path.exists(os.path.join(state, RESTORING)):
+            from moot.logs.sqlite.restore import tidy
+
+            tidy(state)  # somebody restores it, or was killed while doing so
+        return log
+
+    return opened
 
 
 def _engines(log: Callable[[], Log], state: str, clock: Clock, *, reading: bool) -> Callable[[], Engine]:
@@ -116,7 +122,7 @@ def _with_facts(engine: Engine, presence: Presence) -> Engine:
     return engine
 
 
-def _loaded(place: Place, env: Mapping[str, str], *, keep: bool) -> Setup:
+def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) -> Setup:
     """What moot.toml says now, before the rules in force are judged."""
     settings = setting.load(place, keep=keep)
     packs = _packs(settings, place, keep=keep)
@@ -127,7 +133,7 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool) -> Setup:
 
         requests = Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"))
     mirrors: Mirrors | None = None
-    if packs.mirrors:
+    if files and packs.mirrors:
         from moot.mirrors.sync import FileMirrors
 
         mirrors = FileMirrors()
@@ -144,18 +150,22 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool) -> Setup:
     )
 
 
-def _ruled(setup: Setup, judge: Callable[[], Rules]) -> Setup:
+def _ruled(setup: Setup, pool: Pool, judge: Judge) -> Setup:
     """With the rules in force. What weakens one needs a person's word, and few settings do (`moot.engine.rules`)."""
-    settings, core = setup.settings, setup.declared["core"]
-    packs = {name: one for name, one in setup.declared.items() if name != "core"}
-    if not settings.task_review or not all(map(reviewed, packs.values())):
-        return setup.under(judge())
-    if settings.task_receipt:
-        return setup.replace(lifecycles={"core": with_receipts(core), **packs}, in_force=RECEIPTS)
-    return setup
+    engine = pool.borrow()  # what is wrong with the log is said now
+    try:
+        settings, core = setup.settings, setup.declared["core"]
+        packs = {name: one for name, one in setup.declared.items() if name != "core"}
+        if not settings.task_review or not all(map(reviewed, packs.values())):
+            return setup.under(judge(setup, engine.whole.archive.identity, ""))
+        if settings.task_receipt:
+            return setup.replace(lifecycles={"core": with_receipts(core), **packs}, in_force=RECEIPTS)
+        return setup
+    finally:
+        pool.give_back(engine)
 
 
-def _judge(place: Place, env: Mapping[str, str]) -> Callable[[Setup, Callable[[], str], str], Rules]:
+def _judge(place: Place, env: Mapping[str, str]) -> Judge:
     """Says which rules are in force, as settings and consent are now."""
 
     def judge(setup: Setup, identity: Callable[[], str], recorded: str) -> Rules:
