@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 
-from moot.api import addresses
-from moot.api.pack import Packs
+from moot.core import addresses
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft, Key
@@ -34,7 +33,7 @@ def letter(to: str, incarnation: int | None = None) -> Command:
 
     def act(work: Work) -> None:
         sender = work.actor("Yeats", incarnation)
-        names = addresses.resolve(work, Packs(()), (to,), sender)
+        names = addresses.resolve(work, (), (to,), sender)
         note = SendMessage(kind="note", sender=sender.principal, to=names, wants="nothing", size=2, limit=9, text="Hi")
         work.do("message", work.new_message(), note)
 

@@ -58,7 +58,7 @@ EVERYWHERE = words("""
     moot.views moot.views.file moot.views.load moot.views.look moot.views.store
     moot.wiring
 """)
-MAIL = ["moot.api.addresses", "moot.api.letters", "moot.api.verbs.mail"]
+MAIL = ["moot.core.addresses", "moot.api.letters", "moot.api.verbs.mail"]
 INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
 WRITING = ["moot.core.chain", "moot.views.project"]  # whoever appends, or catches up
 KEEPING = ["moot.engine.known", "moot.engine.user_state", "moot.private_files"]  # the record of where the log ends
@@ -78,7 +78,7 @@ COMMANDS = {
         ["task", "claim", "task-003"],
         "Ada",
         3,
-        ["moot.api.told", "moot.api.verbs.board", "moot.api.verbs.tasks", "moot.core.task_refusals"],
+        ["moot.api.told", "moot.api.verbs.tasks", "moot.core.task_refusals"],
         "",
     ),
     "a refusal with a hint": (["send", "Bbo", "hi"], "Ada", 4, MAIL, "difflib"),

@@ -7,9 +7,10 @@ both here. Looking writes nothing.
 from __future__ import annotations
 
 from moot.api.letters import expired
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Unknown
 from moot.core.principal import label, name_of, person
 from moot.core.record import Record
+from moot.core.task_refusals import check_stopped
 from moot.core.text import REASON, command_line, counted, one_line, shell_word
 from moot.views import load, look
 
@@ -178,13 +179,7 @@ def _reopen(session: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.tasks import moved
 
     task, _ = load.task(session.engine.read(), name)
-    if task.phase != "stopped":
-        raise Refused(
-            "not_answered_here",
-            f"{name} is held by {name_of(task.holder or '')}, who was silent for too long.",
-            f"`{command_line('task show', name)}` says what can be done with it.",
-            task=name,
-        )
+    check_stopped(task)
     return moved(session, name, "reopen", reason=text, override=True)
 
 

@@ -33,7 +33,7 @@ class Proof(Record):
         return self.id
 
 
-def proof(session: Call, task: str, verb: str, given: str | None) -> Proof | None:
+def proof(session: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
     """One that is given is for the files of whoever gives it; one that a task carries is for where it was made.
 
     Equal content has one name, so a receipt from another worktree with the same files is as good.
@@ -43,7 +43,7 @@ def proof(session: Call, task: str, verb: str, given: str | None) -> Proof | Non
         return Proof(_last(session, task) if given == "last" else given, task, content(session).name)
     found, _ = load.task(store, task)
     life = session.engine.lifecycles.get(found.lifecycle)
-    edge = life.edge(verb, found.state) if life else None
+    edge = (life.edge(verb, found.state) if verb else life.between(found.state, to)) if life else None
     if edge is None or "receipt" not in edge.needs or found.receipt is None:
         return None
     state, _ = load.state(store, "receipt", found.receipt)

@@ -16,7 +16,12 @@
 
 from __future__ import annotations
 
+from moot.core.errors import Refused
 from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PHASES = ("open", "working", "review", "done", "stopped")
 RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # what one is to a task, and no role to join with
@@ -125,6 +130,17 @@ def _core() -> Lifecycle:
 
 
 CORE = _core()
+
+
+def named(lifecycles: Mapping[str, Lifecycle], name: str) -> Lifecycle:
+    if name not in lifecycles:
+        raise Refused(
+            "unknown_lifecycle",
+            f"No active pack brings the lifecycle {name!r}.",
+            f'Known: {", ".join(lifecycles)}. Packs are turned on in moot.toml: packs = ["{name.partition("/")[0]}"].',
+            lifecycle=name,
+        )
+    return lifecycles[name]
 
 
 def reviewed(life: Lifecycle) -> bool:

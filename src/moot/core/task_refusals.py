@@ -2,17 +2,102 @@
 
 from __future__ import annotations
 
-from moot.core.errors import Held, MootError, Refused
+from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.principal import name_of, same_agent
 from moot.core.task import by_verb
-from moot.core.text import REASON, command_line, counted
+from moot.core.text import REASON, closest, command_line, counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
     from moot.core.lifecycle import Edge, Lifecycle
     from moot.core.task import MoveTask, Task
+
+_NAMED, _LISTED = 10, 1000  # known tasks that are named to a reader, and to a program
+
+
+def unknown(name: str, known: Sequence[str]) -> Unknown:
+    near = closest(name, known)
+    hint = f"Did you mean {near}? " if near else ""
+    some = ", ".join(known[:_NAMED]) + (", …" if len(known) > _NAMED else "")
+    return Unknown(
+        "unknown_task",
+        f"There is no task {name!r}.",
+        f"{hint}Known: {some or 'none yet'}; `moot board` lists them.",
+        task=name,
+        known=list(known[:_LISTED]),
+    )
+
+
+def nothing_ready() -> Unknown:
+    return Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
+
+
+def check_goes_on(task: Task) -> None:
+    """Nothing can be needed for a task that is over."""
+    if task.phase in ("done", "stopped"):
+        raise Refused("task_ended", f"{task.id} is {task.state}.", "Reopen it first.", task=task.id)
+
+
+def check_messages_done(task: Task) -> None:
+    """The messages of a task stay in its protocol's file until it is done."""
+    if task.exists and task.phase != "done":
+        raise Refused(
+            "task_open",
+            f"{task.id} is {task.state}: its messages are still needed.",
+            "Approve the task, which clears them, or say --force.",
+            task=task.id,
+            state=task.state,
+        )
+
+
+def check_stopped(task: Task) -> None:
+    """The words of a person start a task again that has stopped, and no other one."""
+    if task.phase != "stopped":
+        raise Refused(
+            "not_answered_here",
+            f"{task.id} is held by {name_of(task.holder or '')}, who was silent for too long.",
+            f"`{command_line('task show', task.id)}` says what can be done with it.",
+            task=task.id,
+        )
+
+
+def verb_to(life: Lifecycle, task: Task, wanted: str) -> str:
+    """The verb that moves the task to the wanted state; a verb of the lifecycle means itself."""
+    verbs = tuple(dict.fromkeys(edge.verb for edge in life.edges))
+    if wanted not in life.names:
+        if wanted in verbs:
+            return wanted
+        raise Refused(
+            "unknown_state",
+            f"{task.id} has no state {wanted!r}, and its lifecycle no such verb.",
+            f"Its states are {', '.join(life.names)}; its verbs are {', '.join(verbs)}.",
+            states=list(life.names),
+            verbs=list(verbs),
+        )
+    edge = life.between(task.state, wanted)
+    if edge is None:
+        raise Refused(
+            "no_such_move",
+            f"{task.id} is {task.state} and cannot become {wanted}.",
+            f"From {task.state} it can go to {', '.join(life.targets(task.state)) or 'nowhere'}.",
+            task=task.id,
+            state=task.state,
+            wanted=wanted,
+            to=list(life.targets(task.state)),
+        )
+    if edge.explicit:
+        raise Refused(
+            "explicit_only",
+            f"{task.id} is {task.state}; it becomes {wanted} only when that is asked for by its own verb.",
+            f"`{by_verb(edge.verb, task.id, REASON)}`.",
+            task=task.id,
+            state=task.state,
+            wanted=wanted,
+        )
+    return edge.verb
 
 
 def asks(life: Lifecycle) -> str:

@@ -7,14 +7,14 @@ follow. Every stream it read or wrote becomes a condition of the append.
 from __future__ import annotations
 
 from moot.core import principal as principals
-from moot.core.deciders.agent import unknown
+from moot.core.deciders.agent import acting, known
 from moot.core.deciders.mailbox import Entry
-from moot.core.errors import Held, Refused, Unknown
+from moot.core.errors import Refused
 from moot.core.event import Draft
 from moot.core.kind import Meta, kind_of
+from moot.core.lifecycle import named
 from moot.core.reactions import World
 from moot.core.task import AddTask
-from moot.core.text import command_line
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.graph import Graph
     from moot.core.deciders.mailbox import Mailbox
     from moot.core.deciders.message import Message
+    from moot.core.errors import Unknown
     from moot.core.kind import Kind
     from moot.core.lifecycle import Lifecycle
     from moot.core.payload import Payload
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 _EVENT_LIMIT = 10_000
-_NAMED, _LISTED = 10, 1000  # known tasks that a refusal names to a reader, and to a program
 
 
 class Work(World):
@@ -96,6 +96,12 @@ class Work(World):
     def agent(self, name: str) -> Agent:
         found: Agent = self._once(kind_of("agent"), name)
         return found
+
+    def agents(self) -> list[Agent]:
+        return look.agents(self.store)
+
+    def has_account(self, login: str) -> bool:
+        return bool(self.facts.find("account", login))
 
     def agent_name(self, key: str) -> str:
         return self.agent(key).name
@@ -210,44 +216,21 @@ class Work(World):
 
     def actor(self, name: str, incarnation: int | None) -> principals.Actor:
         """The agent that calls, provided that it is here and is the current incarnation."""
-        state = self.agent(name)
-        if not state.exists:
-            raise unknown(name, closest_agent(self.store, name), caller=True)
-        if incarnation is not None and incarnation != state.incarnation:
-            raise Held(
-                "stale_incarnation",
-                f"You are {principals.agent(state.name, incarnation)}; the name is now held by {state.principal}.",
-                "Stop, or join anew under another name. What you held was given back.",
-                holder=state.principal,
-                incarnation=state.incarnation,
-            )
-        if state.retired:
-            raise Refused("agent_retired", f"{state.name} was retired.", "Join under another name.", agent=state.name)
-        if not state.here:
-            raise Refused(
-                "not_joined",
-                f"{state.name} has left.",
-                f"Join again: `{command_line('join', state.name)}`.",
-                agent=state.name,
-            )
-        return principals.Actor.made({"principal": state.principal, "roles": state.roles})
+        return acting(known(self.agent(name), self.agents, caller=True), incarnation)
 
     def lifecycle(self, name: str) -> Lifecycle:
-        if name not in self.lifecycles:
-            pack = name.partition("/")[0]
-            raise Refused(
-                "unknown_lifecycle",
-                f"No active pack brings the lifecycle {name!r}.",
-                f'Known: {", ".join(self.lifecycles)}. Packs are turned on in moot.toml: packs = ["{pack}"].',
-                lifecycle=name,
-            )
-        return self.lifecycles[name]
+        return named(self.lifecycles, name)
 
     def known_task(self, name: str) -> Task:
         found = self.task(name)
         if not found.exists:
-            raise unknown_task(self.store, name)
+            raise self._unknown_task(name)
         return found
+
+    def _unknown_task(self, name: str) -> Unknown:
+        from moot.core.task_refusals import unknown
+
+        return unknown(name, look.task_ids(self.store))
 
     def savepoint(self) -> Savepoint:
         """A context that undoes what was decided inside it when an error leaves it, and lets the error pass.
@@ -304,7 +287,7 @@ class Work(World):
         if isinstance(command, AddTask):
             return self.lifecycle(command.lifecycle)
         if not task.exists:
-            raise unknown_task(self.store, task.id)
+            raise self._unknown_task(task.id)
         return self.lifecycle(task.lifecycle)
 
     def _step(self, kind: str, key: str, command: Record) -> None:
@@ -331,25 +314,3 @@ class Work(World):
             for reaction in self._reactions:
                 for step in reaction(key, payload, self):
                     self._step(*step)
-
-
-def closest_agent(store: Store, name: str) -> str | None:
-    from moot.core.text import closest
-
-    return closest(name, [a.name for a in look.agents(store) if not a.retired])
-
-
-def unknown_task(store: Store, name: str) -> Unknown:
-    from moot.core.text import closest
-
-    known = look.task_ids(store)
-    near = closest(name, known)
-    hint = f"Did you mean {near}? " if near else ""
-    some = ", ".join(known[:_NAMED]) + (", …" if len(known) > _NAMED else "")
-    return Unknown(
-        "unknown_task",
-        f"There is no task {name!r}.",
-        f"{hint}Known: {some or 'none yet'}; `moot board` lists them.",
-        task=name,
-        known=known[:_LISTED],
-    )

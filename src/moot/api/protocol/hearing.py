@@ -294,7 +294,7 @@ def _asked(work: Work, saying: Saying, task: Task | None) -> Message:
 
 
 def _recipients(work: Work, pack: Pack, saying: Saying, asked: Message | None) -> tuple[str, ...]:
-    from moot.api.addresses import mailbox_of, members, others
+    from moot.core.addresses import mailbox_of, members, others
 
     found: dict[str, str] = {}
     for to in saying.spec.to:
@@ -314,7 +314,7 @@ def _recipients(work: Work, pack: Pack, saying: Saying, asked: Message | None) -
 
 def _settle(work: Work, pack: Pack, saying: Saying, asked: Message) -> None:
     """The one who was asked has answered."""
-    from moot.api.addresses import to_settle
+    from moot.core.addresses import to_settle
 
     me = saying.sender
     shared = [f"@{role.name}" for role in pack.roles if role.delivery == "one" and role.name in me.roles]

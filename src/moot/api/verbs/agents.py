@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.agent import Agent, Join, Joined, Leave, Left, evolve
+from moot.core.deciders.agent import Agent, Join, Joined, Leave, Left, evolve, known
 from moot.core.errors import Usage
 from moot.core.identity import how_to_say, reason
 from moot.core.kind import meta_of
@@ -159,12 +159,7 @@ def leave(session: Call, name: str | None, retire: bool, reason: str | None) -> 
         raise Usage("bad_arguments", "Who leaves?", "Name the agent: `moot leave Yeats`.")
 
     def act(work: Work) -> None:
-        state = work.agent(who)
-        if not state.exists:
-            from moot.core.deciders.agent import unknown
-            from moot.engine.work import closest_agent
-
-            raise unknown(who, closest_agent(work.store, who))
+        state = known(work.agent(who), work.agents)
         silent = work.facts.silence(state.principal) if state.here else 0.0
         by, ttl = session.actor(work).principal, session.settings.task_ttl
         work.do("agent", who, Leave(retire=retire, reason=reason, by=by, silent_for=silent, ttl=ttl))

@@ -8,6 +8,7 @@ from moot.core.errors import Refused
 from moot.core.lifecycle import PHASES
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.task_refusals import unknown
 from moot.core.text import fence, one_line
 from moot.views import load, look
 
@@ -40,9 +41,7 @@ def show(session: Call, task: str) -> Answer:
     store = session.engine.read()
     found, _ = load.task(store, task)
     if not found.exists:
-        from moot.engine.work import unknown_task
-
-        raise unknown_task(store, task)
+        raise unknown(task, look.task_ids(store))
     life, messages = lifecycle_of(session, found), look.messages_of_task(store, task)
     story = Story(
         task=found,

@@ -9,6 +9,7 @@ from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent
 from moot.core.record import Record
+from moot.core.task_refusals import check_messages_done, unknown
 from moot.core.text import counted, fence, one_line
 from moot.views import load, look
 
@@ -104,15 +105,8 @@ def clear(session: Call, name: str, task: str | None, force: bool) -> Answer:
         session.actor(work)
         found = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden is None]
         for about in dict.fromkeys(d.message.task for d in found):
-            state = work.task(about) if about else None
-            if state is not None and state.exists and state.phase != "done" and not force:
-                raise Refused(
-                    "task_open",
-                    f"{about} is {state.state}: its messages are still needed.",
-                    "Approve the task, which clears them, or say --force.",
-                    task=about,
-                    state=state.state,
-                )
+            if about and not force:
+                check_messages_done(work.task(about))
         if found:
             work.do("mailbox", box, Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at))
 
@@ -140,9 +134,7 @@ def instructions(session: Call, task: str | None) -> Answer:
     name = task or _current(session, box)
     state, _ = load.task(session.engine.read(), name)
     if not state.exists:
-        from moot.engine.work import unknown_task
-
-        raise unknown_task(session.engine.store, name)
+        raise unknown(name, look.task_ids(session.engine.store))
     found = [d for d in look.mailbox(session.engine.store, box, name) if d.message.attempt == state.attempt]
     if not found:
         raise _none(session, state)

@@ -6,9 +6,10 @@ from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.verbs.artifacts import places, word
 from moot.core.deciders.dependency import DeclareNeed, Dependency, DependencySatisfied, DropNeed
-from moot.core.errors import Refused, Usage
+from moot.core.errors import Usage
 from moot.core.principal import person
 from moot.core.record import Record
+from moot.core.task_refusals import check_goes_on
 from moot.core.text import one_line
 from moot.views import load, look
 
@@ -48,8 +49,8 @@ def need(
 
     def act(work: Work) -> None:
         actor = session.actor(work)
-        if task is not None and (state := work.known_task(task)).phase in ("done", "stopped"):
-            raise Refused("task_ended", f"{task} is {state.state}.", "Reopen it first.", task=task)
+        if task is not None:
+            check_goes_on(work.known_task(task))
         for name in wanted:
             command = DropNeed(needer=needer) if drop else DeclareNeed(needer=needer, who=actor.name)
             work.do("dependency", name, command)

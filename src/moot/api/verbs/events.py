@@ -9,12 +9,11 @@ from moot.api.stories import line, story
 from moot.api.trail import Trail
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.leases import has_lapsed
-from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.sentences import sentence
-from moot.core.task import LapseTask
+from moot.core.task_refusals import unknown
 from moot.core.text import REASON, command_line, counted, one_line
-from moot.views import load
+from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.event import Event
-    from moot.engine.work import Work
 
 _ROUND = 2.0  # seconds between looks at what no event announces: silence, and files that others write
 _LONGEST = 24 * 3600.0
@@ -145,9 +143,7 @@ def _wait_for_tasks(session: Call, tasks: tuple[str, ...], start: int, deadline:
         for name in tasks:
             state, _ = load.task(store, name)
             if not state.exists:
-                from moot.engine.work import unknown_task
-
-                raise unknown_task(store, name)
+                raise unknown(name, look.task_ids(store))
             if state.phase == "stopped":
                 why = state.setbacks[-1].reason if state.setbacks else state.state
                 raise AwaitedFailed(
@@ -173,17 +169,10 @@ def _lapse_silent(session: Call, name: str) -> None:
     if session.caller.nobody:
         return
     state, _ = load.task(session.engine.store, name)
-    silent = round(session.silence(state.holder), 3) if state.holder is not None else None
-    if silent is None or not has_lapsed(silent, state.ttl):
-        return
+    if state.holder is not None and has_lapsed(session.silence(state.holder), state.ttl):
+        from moot.api.verbs.tasks import lapse_if_silent
 
-    def act(work: Work) -> None:
-        now = work.task(name)
-        if now.holder == state.holder and now.token == state.token:
-            reason = f"{name_of(state.holder or '')} was silent for {silent:.0f} s"
-            work.do("task", name, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
-
-    session.commit_aside(act)
+        session.commit_aside(lambda work: lapse_if_silent(work, work.task(name)))  # judged again inside
 
 
 def _failed(event: Event) -> AwaitedFailed:

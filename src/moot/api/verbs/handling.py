@@ -125,7 +125,7 @@ def _runner(session: Call) -> Runner:
 
 def _deliver(session: Call, work: Work, handler: Handler, event: Event) -> None:
     """Send the message of a handler, in its name."""
-    from moot.api import addresses
+    from moot.core import addresses
     from moot.core.deciders.message import SendMessage
     from moot.core.handler import filled
     from moot.core.principal import Actor
@@ -135,7 +135,7 @@ def _deliver(session: Call, work: Work, handler: Handler, event: Event) -> None:
     command = SendMessage(
         kind="note",
         sender=handler.principal,
-        to=addresses.resolve(work, session.packs, (wanted["to"],), Actor(principal=handler.principal)),
+        to=addresses.resolve(work, session.packs.shared_roles, (wanted["to"],), Actor(principal=handler.principal)),
         wants="nothing",
         size=len(text.encode()),
         limit=session.settings.message_limit,

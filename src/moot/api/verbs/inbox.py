@@ -7,7 +7,7 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.api.letters import ROOM, Letter, expired, of_delivery, pile, size_in_words, told, weight
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
-from moot.core.errors import Unknown
+from moot.core.deciders.message import known
 from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.text import command_line
@@ -111,10 +111,7 @@ def ack(session: Call, ids: tuple[str, ...]) -> Answer:
     def act(work: Work) -> None:
         me = session.actor(work)
         for name in dict.fromkeys(ids):
-            message = work.message(name)
-            if not message.exists:
-                raise Unknown("unknown_message", f"There is no message {name!r}.", "`moot inbox` lists yours.")
-            _confirm(work, boxes, message, me)
+            _confirm(work, boxes, known(work.message(name)), me)
 
     outcome = session.commit(act)
     done = tuple(dict.fromkeys(ids))
@@ -125,17 +122,9 @@ def ack(session: Call, ids: tuple[str, ...]) -> Answer:
 
 
 def _confirm(work: Work, boxes: tuple[str, ...], message: Message, me: Actor) -> None:
-    from moot.api.addresses import retired, to_settle
+    from moot.core.addresses import own_boxes, retired
 
-    mine = to_settle(work, boxes, message, me)
-    if not mine:
-        raise Unknown(
-            "not_in_mailbox",
-            f"{message.id} is not in your mailbox; it went to {', '.join(message.to)}.",
-            "`moot inbox` lists what is.",
-            message=message.id,
-        )
-    for box in mine:
+    for box in own_boxes(work, boxes, message, me):
         work.do("mailbox", box, Ack(ids=(message.id,), who=me.principal, at=work.at))
         if message.wants == "answer" and retired(work, message.sender):  # nobody is left who could get the answer
             work.do("mailbox", box, Bury(ids=(message.id,), reason=f"{name_of(message.sender)} retired"))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from moot.api import addresses
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.letters import ROOM, newest_whole, of_message, told
+from moot.core import addresses
 from moot.core.compact import dumps
 from moot.core.deciders.mailbox import Answer as Settle
-from moot.core.deciders.message import WANTS, SendMessage, Sent
+from moot.core.deciders.message import WANTS, SendMessage, Sent, known
 from moot.core.errors import Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
@@ -60,10 +60,8 @@ def send(
         sender = session.actor(work)
         if task is not None:
             work.known_task(task)
-        names = addresses.resolve(work, session.packs, to, sender)
-        root = work.message(thread).thread if thread else None
-        if thread is not None and not work.message(thread).exists:
-            raise Unknown("unknown_message", f"There is no message {thread!r}.", "`moot inbox` lists yours.")
+        names = addresses.resolve(work, session.packs.shared_roles, to, sender)
+        root = known(work.message(thread)).thread if thread is not None else None
         command = SendMessage(
             kind=type,
             sender=sender.principal,
@@ -107,7 +105,7 @@ def reply(session: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
 
     def act(work: Work) -> None:
         me = session.actor(work)
-        original = _known(work, id)
+        original = known(work.message(id))
         mine = addresses.to_settle(work, boxes, original, me)
         if name_of(original.sender).lower() == me.name.lower():  # one adds to what one said, or answers oneself
             to = tuple(name for name in original.to if name.lower() != me.name.lower()) or (me.name,)
@@ -152,13 +150,6 @@ def thread(session: Call, id: str, only: bool) -> Answer:  # noqa: A002
 
 def _size(text: str | None, data: Any) -> int:
     return len((text or "").encode()) + (len(dumps(data).encode()) if data is not None else 0)
-
-
-def _known(work: Work, name: str) -> Message:
-    message = work.message(name)
-    if not message.exists:
-        raise Unknown("unknown_message", f"There is no message {name!r}.", "`moot inbox` lists yours.", message=name)
-    return message
 
 
 def _message(session: Call, name: str) -> Message:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.told import task_of, told
-from moot.api.verbs.board import lifecycle_of
+from moot.core import task_refusals as refusals
 from moot.core.deciders.graph import Link, Unlink
-from moot.core.errors import Refused, Unknown, Usage
+from moot.core.errors import Usage
 from moot.core.ids import chosen
-from moot.core.leases import has_lapsed
+from moot.core.leases import lapse_of
 from moot.core.principal import name_of
-from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, LapseTask, MoveTask, ReadyTask, by_verb
-from moot.core.text import REASON, command_line, option
-from moot.views import load, look
+from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, MoveTask, ReadyTask
+from moot.core.text import command_line, option
+from moot.views import look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def next_id(work: Work) -> str:
 def link(session: Call, task: str, needs: tuple[str, ...]) -> Answer:
     def act(work: Work) -> None:
         session.actor(work)
-        state = work.known_task(task)
-        if state.phase in ("done", "stopped"):
-            raise Refused("task_ended", f"{task} is {state.state}.", "Reopen it first.", task=task)
+        refusals.check_goes_on(work.known_task(task))
         waits = tuple(need for need in needs if work.known_task(need).phase != "done")
         work.do("graph", "", Link(task=task, needs=needs))
         work.do("task", task, BlockTask(on=waits))
@@ -112,12 +110,12 @@ def claim(session: Call, task: str | None) -> Answer:
         actor = session.actor(work)
         for name in (task,) if task else _candidates(work, actor):
             if work.known_task(name).holder != actor.principal:
-                _lapse_if_silent(work, work.task(name))
+                lapse_if_silent(work, work.task(name))
             if work.task(name).phase == "open" or (task and not work.drafts):
                 work.do("task", name, MoveTask(verb="claim", actor=actor))
                 return
         if not work.drafts:
-            raise _nothing_ready()
+            raise refusals.nothing_ready()
         # A holder's silence is on record now, though it brought nothing: the attempts are used up, or it is flagged.
 
     outcome = session.commit(act)
@@ -125,7 +123,7 @@ def claim(session: Call, task: str | None) -> Answer:
     if started is None:
         if task:  # say it as to anybody who comes later
             session.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=session.actor(work))))
-        raise _nothing_ready()
+        raise refusals.nothing_ready()
     return told(session, outcome, started.stream.partition("/")[2], "is yours", moved=True)
 
 
@@ -148,23 +146,15 @@ def _may_start(work: Work, state: Task, actor: Actor) -> bool:
     return edge is not None and edge.open_to(actor.roles, person=actor.person)
 
 
-def _nothing_ready() -> Unknown:
-    return Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
-
-
-def _lapse_if_silent(work: Work, state: Task) -> None:
-    """End the holding of one who fell silent, or is not that incarnation any more."""
+def lapse_if_silent(work: Work, state: Task) -> None:
+    """End the holding of an agent that fell silent, or is not that incarnation any more."""
     if state.holder is None:
         return
-    silent = round(work.facts.silence(state.holder), 3)
     agent = work.agent(name_of(state.holder)) if "#" in state.holder else None
-    if agent is not None and (agent.principal != state.holder or not agent.here):
-        reason = f"{state.holder} is not here any more"
-    elif has_lapsed(silent, state.ttl):
-        reason = f"{name_of(state.holder)} was silent for {silent:.0f} s"
-    else:
-        return
-    work.do("task", state.id, LapseTask(silent_for=silent, ttl=state.ttl, reason=reason))
+    here = agent is None or (agent.here and agent.principal == state.holder)
+    command = lapse_of(state, work.facts.silence(state.holder), here=here)
+    if command is not None:
+        work.do("task", state.id, command)
 
 
 def _mover(verb: str) -> Callable[..., Answer]:
@@ -177,23 +167,26 @@ def _mover(verb: str) -> Callable[..., Answer]:
 def moved(
     session: Call,
     task: str,
-    verb: str,
+    verb: str | None,
     *,
     reason: str | None,
+    to: str = "",
     token: int | None = None,
     report: str | None = None,
     override: bool = False,
     receipt: str | None = None,
     owner: str | None = None,
 ) -> Answer:
-    proof = _proof(session, task, verb, receipt)
+    """Take an edge of the task: by its verb, or the one that leads `to` a state."""
+    proof = _proof(session, task, verb, to, receipt)
 
     def act(work: Work) -> None:
         actor = session.actor(work)
         state = work.known_task(task)
-        flags = session.packs.move(work, state, verb, reason)
+        taken = verb or refusals.verb_to(work.lifecycle(state.lifecycle), state, to)
+        flags = session.packs.move(work, state, taken, reason)
         command = MoveTask(
-            verb=verb,
+            verb=taken,
             actor=actor,
             reason=reason,
             token=token,
@@ -218,55 +211,18 @@ def _owner(work: Work, name: str | None) -> str | None:
     return work.actor(name, None).principal if name is not None else None
 
 
-def _proof(session: Call, task: str, verb: str, given: str | None) -> Proof | None:
+def _proof(session: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
     """The receipt that was given, or the one that the task carries where the lifecycle demands one."""
     demands = any("receipt" in e.needs for life in session.engine.lifecycles.values() for e in life.edges)
     if given is None and not demands:
         return None
     from moot.api.proofs import proof
 
-    return proof(session, task, verb, given)
+    return proof(session, task, verb, to, given)
 
 
 def move(session: Call, task: str, state: str, reason: str | None, owner: str | None) -> Answer:
-    found, _ = load.task(session.engine.read(), task)
-    life = lifecycle_of(session, found) if found.exists else None
-    if life is None:
-        from moot.engine.work import unknown_task
-
-        raise unknown_task(session.engine.store, task)
-    verbs = tuple(dict.fromkeys(edge.verb for edge in life.edges))
-    if state in verbs and state not in life.names:
-        return moved(session, task, state, reason=reason, owner=owner)
-    if state not in life.names:
-        raise Refused(
-            "unknown_state",
-            f"{task} has no state {state!r}, and its lifecycle no such verb.",
-            f"Its states are {', '.join(life.names)}; its verbs are {', '.join(verbs)}.",
-            states=list(life.names),
-            verbs=list(verbs),
-        )
-    edge = life.between(found.state, state)
-    if edge is not None and edge.explicit:
-        raise Refused(
-            "explicit_only",
-            f"{task} is {found.state}; it becomes {state} only when that is asked for by its own verb.",
-            f"`{by_verb(edge.verb, task, REASON)}`.",
-            task=task,
-            state=found.state,
-            wanted=state,
-        )
-    if edge is None:
-        raise Refused(
-            "no_such_move",
-            f"{task} is {found.state} and cannot become {state}.",
-            f"From {found.state} it can go to {', '.join(life.targets(found.state)) or 'nowhere'}.",
-            task=task,
-            state=found.state,
-            wanted=state,
-            to=list(life.targets(found.state)),
-        )
-    return moved(session, task, edge.verb, reason=reason, owner=owner)
+    return moved(session, task, None, to=state, reason=reason, owner=owner)
 
 
 _TASK = Param("task", "The task.", positional=True, required=True)

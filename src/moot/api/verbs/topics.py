@@ -5,8 +5,9 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.compact import dumps
+from moot.core.deciders.message import known
 from moot.core.deciders.topic import Emit
-from moot.core.errors import Unknown, Usage
+from moot.core.errors import Usage
 from moot.core.kind import event_types, kinds
 from moot.core.record import Record
 from moot.core.text import counted
@@ -53,9 +54,7 @@ def emit(session: Call, type: str, data: Any, stream: str | None, thread: str | 
 
     def act(work: Work) -> None:
         sender = session.actor(work)
-        root = work.message(thread).thread if thread else None
-        if thread is not None and not work.message(thread).exists:
-            raise Unknown("unknown_message", f"There is no message {thread!r}.", "`moot inbox` lists yours.")
+        root = known(work.message(thread)).thread if thread is not None else None
         if saying is None:
             work.do("topic", command.topic, command, thread=root)
             return

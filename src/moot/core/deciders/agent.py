@@ -17,12 +17,14 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.leases import has_lapsed
 from moot.core.payload import Payload
-from moot.core.principal import agent, checked_name, same_agent
+from moot.core.principal import Actor, agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
-from moot.core.text import command_line
+from moot.core.text import closest, command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from moot.core.kind import Meta
 
 ROLE_LIMIT = 16
@@ -175,6 +177,35 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
             silent_for=round(command.silent_for, 3),
             ttl=command.ttl,
         )
+
+
+def acting(state: Agent, incarnation: int | None) -> Actor:
+    """The agent as one who acts, provided that it is here and that its incarnation is the current one."""
+    if incarnation is not None and incarnation != state.incarnation:
+        raise Held(
+            "stale_incarnation",
+            f"You are {agent(state.name, incarnation)}; the name is now held by {state.principal}.",
+            "Stop, or join anew under another name. What you held was given back.",
+            holder=state.principal,
+            incarnation=state.incarnation,
+        )
+    if state.retired:
+        raise Refused("agent_retired", f"{state.name} was retired.", "Join under another name.", agent=state.name)
+    if not state.here:
+        raise Refused(
+            "not_joined",
+            f"{state.name} has left.",
+            f"Join again: `{command_line('join', state.name)}`.",
+            agent=state.name,
+        )
+    return Actor.made({"principal": state.principal, "roles": state.roles})
+
+
+def known(state: Agent, agents: Callable[[], Iterable[Agent]], *, caller: bool = False) -> Agent:
+    """The same, if it ever joined. `agents`: all that there are; `caller`: the caller says that it is this one."""
+    if not state.exists:
+        raise unknown(state.name, closest(state.name, [a.name for a in agents() if not a.retired]), caller=caller)
+    return state
 
 
 def unknown(name: str, closest: str | None, *, caller: bool = False) -> Unknown:

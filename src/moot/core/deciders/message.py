@@ -11,7 +11,7 @@ What always holds:
 
 from __future__ import annotations
 
-from moot.core.errors import Refused
+from moot.core.errors import Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.principal import label
@@ -102,6 +102,18 @@ class SendMessage(Record):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
+
+
+def known(message: Message) -> Message:
+    """The same, if there is such a message."""
+    if not message.exists:
+        raise Unknown(
+            "unknown_message",
+            f"There is no message {message.id!r}.",
+            "`moot inbox` lists yours.",
+            message=message.id,
+        )
+    return message
 
 
 def decide(state: Message, command: SendMessage, _facts: object = None) -> list[Payload]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.claims import ClaimsState
+    from moot.core.deciders.agent import Agent
     from moot.core.deciders.decision import Decision
     from moot.core.deciders.mailbox import Mailbox
     from moot.core.payload import Payload
@@ -35,6 +36,17 @@ class World(ABC):
 
     @abstractmethod
     def task(self, name: str) -> Task: ...
+
+    @abstractmethod
+    def agent(self, name: str) -> Agent: ...
+
+    @abstractmethod
+    def agents(self) -> list[Agent]:
+        """All that there ever were."""
+
+    @abstractmethod
+    def has_account(self, login: str) -> bool:
+        """Whether there is such a person on this machine."""
 
     @abstractmethod
     def agent_name(self, key: str) -> str:
