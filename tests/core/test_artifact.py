@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from moot.core.deciders.artifact import (
     EVENTS,
+    KIND,
     NAME_LIMIT,
     PLACE_LIMIT,
     Artifact,
@@ -18,7 +19,6 @@ from moot.core.deciders.artifact import (
     ModifyArtifact,
     decide,
     evolve,
-    stream,
 )
 from moot.core.errors import MootError, Unknown
 from moot.core.kind import Meta
@@ -49,7 +49,7 @@ def test_an_artifact_is_needed_by_its_id_its_places_and_what_it_provides():
     state = after(MAKE.replace(uri="https://example.org/user"))
     assert state.names == ("src/user.ts", "https://example.org/user", "User", "Role")
     assert (state.creator, state.at, state.changes) == ("Yeats#1", AT, 0)
-    assert stream("src/user.ts") == "artifact/src/user.ts"
+    assert KIND.stream("src/user.ts") == "artifact/src/user.ts"
 
 
 def test_it_is_made_once():

@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from moot.core.deciders.checkpoint import (
     EVENTS,
+    KIND,
     OPTION_LIMIT,
     Checkpoint,
     CheckpointReached,
@@ -21,7 +22,6 @@ from moot.core.deciders.checkpoint import (
     WithdrawCheckpoint,
     decide,
     evolve,
-    stream,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
@@ -57,7 +57,7 @@ def resolve(answer, actor=ANNA, **more):
 def test_a_checkpoint_says_what_it_waits_for():
     state = after(REACH)
     assert (state.status, state.open, state.question, state.options) == ("reached", True, "Which?", ("blue", "red"))
-    assert stream("k-1") == "checkpoint/k-1"
+    assert KIND.stream("k-1") == "checkpoint/k-1"
 
 
 def test_only_a_person_answers():

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from moot.core.deciders.decision import (
     AFFECTS_LIMIT,
     EVENTS,
+    KIND,
     Decision,
     MakeDecision,
     SupersedeDecision,
@@ -21,7 +22,6 @@ from moot.core.deciders.decision import (
     evolve,
     names,
     standing,
-    stream,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
@@ -53,7 +53,7 @@ def test_a_decision_stands_until_another_takes_its_place():
     assert (state.status, state.open, state.title, state.at) == ("standing", True, "Use jose", AT)
     state = after(MAKE, REPLACE)
     assert (state.status, state.open, state.superseded_by) == ("superseded", False, "d-2")
-    assert stream("d-1") == "decision/d-1"
+    assert KIND.stream("d-1") == "decision/d-1"
 
 
 def test_who_supersedes_second_hears_what_took_its_place():

@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from moot.core.deciders.effect import (
     DEEPEST,
     EVENTS,
+    KIND,
     LONGEST_WAIT,
     DropEffect,
     Effect,
@@ -23,7 +24,6 @@ from moot.core.deciders.effect import (
     back_off,
     decide,
     evolve,
-    stream,
 )
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
@@ -81,7 +81,7 @@ def test_a_requested_effect_knows_what_caused_it():
         "topic/build",
     )
     assert (effect.event, effect.cause) == (10, "c.2")
-    assert stream("e-1") == "effect/e-1"
+    assert KIND.stream("e-1") == "effect/e-1"
 
 
 @pytest.mark.promise(12)

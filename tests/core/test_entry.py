@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from moot.core.deciders.entry import (
     EVENTS,
+    KIND,
     Drop,
     Entry,
     EntryDropped,
@@ -22,7 +23,6 @@ from moot.core.deciders.entry import (
     Resubmit,
     decide,
     evolve,
-    stream,
 )
 from moot.core.errors import MootError, Refused, Unknown
 from moot.core.kind import Meta
@@ -61,7 +61,7 @@ def test_an_entry_is_held_with_its_bytes_and_all_that_is_wrong_with_it():
     entry = after(HOLD)
     assert (entry.status, entry.kind, entry.at) == ("held", "entry", AT)
     assert {name: getattr(entry, name) for name in HOLD.__dict__} == HOLD.__dict__
-    assert stream("h-1") == "entry/h-1"
+    assert KIND.stream("h-1") == "entry/h-1"
 
 
 def test_a_file_that_cannot_be_read_is_named_by_the_digest_of_its_bytes():

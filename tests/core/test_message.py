@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from moot.core.deciders.message import (
     EVENTS,
+    KIND,
     RECIPIENT_LIMIT,
     WANTS,
     Message,
@@ -17,7 +18,6 @@ from moot.core.deciders.message import (
     Sent,
     decide,
     evolve,
-    stream,
 )
 from moot.core.errors import MootError, Refused
 from moot.core.kind import Meta
@@ -48,7 +48,7 @@ def test_a_message_is_one_event_with_its_whole_audience():
         task="task-1",
         within=60.0,
     )
-    assert stream("m-1") == "message/m-1"
+    assert KIND.stream("m-1") == "message/m-1"
 
 
 def test_two_spellings_of_a_name_are_one_recipient():

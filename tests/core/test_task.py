@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from moot.core.deciders.task import decide, evolve
+from moot.core.deciders.task import KIND, decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
 from moot.core.lifecycle import CORE, Edge, Lifecycle, State
@@ -35,7 +35,6 @@ from moot.core.task import (
     ReadyTask,
     Step,
     Task,
-    stream,
 )
 from tests.core.lifecycles import LIFECYCLES, ORCHESTRATOR, PHASES, ROWS
 
@@ -102,7 +101,7 @@ def test_a_new_task_is_in_the_first_state_of_its_lifecycle(life):
     assert (task.state, task.phase, task.lifecycle, task.attempt) == (life.initial, "open", life.name, 1)
     assert (task.title, task.body, task.priority, task.waits) == ("Write the parser", "all of it", "high", ("task-0",))
     assert (task.creator, task.since, task.last_by) == ("Keats#1", AT, "Yeats#1")
-    assert stream(task.id) == "task/task-1"
+    assert KIND.stream(task.id) == "task/task-1"
 
 
 @pytest.mark.parametrize(

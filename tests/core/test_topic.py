@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.deciders.topic import EVENTS, Emit, Free, decide, is_type, stream
+from moot.core.deciders.topic import EVENTS, KIND, Emit, Free, decide, is_type
 from moot.core.errors import MootError
 
 OWNED = {"task": "`moot task`"}
@@ -27,7 +27,7 @@ def refused(command):
 def test_an_event_is_what_was_said():
     (event,) = decide(None, emit(data={"ok": True, "n": [1, None]}))
     assert (event.type, event.v, event.plain()) == ("build:finished", 1, {"ok": True, "n": [1, None]})
-    assert stream("build") == "topic/build"
+    assert KIND.stream("build") == "topic/build"
 
 
 @pytest.mark.parametrize("kind", ["build:finished", "a:b", "load-test:timed_out", "b2:c3", f"{'a' * 64}:{'b' * 64}"])

@@ -6,7 +6,7 @@ from moot.api.answer import Answer
 from moot.core.deciders.task import evolve
 from moot.core.kind import meta_of
 from moot.core.principal import name_of
-from moot.core.task import EVENTS, Task, stream
+from moot.core.task import EVENTS, Task
 from moot.core.text import one_line
 from moot.views import load
 
@@ -26,7 +26,7 @@ def _after(session: Call, outcome: Outcome, name: str) -> Task:
     if not outcome.repeated:
         return load.task(session.engine.read(), name)[0]
     task, position = Task(id=name), 0
-    while events := [e for e in session.engine.log.read(position, 500, stream(name)) if e.position <= outcome.last]:
+    while events := [e for e in session.engine.log.read(position, 500, f"task/{name}") if e.position <= outcome.last]:
         for event in events:
             task = evolve(task, EVENTS[event.type].of(event.data), meta_of(event))
         position = events[-1].position

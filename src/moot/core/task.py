@@ -40,10 +40,6 @@ def by_verb(verb: str, task: str, options: str = "") -> str:
     return command_line("task move", task, verb, options=options)
 
 
-def stream(task: str) -> str:
-    return f"task/{task}"
-
-
 # --- what happened -----------------------------------------------------------------------------------------
 
 

@@ -25,10 +25,6 @@ NAME_LIMIT = 100  # names that one event may add
 _CHANGE = "--change '…'"
 
 
-def stream(artifact: str) -> str:
-    return f"artifact/{artifact}"
-
-
 class ArtifactCreated(Payload):
     type = "artifact:created"
     said = "made known: {summary}"

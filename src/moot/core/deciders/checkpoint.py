@@ -27,10 +27,6 @@ KINDS = ("human-verify", "decision", "human-action")  # those that everybody kno
 OPTION_LIMIT = 20
 
 
-def stream(checkpoint: str) -> str:
-    return f"checkpoint/{checkpoint}"
-
-
 class CheckpointReached(Payload):
     type = "checkpoint:reached"
     said = "waits for a person ({kind}): {question}"

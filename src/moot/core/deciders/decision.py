@@ -24,10 +24,6 @@ if TYPE_CHECKING:
 AFFECTS_LIMIT = 50  # names, and as many paths
 
 
-def stream(decision: str) -> str:
-    return f"decision/{decision}"
-
-
 class DecisionMade(Payload):
     type = "decision:made"
     said = "decided “{title}”"

@@ -39,10 +39,6 @@ DEEPEST = 16  # effects, each caused by the one before; what goes on beyond is t
 _SLOWEST = 3600.0  # what the back-off grows to
 
 
-def stream(effect: str) -> str:
-    return f"effect/{effect}"
-
-
 _AT_ONCE = 1e-9  # due since 1970, whatever the clock says: those that came first are the first
 
 

@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
 
 
-def stream(entry: str) -> str:
-    return f"entry/{entry}"
-
-
 class EntryHeld(Payload):
     type = "entry:held"
     said = "held an entry of {path}"

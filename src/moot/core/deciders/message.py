@@ -27,10 +27,6 @@ WANTS = {"note": "nothing", "request": "answer", "reply": "nothing"}
 RECIPIENT_LIMIT = 1000
 
 
-def stream(message: str) -> str:
-    return f"message/{message}"
-
-
 class Sent(Payload):
     type = "message:sent"
     said = "sent a {kind} to {to}: {text}"

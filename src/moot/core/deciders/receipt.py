@@ -26,10 +26,6 @@ TAIL_LIMIT = 4096  # bytes of output that are kept
 COMMAND_LIMIT = 100_000  # characters
 
 
-def stream(receipt: str) -> str:
-    return f"receipt/{receipt}"
-
-
 class ReceiptRecorded(Payload):
     type = "receipt:recorded"
     said = "ran {argv:words} in {seconds} s: exit code {code}"

@@ -25,10 +25,6 @@ _REST = _LETTERS | frozenset("0123456789_-")
 _LONGEST = 64
 
 
-def stream(topic: str) -> str:
-    return f"topic/{topic}"
-
-
 class Emitted(Payload):
     """Any free event: its type is its own, its fields are those that it was given."""
 
