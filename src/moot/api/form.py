@@ -78,6 +78,7 @@ class Form(ABC):
 
     writable = True  # whether moot writes the file
     durable = False  # whether a write is synced to the disk before it counts
+    notes_deletions = False  # whether the log says that somebody deleted the file: see `vanished`
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
         self.spec, self.packs = spec, packs
@@ -102,7 +103,7 @@ class Form(ABC):
     def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: Any) -> Taken: ...
 
     def vanished(self, work: Work, one: Instance, memo: Any) -> Taken:  # noqa: ARG002
-        """Somebody deleted a file that moot wrote, in a mirror that is reset by that."""
+        """Somebody deleted a file that moot wrote. It is restored or reset, as the mirror says."""
         return Taken()
 
     def vet(self, data: bytes) -> list[Defect]:
@@ -117,3 +118,16 @@ class Form(ABC):
 
     def follows(self, event: Event) -> bool:
         return not self.spec.follows or event.stream.startswith(self.spec.follows)
+
+
+class OutputForm(Form):
+    """A file that moot renders and never takes anything from. A pack's own form says what is rendered."""
+
+    def read(self, data: bytes) -> bytes:
+        return data
+
+    def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+    def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: Any) -> Taken:  # noqa: ARG002
+        return Taken()

@@ -31,6 +31,7 @@ TABLE: Mapping[str, str] = {
     "decision": "moot.core.deciders.decision:KIND",
     "checkpoint": "moot.core.deciders.checkpoint:KIND",
     "receipt": "moot.core.deciders.receipt:KIND",
+    "document": "moot.core.deciders.document:KIND",
     "topic": "moot.core.deciders.topic:KIND",
     "mailbox": "moot.core.deciders.mailbox:KIND",
     "claims": "moot.core.deciders.claims:KIND",

@@ -21,7 +21,7 @@ class Known(Record):
 
     signature: Signature | None = None
     memo: Any = None  # of what was rendered into it, in its form's words
-    absent: bool = False  # no file is to be there: there is nothing to show, or its deletion is respected
+    absent: str = ""  # why no file is to be there: nothing (to show), ignored (its deletion), folder (it is gone)
     torn: str | None = None  # the digest of what could not be parsed,
     torn_since: float = 0.0  # and since when (monotonic)
 

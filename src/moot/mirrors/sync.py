@@ -144,7 +144,10 @@ class _Sync:
         known = self._memory.known(seen.file.path)
         if seen.graves or known.torn:
             return False
-        return isinstance(seen.look, Unchanged) or (isinstance(seen.look, Missing) and known.absent)
+        if isinstance(seen.look, Missing):
+            back = known.absent == "folder" and os.path.isdir(os.path.dirname(seen.file.path))
+            return bool(known.absent) and not back
+        return isinstance(seen.look, Unchanged)
 
     def _remember_settled(self) -> None:
         """Keep signatures that prove more than those before, so that the next call need not read the files."""
@@ -208,7 +211,7 @@ class _Sync:
             match seen.look:
                 case Changed(data=data, signature=signature):
                     if self._take(seen, data, known.memo):
-                        self._know(path, signature=signature, torn=None, absent=False)
+                        self._know(path, signature=signature, torn=None, absent="")
                         changed.add(path)
                     else:
                         blocked.add(path)
@@ -231,12 +234,14 @@ class _Sync:
 
     def _miss(self, seen: Seen, known: Known) -> None:
         """A file is not there: it is new, or somebody deleted it."""
-        policy, deleted = seen.form.spec.missing, known.signature is not None
-        if deleted and policy == "reset" and os.path.isdir(os.path.dirname(seen.file.path)):
-            # With its directory gone, nobody meant the file: a worktree was removed.
-            self._commit(seen, "moot", lambda work: seen.form.vanished(work, seen.one, known.memo))
-        left_alone = policy == "ignore" and (deleted or known.absent)
-        self._know(seen.file.path, signature=None, memo=None, torn=None, absent=left_alone)
+        policy, noted = seen.form.spec.missing, seen.form.notes_deletions
+        absent = "ignored" if policy == "ignore" and (known.signature or known.absent) else ""
+        if known.signature is not None and noted and not absent:
+            if os.path.isdir(os.path.dirname(seen.file.path)):
+                self._commit(seen, "moot", lambda work: seen.form.vanished(work, seen.one, known.memo))
+            else:
+                absent = "folder"  # nobody meant the file: perhaps the worktree is being removed
+        self._know(seen.file.path, signature=None, memo=None, torn=None, absent=absent)
 
     def _take(self, seen: Seen, data: bytes, memo: Any, age: float | None = None) -> bool:
         """Absorb one content, or put it into quarantine. False: leave it alone, it is torn and young, or has no room.
@@ -316,7 +321,7 @@ class _Sync:
         for seen in self._seen:
             form, one, path = seen.form, seen.one, seen.file.path
             known = self._memory.known(path)
-            if path in blocked or known.absent or not form.writable:
+            if path in blocked or known.absent in ("ignored", "folder") or not form.writable:
                 continue
             if form not in moved and path not in changed and known.signature is not None:
                 continue
@@ -338,14 +343,14 @@ class _Sync:
     def _write(self, seen: Seen, known: Known, rendering: Rendering | None) -> bool:
         path = seen.file.path
         if rendering is None:
-            self._know(path, absent=known.signature is None)
+            self._know(path, absent="" if known.signature else "nothing")
             return True
         written = seen.file.write(rendering.data, known.signature, sync=seen.form.durable)
         if isinstance(written, Unwritable):
             self._warn("mirror_pending", f"{path} cannot be written: {written.reason}. It catches up later.")
             self._know(path, signature=None)  # so that the next call tries again
             return True
-        self._know(path, signature=written.signature, memo=rendering.memo, absent=False)
+        self._know(path, signature=written.signature, memo=rendering.memo, absent="")
         for found in written.displaced:
             if self._take(seen, found.data, known.memo, found.age):
                 seen.file.absorbed(found)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from moot.api.pack import MirrorSpec, Packs
 
 SHARED = {
+    "document": "moot.mirrors.forms.document:DocumentForm",
     "entries": "moot.mirrors.forms.entries:EntriesForm",
 }
 

@@ -1,0 +1,270 @@
+"""Documents: a structured file whose leaves have owners, kept in the log so that it can be written again at any time.
+
+What always holds:
+- A leaf that has an owner is changed by its owner alone. What others write there is refused, recorded, and overwritten.
+- A leaf without an owner is foreign: it is kept as it is, and anybody may change it.
+- A change is judged by what its writer had in front of it. What the log and a file both changed since then is a
+  conflict: one side wins, as the mirror says, and the event has both values.
+- Without that, what a file has beside the log is taken, and where both differ there is a conflict.
+
+    status    empty (none), open
+
+The id is `<pack>.<worktree>.<slug>`; a document of the whole workspace has `-` for a worktree.
+"""
+
+from __future__ import annotations
+
+from moot.core import leaves
+from moot.core.errors import Refused, Unknown
+from moot.core.kind import Kind
+from moot.core.leaves import Change
+from moot.core.payload import Payload
+from moot.core.record import Record, unreachable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from moot.core.kind import Meta
+
+MOOT = "moot"  # the owner of what no file may change
+WORKSPACE = "-"
+_LARGEST = 10_000  # leaves
+
+
+def key(pack: str, worktree: str, slug: str) -> str:
+    return f"{pack}.{worktree}.{slug}"
+
+
+class Opened(Payload):
+    type = "document:opened"
+    said = "opened"
+    words = ("leaves",)
+    names = ("subject",)
+    marks = ("mirror", "worktree")
+    mirror: str  # `pack/name`
+    leaves: dict[str, Any]
+    worktree: str = WORKSPACE
+    subject: str = ""  # what stands for the placeholder in the path of the mirror
+
+
+class Changed(Payload):
+    type = "document:changed"
+    said = "changed: {set:json}"
+    asides = (("gone", "gone: {gone}"),)
+    words = ("set",)
+    names = ("gone",)
+    marks = ("author",)
+    set: dict[str, Any]
+    gone: tuple[str, ...] = ()
+    author: str = ""
+
+
+class ChangeRefused(Payload):
+    type = "document:refused"
+    said = "refused: {set:json}"
+    asides = (("gone", "not removed: {gone}"),)
+    words = ("set",)
+    names = ("gone",)
+    marks = ("author", "owners")
+    set: dict[str, Any]
+    gone: tuple[str, ...] = ()
+    author: str = ""
+    owners: tuple[str, ...] = ()
+
+
+class Conflicted(Payload):
+    type = "document:conflicted"
+    said = "log and file differ, the {won} wins: {file:json}"
+    words = ("log", "file")
+    marks = ("author", "won")
+    log: dict[str, Any]  # what is not in one of them is gone there
+    file: dict[str, Any]
+    won: str
+    author: str = ""
+
+
+class Reset(Payload):
+    type = "document:reset"
+    said = "reset: {reason}"
+    words = ("leaves", "reason")
+    leaves: dict[str, Any]
+    reason: str
+
+
+class Restored(Payload):
+    type = "document:restored"
+    said = "restored: {reason}"
+    words = ("reason",)
+    reason: str
+
+
+EVENTS: dict[str, type[Payload]] = {
+    cls.type: cls for cls in (Opened, Changed, ChangeRefused, Conflicted, Reset, Restored)
+}
+
+
+class Document(Record):
+    id: str
+    status: str = ""
+    mirror: str = ""
+    worktree: str = WORKSPACE
+    subject: str = ""
+    leaves: dict[str, Any] = {}  # noqa: RUF012
+    changes: int = 0
+    at: str = ""
+    changed_at: str = ""
+
+
+class OpenDocument(Record):
+    mirror: str
+    leaves: Mapping[str, Any]
+    worktree: str = WORKSPACE
+    subject: str = ""
+
+
+class ChangeDocument(Record):
+    """From inside: a verb, a stage, a reaction. `author` is the owner that it acts for."""
+
+    author: str
+    set: Mapping[str, Any] = {}
+    gone: tuple[str, ...] = ()
+    owners: Mapping[str, str] = {}
+
+
+class AbsorbDocument(Record):
+    """From a file. `base` is what its writer had in front of it, None if that is not known."""
+
+    author: str
+    leaves: Mapping[str, Any]
+    base: Mapping[str, Any] | None
+    owners: Mapping[str, str] = {}
+    wins: str = "log"
+
+
+class ResetDocument(Record):
+    leaves: Mapping[str, Any]
+    reason: str
+
+
+class RestoreDocument(Record):
+    reason: str
+
+
+Command = OpenDocument | ChangeDocument | AbsorbDocument | ResetDocument | RestoreDocument
+
+
+def decide(state: Document, command: Command, _facts: object = None) -> list[Payload]:
+    match command:
+        case OpenDocument():
+            _bounded(command.leaves)
+            return [] if state.status else [Opened(**{**command.__dict__, "leaves": dict(command.leaves)})]
+        case ChangeDocument():
+            _check_open(state)
+            return _change(state, command)
+        case AbsorbDocument():
+            _check_open(state)
+            return _absorb(state, command)
+        case ResetDocument():
+            _check_open(state)
+            same = leaves.difference(state.leaves, command.leaves).pointers == ()
+            return [] if same else [Reset(leaves=dict(command.leaves), reason=command.reason)]
+        case RestoreDocument():
+            _check_open(state)
+            return [Restored(reason=command.reason)]
+        case _:
+            unreachable(command)
+
+
+def _change(state: Document, command: ChangeDocument) -> list[Payload]:
+    asked = Change(set=dict(command.set), gone=command.gone)
+    after = _bounded(leaves.changed(state.leaves, asked))
+    change = leaves.difference(state.leaves, after)
+    alien = [at for at in change.pointers if leaves.owner_of(at, command.owners) not in (None, command.author)]
+    if alien:
+        raise Refused(
+            "not_the_owner",
+            f"{command.author} does not own {', '.join(alien)} of {state.id}.",
+            f"Leave that to {', '.join(sorted({str(leaves.owner_of(at, command.owners)) for at in alien}))}.",
+            document=state.id,
+            pointers=alien,
+        )
+    return [Changed(set=change.set, gone=change.gone, author=command.author)] if change.pointers else []
+
+
+def _absorb(state: Document, command: AbsorbDocument) -> list[Payload]:
+    base = state.leaves if command.base is None else command.base
+    theirs = leaves.difference(base, command.leaves)
+    news = leaves.difference(state.leaves, leaves.changed(state.leaves, theirs)).pointers
+    theirs = theirs.only(news)  # not what the log says already
+    alien = [at for at in theirs.pointers if leaves.owner_of(at, command.owners) not in (None, command.author)]
+    theirs, refused = theirs.only(set(theirs.pointers) - set(alien)), theirs.only(alien)
+    if command.base is None:  # a copy from the past is not told from a change: only what is new is surely one
+        ours: tuple[str, ...] = tuple(state.leaves)
+    else:
+        ours = leaves.difference(base, state.leaves).pointers
+    clash = list(filter(leaves.touching(ours), theirs.pointers))
+    found: list[Payload] = []
+    if clash:
+        meant = leaves.touching(clash)
+        here = {at: value for at, value in state.leaves.items() if meant(at)}
+        there = theirs.only(clash).set
+        found.append(Conflicted(log=here, file=there, won=command.wins, author=command.author))
+    if command.wins == "log":
+        theirs = theirs.only(set(theirs.pointers) - set(clash))
+    if refused.pointers:
+        owners = {str(leaves.owner_of(at, command.owners)) for at in alien}
+        found.append(
+            ChangeRefused(set=refused.set, gone=refused.gone, author=command.author, owners=tuple(sorted(owners)))
+        )
+    if theirs.pointers:
+        _bounded(leaves.changed(state.leaves, theirs))
+        found.append(Changed(set=theirs.set, gone=theirs.gone, author=command.author))
+    return found
+
+
+def _bounded(found: Mapping[str, Any]) -> dict[str, Any]:
+    if len(found) > _LARGEST:
+        raise Refused(
+            "document_too_large",
+            f"The document has {len(found)} leaves; {_LARGEST} is the limit.",
+            "Keep large data in a file of its own and name its path.",
+            leaves=len(found),
+        )
+    return dict(found)
+
+
+def _check_open(state: Document) -> None:
+    if not state.status:
+        raise Unknown("unknown_document", f"There is no document {state.id}.", "Open it first.", document=state.id)
+
+
+def evolve(state: Document, event: Payload, meta: Meta) -> Document:
+    match event:
+        case Opened():
+            return state.replace(status="open", at=meta.at, changed_at=meta.at, **event.__dict__)
+        case Changed():
+            change = Change(set=dict(event.set), gone=tuple(event.gone))
+            return _changed(state, leaves.changed(state.leaves, change), meta)
+        case Reset():
+            return _changed(state, dict(event.leaves), meta)
+        case ChangeRefused() | Conflicted() | Restored():
+            return state
+        case _:
+            raise TypeError(f"not an event of a document: {event!r}")
+
+
+def _changed(state: Document, found: dict[str, Any], meta: Meta) -> Document:
+    return state.replace(leaves=found, changes=state.changes + 1, changed_at=meta.at)
+
+
+KIND = Kind(
+    name="document",
+    events=EVENTS,
+    decide=decide,
+    evolve=evolve,
+    state=Document,
+    columns=lambda state: {"open": bool(state.status), "title": state.mirror, "state": state.status},
+    made_by="a file of a pack",
+)

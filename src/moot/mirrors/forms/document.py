@@ -1,0 +1,179 @@
+"""The form `document`: one object in a file, whose leaves have owners (`moot.core.deciders.document`).
+
+The path may have a placeholder, `.notes/{name}.json`: then there is a document for each such file, and for each that
+the log knows. The pack's data says the rest, in the `fields` of the mirror:
+
+    author    the role that writes into the file
+    owners    patterns of pointers, each with the role that owns what they mean, or `moot`
+    keys      patterns of lists, each with the key of its items
+    stamp     the pointer of a time that every change moves: a file with an older one is a copy from the past
+    initial   the content of a new document, and of one that is reset; without it a document begins with its file
+"""
+
+from __future__ import annotations
+
+from moot.api.answer import Notice
+from moot.api.form import Form, Instance, Malformed, Rendering, Taken
+from moot.core import leaves
+from moot.core.deciders.document import (
+    WORKSPACE,
+    AbsorbDocument,
+    OpenDocument,
+    ResetDocument,
+    RestoreDocument,
+    key,
+)
+from moot.core.kind import kind_of
+from moot.core.principal import role
+from moot.core.record import Record
+from moot.mirrors import strict_json
+from moot.mirrors.templates import filled, subjects
+from moot.views import load, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from moot.api.call import Call
+    from moot.api.pack import MirrorSpec, Packs
+    from moot.core.deciders.document import Document
+    from moot.core.event import Event
+    from moot.engine.place import Worktree
+    from moot.engine.work import Work
+    from moot.views.store import Store
+
+_ALL = 1 << 31
+
+
+class News(Record):
+    """What a file says."""
+
+    leaves: dict[str, Any]
+    base: Mapping[str, Any] | None
+
+
+class DocumentForm(Form):
+    """See the module."""
+
+    durable = True
+    notes_deletions = True
+
+    def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
+        super().__init__(spec, packs)
+        self._author = spec.fields.get("author", "")
+        self._owners: Mapping[str, str] = spec.fields.get("owners", {})
+        self._keys: Mapping[str, str] = spec.fields.get("keys", {})
+        self._stamp: str | None = spec.fields.get("stamp")
+        self._initial: Mapping[str, Any] | None = spec.fields.get("initial")
+
+    def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterator[Instance]:
+        known = self._known(store)
+        for tree in worktrees:
+            found = {*known.get(self._worktree(tree.name), ()), *subjects(tree.root, self.spec.path)}
+            for subject in sorted(found) if "{" in self.spec.path else ("",):
+                path = filled(self.spec.path, subject)
+                yield Instance(path=path, root=tree.root, worktree=tree.name, subject=subject)
+
+    def _known(self, store: Store) -> dict[str, set[str]]:
+        """The subjects that the log has, for each worktree."""
+        found: dict[str, set[str]] = {}
+        if "{" in self.spec.path:
+            for one in look.things(store, "document", _ALL):
+                if one.mirror == f"{self.spec.pack}/{self.spec.name}":
+                    found.setdefault(one.worktree, set()).add(one.subject)
+        return found
+
+    def _worktree(self, name: str) -> str:
+        return WORKSPACE if self.spec.scope == "workspace" else name
+
+    def key(self, one: Instance) -> str:
+        slug = f"{self.spec.name}.{one.subject}" if one.subject else self.spec.name
+        return key(self.spec.pack, self._worktree(one.worktree), slug)
+
+    def follows(self, event: Event) -> bool:
+        return event.stream.startswith(f"document/{self.spec.pack}.")
+
+    def render(self, store: Store, one: Instance) -> Rendering | None:
+        state, _ = load.state(store, kind_of("document"), self.key(one))
+        if state.status:
+            found = state.leaves
+        elif self._initial is not None:
+            found = leaves.flat(self._initial, self._keys)
+        else:
+            return None
+        return Rendering(data=self.write(leaves.whole(found, self._keys)), memo=found)
+
+    def write(self, content: Mapping[str, Any]) -> bytes:
+        """The bytes of a content. Together with `read` it is what another notation than JSON has to bring."""
+        return strict_json.dump(content)
+
+    def read(self, data: bytes) -> dict[str, Any]:
+        content = self.parse(data)
+        if not isinstance(content, dict):
+            raise Malformed("the file is not an object")
+        try:
+            return leaves.flat(content, self._keys)
+        except leaves.Unkeyed as error:
+            raise Malformed(str(error)) from None
+
+    def parse(self, data: bytes) -> object:
+        """The value that the bytes hold. Raises `Torn`."""
+        return strict_json.load(data)
+
+    def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
+        return (role(self._author) if self._author else "moot",)
+
+    def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> News | None:  # noqa: ARG002
+        state, _ = load.state(call.engine.read(), kind_of("document"), self.key(one))
+        if not content and state.leaves and self.spec.emptied == "restore":
+            return None
+        if state.status and (self._is_past(state, content) or not leaves.difference(state.leaves, content).pointers):
+            return None
+        return News(leaves=content, base=memo)
+
+    def _is_past(self, state: Document, content: Mapping[str, Any]) -> bool:
+        """Whether the file is a copy from the past. An equal stamp means a change."""
+        there, here = content.get(self._stamp or ""), state.leaves.get(self._stamp or "")
+        return isinstance(there, str) and isinstance(here, str) and there < here
+
+    def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: News) -> Taken:  # noqa: ARG002
+        name, before = self.key(one), len(work.drafts)
+        if not work.state("document", name).status:
+            first = facts.leaves if self._initial is None else leaves.flat(self._initial, self._keys)
+            work.do("document", name, self._opening(one, first))
+        command = AbsorbDocument(
+            author=self._author,
+            leaves=facts.leaves,
+            base=facts.base,
+            owners=self._owners,
+            wins=self.spec.wins,
+        )
+        work.do("document", name, command)
+        return Taken(notices=tuple(self._notices(work, one, before)))
+
+    def _opening(self, one: Instance, first: Mapping[str, Any]) -> OpenDocument:
+        mirror, worktree = f"{self.spec.pack}/{self.spec.name}", self._worktree(one.worktree)
+        return OpenDocument(mirror=mirror, worktree=worktree, subject=one.subject, leaves=first)
+
+    def _notices(self, work: Work, one: Instance, before: int) -> Iterator[Notice]:
+        for draft in work.drafts[before:]:
+            if draft.type == "document:refused":
+                touched = ", ".join((*draft.data["set"], *draft.data.get("gone", ())))
+                owners = ", ".join(draft.data.get("owners", ()))
+                yield Notice("change_refused", f"{one.name}: {touched} belongs to {owners}; the change was not taken.")
+            elif draft.type == "document:conflicted":
+                touched = ", ".join(dict.fromkeys((*draft.data["log"], *draft.data["file"])))
+                won = draft.data["won"]
+                yield Notice("change_conflicted", f"{one.name}: {touched} changed in the log, too; the {won} wins.")
+
+    def vanished(self, work: Work, one: Instance, memo: Any) -> Taken:  # noqa: ARG002
+        name = self.key(one)
+        if not work.state("document", name).status:
+            return Taken()
+        reason = f"{one.path} was deleted"
+        if self.spec.missing == "reset":
+            work.do("document", name, ResetDocument(leaves=leaves.flat(self._initial or {}, self._keys), reason=reason))
+        else:
+            work.do("document", name, RestoreDocument(reason=reason))
+        return Taken()

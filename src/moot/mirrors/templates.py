@@ -1,0 +1,46 @@
+"""Path templates: `.notes/{name}.json` stands for all files of that form below a worktree.
+
+There is one placeholder at most, for a part of one name or a whole one. All other letters are literal: a path of a
+protocol may have `*` or `[` in it.
+"""
+
+from __future__ import annotations
+
+import os
+
+_TEMPORARY = ".moot."  # how kept files begin (`moot.mirrors.exchange`)
+
+
+def filled(template: str, subject: str) -> str:
+    before, after = _parts(template)
+    return f"{before}{subject}{after}" if "{" in template else template
+
+
+def subjects(root: str, template: str) -> set[str]:
+    """What stands for the placeholder in the files that are there."""
+    if "{" not in template:
+        return set()
+    before, after = _parts(template)
+    folder, _, prefix = before.rpartition("/")
+    suffix, slash, below = after.partition("/")
+    try:
+        names = os.listdir(os.path.join(root, folder))
+    except OSError:
+        return set()
+    found = {
+        name[len(prefix) : len(name) - len(suffix)]
+        for name in names
+        if name.startswith(prefix) and name.endswith(suffix) and not name.startswith(_TEMPORARY)
+    }
+    if slash:
+        found = {one for one in found if os.path.lexists(os.path.join(root, folder, f"{prefix}{one}{suffix}", below))}
+    return {one for one in found if _is_subject(one)}
+
+
+def _parts(template: str) -> tuple[str, str]:
+    before, _, rest = template.partition("{")
+    return before, rest.partition("}")[2]
+
+
+def _is_subject(text: str) -> bool:
+    return 0 < len(text) <= 200 and text.isprintable() and text not in (".", "..")
