@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import sys
 import tomllib
 from pathlib import Path
@@ -18,6 +19,7 @@ REFERENCE = ROOT / "docs" / "reference"
 sys.path.insert(0, str(ROOT / "src"))
 
 from moot.api import catalogue  # noqa: E402
+from moot.api.protocol.grammar import SCHEMA  # noqa: E402
 from moot.api.protocol.loading import pack_of  # noqa: E402
 from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
@@ -181,12 +183,17 @@ def python() -> str:
     return "\n".join(parts)
 
 
+def pack_schema() -> str:
+    return json.dumps(SCHEMA, indent=2) + "\n"
+
+
 FILES = {
     "cli.md": verbs,
     "errors.md": errors,
     "events.md": events,
     "lifecycles.md": lifecycles,
     "moot.1": man.page,
+    "pack.schema.json": pack_schema,
     "python.md": python,
 }
 

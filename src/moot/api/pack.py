@@ -234,6 +234,22 @@ class Packs:
         """The forms of mirrors that a pack brings itself."""
         return {name: form for one in self.having("forms") if one.pack.name == pack for name, form in one.forms.items()}
 
+    def addresses(self, to: Sequence[str]) -> Sequence[str]:
+        """Addresses in the words of a protocol become those that moot knows; others stay as they are."""
+        own = self.having("address")
+        return [next(filter(None, (one.address(text) for one in own)), text) for text in to] if own else to
+
+    def guard(self, actor: Actor, paths: Sequence[str]) -> None:
+        """Raise what a pack has against this actor's claiming of these paths."""
+        for protocol in self.having("guard"):
+            protocol.guard(actor, paths)
+
+    @property
+    def instructed(self) -> str:
+        """The mailbox that gets what starts a task."""
+        starting = (spec for pack in self.packs for spec in pack.messages if spec.creates)
+        return next((address for spec in starting for address in spec.addresses), "")
+
     @property
     def mirrors(self) -> tuple[MirrorSpec, ...]:
         return tuple(mirror for pack in self.packs for mirror in pack.mirrors)

@@ -273,7 +273,7 @@ def pack(state: Any, event: Event) -> str | None:
     data = event.data
     if data["name"] != state.name or not is_line(state.name):
         return f"{data['name'][:80]!r} is not the name of this pack"
-    return _lines((data["version"], data["digest"]))
+    return _lines((data["version"] or None, data["digest"]))
 
 
 def redactions(_state: Any, event: Event) -> str | None:

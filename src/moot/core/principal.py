@@ -3,7 +3,7 @@
     Yeats#3            the third incarnation of the agent Yeats
     person:anna        a person at a terminal
     process:anna       a program of that account that nobody spoke for; it holds no task, file or mail
-    role:developer     whoever filled that role through a file; nobody can tell who it was
+    role:reviewer      somebody who filled that role through a file; a file does not say who wrote it
     plan:p1/scout      an agent of a plan that speaks through a file
     handler:publish    the handler of that name in moot.toml, which sends messages and reads none
     moot               the program itself, where nobody else can be named

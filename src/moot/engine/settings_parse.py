@@ -1,12 +1,12 @@
 """What may stand in `moot.toml`, and what to say when something else does.
 
-    packs = ["orchestrator"]        protocols in use
+    packs = ["NAME"]                protocols in use
 
     [tasks]                         [claims]                     [messages]
     ttl = "30m"                     ttl = "30m"                  limit = "1MiB"
     attempts = 3                    scope = "workspace"
     review = true                                                [mirrors]
-    lifecycle = "core"              [pack.orchestrator]          torn_after = "5s"
+    lifecycle = "core"              [pack.NAME]                  torn_after = "5s"
     receipt = false                 stuck_after = "30m"
 
     [[handlers]]                    what is done because of events: see `moot.engine.settings_handlers`
@@ -110,9 +110,9 @@ def _lifecycle(value: Any) -> str:
 
 def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict):
-        raise Unexpected('a list of names such as ["orchestrator"]; what a pack is told stands in [pack.NAME]')
+        raise Unexpected('a list of names such as ["NAME"]; settings of a pack go into [pack.NAME]')
     if not isinstance(value, list) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in value):
-        raise Unexpected('a list of names such as ["orchestrator"]')
+        raise Unexpected('a list of names such as ["NAME"]')
     if len(set(value)) < len(value):
         raise Unexpected("a list that names each pack once")
     return tuple(value)

@@ -52,7 +52,7 @@ def _span(seconds: float) -> str:
 def render(kind: str, data: Mapping[str, Any], order: Iterable[str]) -> dict[str, Any]:
     """The message as the protocol writes it: its type, the keys of `order` that it has, then the others as they came.
 
-    A dotted key (`buildResult.status`) orders the fields of an object inside.
+    A dotted key (`result.status`) orders the fields of an object inside.
     """
     whole = {**data, "type": kind}
     inner: dict[str, list[str]] = {}

@@ -119,13 +119,14 @@ def _types(pack: Pack, wrong: list[Defect]) -> str:
 
 def _check_lifecycle(work: Work, pack: Pack, saying: Saying, task: Task) -> None:
     if not task.exists and not saying.spec.creates:
-        going = [name for state in _working(pack) for name in look.task_ids(work.store, state)]
+        found = {state: look.task_ids(work.store, state) for state in _working(pack)}
+        going = [name for names in found.values() for name in names]
         raise Unknown(
             "unknown_task",
             f"There is no task {task.id!r}, and a {saying.spec.name} does not create one.",
             f"Being worked on now: {', '.join(going) or 'nothing'}.",
             task=task.id,
-            in_progress=going,
+            **found,
         )
     if task.exists and task.lifecycle.partition("/")[0] != pack.name:
         raise Refused(

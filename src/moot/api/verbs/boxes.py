@@ -130,7 +130,7 @@ def restore(session: Call, name: str, task: str | None) -> Answer:
 
 
 def instructions(session: Call, task: str | None) -> Answer:
-    box = next((b for b in _mine(session) if b.startswith("@")), "@developer")
+    box = next((b for b in _mine(session) if b.startswith("@")), session.packs.instructed)
     name = task or _current(session, box)
     state, _ = load.task(session.engine.read(), name)
     if not state.exists:
@@ -198,7 +198,7 @@ def _none(session: Call, task: Task) -> Unknown:
     return Unknown(
         "no_instructions",
         f"There are no instructions for {task.id} ({task.state}, attempt {task.attempt}).{cause}",
-        "Tell the team lead; report with buildResult.status not_verified if you cannot go on.",
+        "Ask who gives you your tasks. If you cannot go on without, say so in your report.",
         task=task.id,
         state=task.state,
         held=[entry.id for entry in held],
@@ -218,7 +218,7 @@ VERBS = (
             _TASK,
             Param("all", "Also what was cleared.", type="flag"),
         ),
-        examples=("moot mailbox @developer",),
+        examples=("moot mailbox @reviewer",),
         writes=False,
     ),
     Verb(
@@ -232,7 +232,7 @@ VERBS = (
             Param("force", "Also of tasks that are not completed.", type="flag"),
             KEY,
         ),
-        examples=("moot mailbox clear @developer --task task-001 --force",),
+        examples=("moot mailbox clear @reviewer --task task-001 --force",),
     ),
     Verb(
         "mailbox restore",
@@ -240,7 +240,7 @@ VERBS = (
         restore,
         kind="own",
         params=(Param("name", "The mailbox.", positional=True, required=True), _TASK, KEY),
-        examples=("moot mailbox restore @developer",),
+        examples=("moot mailbox restore @reviewer",),
     ),
     Verb(
         "instructions",

@@ -147,6 +147,7 @@ def checkup(session: Call) -> list[Finding]:
         _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),
         _finding("effects", _effects(session), _EFFECTS),
         _finding("mirrors", session.take_warnings(), "`moot mirror` tries again and says what is in the way."),
+        *(finding for protocol in session.packs.having("check") for finding in protocol.check()),
     ]
 
 
@@ -245,7 +246,7 @@ def verify(session: Call, rebuild: bool) -> Answer:
 
 def mirror(session: Call, watch: bool) -> Answer:
     if session.mirrors is None:
-        raise Refused("no_mirrors", "No active pack has files here.", "Turn one on: `moot init --pack orchestrator`.")
+        raise Refused("no_mirrors", "No active pack has files here.", "Turn one on: `moot init --pack NAME`.")
     files = [spec.path for spec in session.packs.mirrors]
     said = session.warned("mirror_pending")  # of one file, or of all of them
     pending = [path for path in files if any(path in text or not any(file in text for file in files) for text in said)]
@@ -284,7 +285,7 @@ VERBS = (
             Param("pack", "Turn a protocol on (repeat for more); writes moot.toml if there is none.", many=True),
             Param("carry_over", "Go on with the log of this folder from before `git init`.", type="flag"),
         ),
-        examples=("moot init", "moot init --pack orchestrator"),
+        examples=("moot init", "moot init --pack NAME"),
         detail=(
             "Makes the state directory inside the git directory and touches nothing else. Run by a person, it also "
             "allows what moot.toml holds now that weakens a rule, and says so (`moot help allow`)."

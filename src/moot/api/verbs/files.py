@@ -65,6 +65,7 @@ def claim(
         actor = session.actor(work)
         if task is not None:
             work.known_task(task)
+        session.packs.guard(actor, wanted)
         command = ClaimFiles(
             id=identity,
             holder=actor.principal,

@@ -60,7 +60,7 @@ def send(
         sender = session.actor(work)
         if task is not None:
             work.known_task(task)
-        names = addresses.resolve(work, session.packs.shared_roles, to, sender)
+        names = addresses.resolve(work, session.packs.shared_roles, session.packs.addresses(to), sender)
         root = known(work.message(thread)).thread if thread is not None else None
         command = SendMessage(
             kind=type,

@@ -165,12 +165,17 @@ def _cell(cell: str | Marked) -> RichText:
     from rich.text import Text
 
     if isinstance(cell, str):
-        return Text(visible(cell), style=_STYLES.get(cell, ""))
+        return Text(visible(cell), style=_style(cell))
     drawn, end = Text(), 0
     for start, stop in cell.marks:
         drawn.append(visible(cell.text[end:start])).append(visible(cell.text[start:stop]), style="bold yellow")
         end = stop
     return drawn.append(visible(cell.text[end:]))
+
+
+def _style(word: str) -> str:
+    """Of a state: by itself, or by its last part, since packs call theirs as they like (`waits_for_review`)."""
+    return _STYLES.get(word, "") or _STYLES.get(word.rpartition("_")[2], "")
 
 
 _STYLES = {
@@ -179,9 +184,8 @@ _STYLES = {
     "ok": "green",
     "here": "green",
     "working": "cyan",
-    "in_progress": "cyan",
+    "progress": "cyan",
     "review": "yellow",
-    "awaiting_review": "yellow",
     "waits": "dim",
     "failed": "red",
     "rejected": "red",
