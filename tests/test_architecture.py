@@ -277,3 +277,16 @@ def test_loading_the_public_face_loads_nothing_else() -> None:
 )
 def test_sql_is_told_from_prose(text: str, is_sql: bool) -> None:
     assert bool(SQL.search(text)) is is_sql
+
+
+def test_what_decides_in_the_api_refuses_by_rules_of_the_core():
+    """A function that gets the unit of work decides on states. Why it refuses is said in `moot.core`."""
+    found = [
+        f"{path.relative_to(PACKAGE)}:{node.lineno}: a refusal in {function.name}"
+        for path in sorted((PACKAGE / "api").rglob("*.py"))
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef) and "work" in {each.arg for each in function.args.args}
+        for node in ast.walk(function)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"Held", "Refused", "Unknown"}
+    ]
+    assert found == []

@@ -10,12 +10,13 @@ A pack with code of its own calls these three, and does something in between.
 from __future__ import annotations
 
 from moot.api.protocol import content
+from moot.core import typed_messages as rules
 from moot.core.deciders.mailbox import Answer as Settle
 from moot.core.deciders.message import SendMessage
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Refused
 from moot.core.schema import defects
-from moot.core.task import AddTask, AmendTask, MoveTask, by_verb
-from moot.core.text import command_line, counted, option
+from moot.core.task import AddTask, AmendTask, MoveTask
+from moot.core.text import counted
 from moot.views import look
 
 TYPE_CHECKING = False
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from moot.api.pack import Pack, Protocol, Saying
     from moot.core.deciders.message import Message
-    from moot.core.lifecycle import Lifecycle
     from moot.core.principal import Actor
     from moot.core.schema import Defect
     from moot.core.task import Task
@@ -45,7 +45,7 @@ def prepared(work: Work, saying: Saying) -> Saying:
     """The same with its stamp and with relative paths, and what is wrong with it so far."""
     spec, data = saying.spec, dict(saying.data)
     if saying.source is None:
-        _check_sender(saying)
+        rules.check_sender(spec.name, spec.senders, saying.sender, also_people="person" in spec.also)
         if spec.stamp and spec.stamp not in data:
             data[spec.stamp] = work.at
     data, outside = content.normalise_paths(data, spec.paths, saying.roots)
@@ -77,7 +77,7 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
     task = work.task(name)
     saying = saying.replace(flags=(*saying.flags, *_said_before(work, saying, task)))
     if spec.creates or spec.moves:
-        _check_lifecycle(work, protocol.pack, saying, task)
+        _check_task(work, protocol.pack, saying, task)
     if not task.exists and spec.creates:
         _create(work, saying, name, spec.creates)
     elif not task.exists:
@@ -91,22 +91,6 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
 # --- who sends it, and what is wrong with it ------------------------------------------------------------------------
 
 
-def _check_sender(saying: Saying) -> None:
-    spec, sender = saying.spec, saying.sender
-    if not spec.senders or any(role in sender.roles for role in spec.senders):
-        return
-    if sender.person and "person" in spec.also:
-        return
-    roles = " or the ".join(spec.senders)
-    raise Refused(
-        "wrong_role",
-        f"A {spec.name} is sent by the {roles}; {sender.name} is {', '.join(sender.roles) or 'without a role'}.",
-        f"Leave it to the {roles}, or join with `{option('--role', spec.sender)}`.",
-        role=spec.sender,
-        roles=list(sender.roles),
-    )
-
-
 def _types(pack: Pack, wrong: list[Defect]) -> str:
     """The types that there are, for a message that has none of them."""
     if all(defect.path != "type" for defect in wrong):
@@ -117,24 +101,11 @@ def _types(pack: Pack, wrong: list[Defect]) -> str:
 # --- its task --------------------------------------------------------------------------------------------------------
 
 
-def _check_lifecycle(work: Work, pack: Pack, saying: Saying, task: Task) -> None:
-    if not task.exists and not saying.spec.creates:
-        found = {state: look.task_ids(work.store, state) for state in _working(pack)}
-        going = [name for names in found.values() for name in names]
-        raise Unknown(
-            "unknown_task",
-            f"There is no task {task.id!r}, and a {saying.spec.name} does not create one.",
-            f"Being worked on now: {', '.join(going) or 'nothing'}.",
-            task=task.id,
-            **found,
-        )
-    if task.exists and task.lifecycle.partition("/")[0] != pack.name:
-        raise Refused(
-            "other_lifecycle",
-            f"{task.id} follows the lifecycle {task.lifecycle!r}, not one of {pack.name}.",
-            "Use another id, or the verbs of `moot task`.",
-            task=task.id,
-        )
+def _check_task(work: Work, pack: Pack, saying: Saying, task: Task) -> None:
+    creates, going = bool(saying.spec.creates), dict[str, list[str]]()
+    if not task.exists and not creates:
+        going = {state: look.task_ids(work.store, state) for state in _working(pack)}
+    rules.check_task(saying.spec.name, pack.name, task, creates=creates, going=going)
 
 
 def _working(pack: Pack) -> dict[str, None]:
@@ -162,7 +133,7 @@ def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str)
     edge = life.edge(verb, task.state)
     if edge is None:
         if not any(e.verb == verb and e.target == task.state for e in life.edges):
-            raise _wrong_state(saying, task, life, verb)
+            raise rules.wrong_state(saying.spec.name, task, life, verb)
         _again(work, protocol, saying, task)
         return
     reason = saying.data.get(spec.reason) if spec.reason else None
@@ -196,7 +167,7 @@ def _again(work: Work, protocol: Protocol, saying: Saying, task: Task) -> None:
     if any(_is_repeat(saying, message.data or {}) for message in earlier):
         return  # an identical repeat has no effect
     if spec.repeat == "ignore":
-        raise _wrong_state(saying, task, work.lifecycle(task.lifecycle), spec.moves or "")
+        raise rules.wrong_state(saying.spec.name, task, work.lifecycle(task.lifecycle), spec.moves or "")
     _store(work, protocol.pack, saying.replace(flags=(*saying.flags, AMENDMENT)), task)
     work.do("task", task.id, AmendTask(report=saying.id))
 
@@ -214,22 +185,6 @@ def _said_before(work: Work, saying: Saying, task: Task) -> tuple[str, ...]:
     earlier = work.messages_of_task(task.id, None, saying.spec.name) if task.exists else []
     again = [m.attempt for m in earlier if m.attempt != task.attempt and content.same(saying.data, m.data or {})]
     return (f"said_before: word for word a message of attempt {again[-1]}",) if again else ()
-
-
-def _wrong_state(saying: Saying, task: Task, life: Lifecycle, verb: str) -> Refused:
-    starts = [edge.source for edge in life.edges if edge.verb == verb]
-    back = [e for e in life.edges if e.target in starts and life.phase(e.source) in ("done", "stopped")]
-    ended = " or ".join(dict.fromkeys(edge.source for edge in back))
-    hint = f" A {ended} task must first go back to {back[0].target}." if back else ""
-    again = next((edge for edge in back if edge.source == task.state), None)
-    show = f"`{command_line('task show', task.id)}` shows what can happen next."
-    return Refused(
-        "wrong_state",
-        f"{task.id} is in {task.state}: a {saying.spec.name} cannot {verb} it from there.{hint}",
-        f"Start a new attempt: `{by_verb(again.verb, task.id)}`." if again else show,
-        task=task.id,
-        state=task.state,
-    )
 
 
 # --- storing it ------------------------------------------------------------------------------------------------------
@@ -286,12 +241,7 @@ def _asked(work: Work, saying: Saying, task: Task | None) -> Message:
         found = work.messages_of_task(task.id, task.attempt, wanted) if task else []
     if found:
         return found[-1]
-    raise Unknown(
-        "nothing_to_answer",
-        f"A {saying.spec.name} answers a {wanted}, and there is none to answer.",
-        "Name a message of its thread with `--thread`; `moot inbox` lists yours.",
-        type=wanted,
-    )
+    raise rules.nothing_to_answer(saying.spec.name, wanted)
 
 
 def _recipients(work: Work, pack: Pack, saying: Saying, asked: Message | None) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
 from moot.core.text import REASON, command_line, fence, one_line
+from moot.core.typed_messages import check_corrector
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.pack import MessageType
     from moot.core.deciders.entry import Entry
     from moot.engine.work import Work
 
@@ -81,7 +81,7 @@ def resubmit(session: Call, id: str, data: Any) -> Answer:  # noqa: A002
     saying = session.packs.saying(session, spec, body, sender=sender, source=entry.path)
 
     def act(work: Work) -> None:
-        _check_role(session.actor(work), spec)
+        check_corrector(spec.name, spec.senders, session.actor(work))
         identity = work.new_message()
         work.do("entry", id, Resubmit(message=identity))
         session.packs.hear(work, saying.replace(id=identity))
@@ -90,19 +90,6 @@ def resubmit(session: Call, id: str, data: Any) -> Answer:  # noqa: A002
     if not any(event.type == Sent.type for event in outcome.events):
         return Answer(result={"repeated": True}, say=(f"{id} is closed: an identical message was there already.",))
     return stored(outcome)
-
-
-def _check_role(actor: Actor, spec: MessageType) -> None:
-    """A correction is a message like any other: it is for its role, or for a person who helps out."""
-    if actor.person or spec.sender in actor.roles:
-        return
-    raise Refused(
-        "wrong_role",
-        f"A {spec.name} is sent by the {spec.sender}; {actor.name} is {', '.join(actor.roles) or 'without a role'}.",
-        f"Leave it to the {spec.sender}, or to a person.",
-        role=spec.sender,
-        roles=list(actor.roles),
-    )
 
 
 def drop(session: Call, id: str, reason: str) -> Answer:  # noqa: A002

@@ -1,0 +1,88 @@
+"""Rules about messages of a pack: who may send one, and where its task has to be.
+
+What a type of message is, is the pack's to say. Here it is only a name.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused, Unknown
+from moot.core.task import by_verb
+from moot.core.text import command_line, option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.principal import Actor
+    from moot.core.task import Task
+
+
+def check_sender(kind: str, senders: Sequence[str], sender: Actor, *, also_people: bool) -> None:
+    """It is sent by one of these roles, if there are any; people may help out where the pack lets them."""
+    if not senders or any(role in sender.roles for role in senders) or (sender.person and also_people):
+        return
+    roles = " or the ".join(senders)
+    raise _wrong_role(kind, senders, sender, f"Leave it to the {roles}, or join with `{option('--role', senders[0])}`.")
+
+
+def check_corrector(kind: str, senders: Sequence[str], actor: Actor) -> None:
+    """A correction is a message like any other: it is for its role, or for a person who helps out."""
+    if senders and senders[0] not in actor.roles and not actor.person:
+        raise _wrong_role(kind, senders[:1], actor, f"Leave it to the {senders[0]}, or to a person.")
+
+
+def _wrong_role(kind: str, senders: Sequence[str], actor: Actor, remedy: str) -> Refused:
+    roles = " or the ".join(senders)
+    return Refused(
+        "wrong_role",
+        f"A {kind} is sent by the {roles}; {actor.name} is {', '.join(actor.roles) or 'without a role'}.",
+        remedy,
+        role=senders[0],
+        roles=list(actor.roles),
+    )
+
+
+def check_task(kind: str, pack: str, task: Task, *, creates: bool, going: Mapping[str, list[str]]) -> None:
+    """Its task exists or is created by it, and follows a lifecycle of the pack. `going`: tasks by working state."""
+    if not task.exists and not creates:
+        names = [name for found in going.values() for name in found]
+        raise Unknown(
+            "unknown_task",
+            f"There is no task {task.id!r}, and a {kind} does not create one.",
+            f"Being worked on now: {', '.join(names) or 'nothing'}.",
+            task=task.id,
+            **going,
+        )
+    if task.exists and task.lifecycle.partition("/")[0] != pack:
+        raise Refused(
+            "other_lifecycle",
+            f"{task.id} follows the lifecycle {task.lifecycle!r}, not one of {pack}.",
+            "Use another id, or the verbs of `moot task`.",
+            task=task.id,
+        )
+
+
+def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str) -> Refused:
+    starts = [edge.source for edge in life.edges if edge.verb == verb]
+    back = [e for e in life.edges if e.target in starts and life.phase(e.source) in ("done", "stopped")]
+    ended = " or ".join(dict.fromkeys(edge.source for edge in back))
+    hint = f" A {ended} task must first go back to {back[0].target}." if back else ""
+    again = next((edge for edge in back if edge.source == task.state), None)
+    show = f"`{command_line('task show', task.id)}` shows what can happen next."
+    return Refused(
+        "wrong_state",
+        f"{task.id} is in {task.state}: a {kind} cannot {verb} it from there.{hint}",
+        f"Start a new attempt: `{by_verb(again.verb, task.id)}`." if again else show,
+        task=task.id,
+        state=task.state,
+    )
+
+
+def nothing_to_answer(kind: str, wanted: str) -> Unknown:
+    return Unknown(
+        "nothing_to_answer",
+        f"A {kind} answers a {wanted}, and there is none to answer.",
+        "Name a message of its thread with `--thread`; `moot inbox` lists yours.",
+        type=wanted,
+    )
