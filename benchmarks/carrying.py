@@ -17,9 +17,11 @@ import workspaces
 from common import Row, interleaved
 
 from moot import Workspace
+from moot.api.carried_blobs import Incoming
 from moot.api.carrying import Import
 from moot.api.proving import Proof
 from moot.core.identity import decide
+from moot.engine.blobs import Blobs
 from moot.logs.sqlite import queries
 from moot.views.trial import Trial
 from moot.wiring import open_workspace
@@ -115,7 +117,8 @@ class _Field:
             trial = Trial(session.engine.read().directory)
             proof = Proof(session.engine.log, lines)
             lines.seek(0)
-            Import(session.engine.log, trial, proof, dry_run=False, progress=lambda _done: None).take(lines)
+            blobs = Incoming(Blobs(session.place.state), proof.removed, dry_run=False)
+            Import(session.engine.log, trial, proof, blobs, dry_run=False, progress=lambda _done: None).take(lines)
             trial.close()
             took = time.perf_counter() - start
         session.engine.log.close()

@@ -13,13 +13,14 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
     from typing import Any
 
     from moot.core.event import Commit, Draft, Event, Key
 
     Progress = Callable[[int, int], None]  # so much is done, of so much in all
+    BlobPieces = tuple[str, Iterable[bytes]]  # the SHA-256 of a blob, and its bytes piece by piece
 
 REDACTIONS = "redactions"  # the stream of the tombstones; what they name is shown without its text
 _TOMBSTONE = "event:redacted"
@@ -200,8 +201,11 @@ class Archive(ABC):
         """Add to this list, which keeps the last hundred."""
 
     @abstractmethod
-    def backup(self, path: str, progress: Progress) -> int:
-        """Write a copy of the log, as it is at one moment, to a new file while others go on. Returns its head."""
+    def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
+        """Write a copy of the log, as it is at one moment, to a new file while others go on. Returns its head.
+
+        Then the `blobs` are asked for, and put into the same file: what the copy names was durable before.
+        """
 
     @abstractmethod
     def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:

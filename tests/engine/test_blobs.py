@@ -136,6 +136,17 @@ def test_a_folder_that_leads_elsewhere_is_not_used(store: Blobs, tmp_path: Path)
     assert list((tmp_path / "away").iterdir()) == []
 
 
+def test_what_is_sound_is_carried_to_another_place(store: Blobs, tmp_path: Path) -> None:
+    (tmp_path / "quarantine").mkdir()
+    (tmp_path / "quarantine" / DIGEST).write_bytes(DATA)
+    other, empty = store.put(b"other"), store.put(b"")
+    (tmp_path / "blobs" / other).write_bytes(b"damaged")
+    (tmp_path / "new").mkdir()
+    store.carry_to(str(tmp_path / "new"))
+    assert names(tmp_path / "new") == sorted([DIGEST, empty])
+    assert Blobs(str(tmp_path / "new")).get(DIGEST) == DATA
+
+
 # Durability
 
 STEPS = ("mkdir", "open", "write", "fsync", "replace")

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.in_memory
 APART = {"init", "doctor", "restore"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "mirror_watch"}
 VOICES = {("watch", "once"), ("watch", "follow")}  # say how a terminal hears it
-OWN = {"close", "follow", "follow_async", "mirror_watch", "init", "doctor", "restore"}
+OWN = {"blob", "close", "follow", "follow_async", "mirror_watch", "init", "doctor", "put_blob", "restore"}
 
 
 def method_of(verb: str) -> str:

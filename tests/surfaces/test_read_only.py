@@ -13,6 +13,7 @@ import pytest
 from moot.views.search import VERSION as INDEXES
 from moot.views.store import VERSION
 from tests.surfaces.command import PATIENCE, Command
+from tests.surfaces.test_blobs import DIGEST, torn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,3 +103,12 @@ def test_a_look_shows_everything_that_is_in_the_log(
 def test_whoever_wants_to_write_is_refused_as_before(repo: Command) -> None:
     with pytest.raises(AssertionError, match="assert 7 == 0"):
         looked(repo, "--agent", "Ada", "send", "Ada", "hi")
+
+
+def test_blobs_are_checked_and_shown(bare: Command) -> None:
+    bare("init", "--pack", "orchestrator")
+    entry = torn(bare)
+    report, _ = looked(bare, "verify")
+    assert (report["blobs"], report["unnamed"]) == (1, 0)
+    shown, _ = looked(bare, "held", "show", entry)
+    assert shown["sha256"] == DIGEST

@@ -9,7 +9,7 @@ from moot.api import catalogue
 from moot.api.answer import Notice
 from moot.api.setup import Ruling
 from moot.core import principal as principals
-from moot.core.errors import MootError, Unavailable, Unknown
+from moot.core.errors import MootError, Unavailable
 from moot.core.identity import Caller
 from moot.private_files import is_exhausted, too_many_open_files
 from moot.views import load, look
@@ -231,14 +231,9 @@ class Call:
 
     def blob(self, digest: str) -> bytes:
         """The bytes that an event names by this SHA-256."""
-        from moot.engine.blobs import Blobs
+        from moot.engine.blob_names import bytes_of
 
-        try:
-            return Blobs(self.place.state).get(digest)
-        except Unknown as error:
-            from moot.engine.blob_names import redacted
-
-            raise redacted(self.engine.log, digest) or error from None
+        return bytes_of(digest, self.place.state, self.engine.log)
 
     def commit_aside(self, act: Callable[[Work], None]) -> None:
         """Record something about the call itself, outside its key."""

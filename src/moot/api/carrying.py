@@ -7,6 +7,8 @@ it goes on exactly where the log ends, in whole commits, or it does not go on.
 from __future__ import annotations
 
 from moot.api import envelopes
+from moot.api.carried_blobs import piece_of
+from moot.core.blob import named_by
 from moot.core.chain import digest_of
 from moot.core.compact import storable
 from moot.core.errors import Held, Refused
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
+    from moot.api.carried_blobs import Incoming, Outgoing, Piece
     from moot.api.envelopes import Item
     from moot.api.proving import Proof
     from moot.core.event import Event
@@ -37,7 +40,9 @@ _TOMBSTONE = "event:redacted"
 _LARGEST_COMMIT = 10_000  # events; more than any command may cause
 
 
-def exported(log: Shown, after: int, fits: Callable[[Event], bool]) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+def exported(
+    log: Shown, after: int, fits: Callable[[Event], bool], blobs: Outgoing
+) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Envelopes in order, in lists, each with the position up to which the log was read."""
     source, upto = envelopes.source_of(log.archive.identity()), log.head()
     redacted = _redacted(log, upto)
@@ -48,10 +53,10 @@ def exported(log: Shown, after: int, fits: Callable[[Event], bool]) -> Iterator[
         while after < upto and events and events[-1].commit == page[-1].commit:
             rest.append(events.pop())  # it may go on in the next page
         rest.reverse()
-        yield after, _in_envelopes(events, source, fits, redacted)
+        yield from ((after, page) for page in _in_envelopes(events, source, fits, redacted, blobs))
     if log.handle.damage is not None and rest and not _ended(log, rest[-1]):
         rest = []  # the rest of its commit cannot be read
-    yield after, _in_envelopes(rest, source, fits, redacted)
+    yield from ((after, page) for page in _in_envelopes(rest, source, fits, redacted, blobs))
 
 
 def _ended(log: Log, event: Event) -> bool:
@@ -71,10 +76,22 @@ def _redacted(log: Log, upto: int) -> set[int]:
 
 
 def _in_envelopes(
-    events: list[Event], source: str, fits: Callable[[Event], bool], redacted: set[int]
-) -> list[dict[str, Any]]:
+    events: list[Event], source: str, fits: Callable[[Event], bool], redacted: set[int], blobs: Outgoing
+) -> Iterator[list[dict[str, Any]]]:
+    """The events of whole commits. A blob comes before the commit that names it, each piece by itself."""
     of = {event.commit: event.n + 1 for event in events}
-    return [envelopes.envelope(_provable(event, redacted), of[event.commit], source) for event in events if fits(event)]
+    page: list[dict[str, Any]] = []
+    fitting = [event for event in events if fits(event)]
+    naming = {event.commit for event in fitting if named_by(event)}
+    for event in fitting:
+        if event.commit in naming:
+            naming.discard(event.commit)
+            for digest in blobs.named_by(one for one in fitting if one.commit == event.commit):
+                yield page
+                page = []
+                yield from ([piece] for piece in blobs.envelopes(digest))
+        page.append(envelopes.envelope(_provable(event, redacted), of[event.commit], source))
+    yield page
 
 
 def _provable(event: Event, redacted: set[int]) -> Event:
@@ -94,12 +111,17 @@ class Imported(Record):
     cut_off: int = 0
     head: int = 0
     dry_run: bool = False
+    blobs: int = 0  # that are new here
+    lacking: tuple[str, ...] = ()  # blobs that events of the file name, and that are neither in it nor here
 
 
 class Import:
     """One file on its way into the log."""
 
-    def __init__(self, log: Log, trial: Trial, proof: Proof, *, dry_run: bool, progress: Callable[[int], None]) -> None:
+    def __init__(
+        self, log: Log, trial: Trial, proof: Proof, blobs: Incoming, *, dry_run: bool, progress: Callable[[int], None]
+    ) -> None:
+        self._blobs = blobs
         self._log, self._archive, self._trial, self._proof = log, log.archive, trial, proof
         self._dry_run, self._progress = dry_run, progress
         self._head = log.head()
@@ -121,6 +143,10 @@ class Import:
             text = self._decoded(raw, number)
             if text.strip():
                 try:
+                    piece = piece_of(text)
+                    if piece is not None:
+                        self._piece(piece)
+                        continue
                     found = envelopes.item(text)
                 except envelopes.Bad as error:
                     if not raw.endswith(b"\n"):  # the file ends in the middle of a line
@@ -137,7 +163,14 @@ class Import:
             cut_off=len(self._commit) + self._torn,
             head=self._head,
             dry_run=self._dry_run,
+            blobs=self._blobs.brought,
+            lacking=self._blobs.lacking(),
         )
+
+    def _piece(self, piece: Piece) -> None:
+        if self._commit:
+            raise envelopes.Bad("a blob stands in the middle of a commit")
+        self._blobs.take(piece, self._last)
 
     def _decoded(self, raw: bytes, number: int) -> str:
         if len(raw) > LONGEST:
@@ -196,6 +229,10 @@ class Import:
     def _whole(self, number: int) -> None:
         """A commit is complete: it is known, or the next one, or there is no way."""
         events = [found.event for found in self._commit]
+        try:
+            self._blobs.commit(events, self._source)
+        except envelopes.Bad as error:
+            raise self._bad(number, str(error)) from None
         self._commit = []
         start, last = events[0].position, events[-1].position
         end = self._head + self._events

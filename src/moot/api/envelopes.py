@@ -92,8 +92,8 @@ def line(found: dict[str, Any]) -> str:
     return text if text.isascii() and text.isprintable() else dumps_ascii(found).replace("\x7f", "\\u007f")
 
 
-def item(text: str) -> Item:
-    """The event that a line holds. Raises `Bad`."""
+def parsed(text: str) -> dict[str, Any]:
+    """The envelope that a line holds. Raises `Bad`."""
     try:
         found = _reader()(text)
     except (ValueError, RecursionError) as error:
@@ -102,6 +102,12 @@ def item(text: str) -> Item:
         raise Bad("it is no JSON object")
     if found.get("specversion") != SPEC:
         raise Bad(f"it is no CloudEvents {SPEC} envelope")
+    return found
+
+
+def item(text: str) -> Item:
+    """The event that a line holds. Raises `Bad`."""
+    found = parsed(text)
     data = found.get("data")
     if not isinstance(data, dict) or (text.count("{") + text.count("[") > _DEEPEST and not _shallow(data, _DEEPEST)):
         raise Bad("`data` is no JSON object, or nested too deep")

@@ -7,7 +7,9 @@ redactions, before anything of it is taken.
 from __future__ import annotations
 
 from moot.api import envelopes
+from moot.core.blob import removed_by
 from moot.core.redaction import Redacted, fault_of, is_well_formed
+from moot.engine.blob_names import removed_in
 from moot.log import REDACTIONS
 
 TYPE_CHECKING = False
@@ -27,6 +29,7 @@ class Proof:
 
     def __init__(self, log: Shown, lines: Iterable[bytes]) -> None:
         self.log = log
+        self.removed = removed_in(log)  # by redactions, of the log and of the file
         self._said: dict[int, list[dict[str, Any]]] = {}
         head = log.head()
         for position, said in log.tombstones().items():
@@ -35,6 +38,7 @@ class Proof:
             event = _tombstone(raw) if _SIGN in raw else None
             if event is not None and event.position > head:
                 self._said.setdefault(event.data["position"], []).append(event.data)
+                self.removed |= dict.fromkeys(removed_by(event), event.position)
 
     def fault(self, position: int, event: Event | Draft, *, written: bool) -> str | None:
         """What is wrong with the event at this position, None if nothing is. See `moot.core.redaction.fault_of`."""

@@ -94,6 +94,8 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
     Blobs(session.place.state).remove(gone_blobs)  # also what one who was killed has left
     if erase:
         _erase(session, todo)
+    if erase or gone_blobs:
+        _outwait(session)
     gone = sorted({field for event in todo for field in wanted[event.position]})
     return Gone(
         positions=tuple(event.position for event in todo),
@@ -194,7 +196,6 @@ def _erase(session: Call, events: list[Event]) -> None:
         if said["fields"]:
             rows[event.position] = blanked(event, said["fields"], said["digest"])
     session.engine.log.archive.erase(rows)
-    _outwait(session)
 
 
 def _outwait(session: Call) -> None:

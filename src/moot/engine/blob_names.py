@@ -60,14 +60,17 @@ def removed_in(log: Log) -> dict[str, int]:
     return found
 
 
-def redacted(log: Log, digest: str) -> Unknown | None:
-    """Why these bytes are not there, if a redaction removed them."""
-    position = removed_in(log).get(digest)
-    if position is None:
-        return None
-    message = f"The bytes with the SHA-256 {digest} were redacted at position {position}."
-    remedy = "They are gone. `moot log` shows who did it, and why."
-    return Unknown("blob_redacted", message, remedy, sha256=digest, position=position)
+def bytes_of(digest: str, state: str, log: Log) -> bytes:
+    """The bytes with this digest. Says so if they were redacted."""
+    try:
+        return Blobs(state).get(digest)
+    except Unknown:
+        position = removed_in(log).get(digest)
+        if position is None:
+            raise
+        message = f"The bytes with the SHA-256 {digest} were redacted at position {position}."
+        remedy = "They are gone. `moot log` shows who did it, and why."
+        raise Unknown("blob_redacted", message, remedy, sha256=digest, position=position) from None
 
 
 def mentioned(events: Iterable[Event]) -> Iterator[str]:

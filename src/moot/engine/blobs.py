@@ -22,6 +22,7 @@ from moot.private_files import check_folders, open_private
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from io import FileIO
 
 LARGEST = 256 << 20  # bytes of one blob
 CHUNK = 1 << 20
@@ -49,31 +50,29 @@ class Blobs:
     @contextmanager
     def writing(self) -> Iterator[Writing]:
         """A blob that comes in pieces. It is there once it was told to `keep`; else nothing of it is left."""
-        try:
-            check_folders(self._state, FOLDERS[0], make=True)
-            blob = Writing(self._state, self._folder)
-        except OSError as error:
-            raise unwritable(self._folder, error) from error
+        blob = self.begin()
         try:
             yield blob
         finally:
             blob.close()
+
+    def begin(self) -> Writing:
+        """The same for a caller that closes it."""
+        try:
+            check_folders(self._state, FOLDERS[0], make=True)
+            return Writing(self._state, self._folder)
+        except OSError as error:
+            raise unwritable(self._folder, error) from error
 
     def get(self, digest: str) -> bytes:
         """The bytes with this digest. Raises `Unknown` where there are none."""
         return b"".join(self.pieces(digest))
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """The same, piece by piece. They are checked before the first one comes."""
-        file = self._opened(digest)
-        try:
-            os.lseek(file, 0, os.SEEK_SET)
-            while piece := os.read(file, CHUNK):
-                yield piece
-        except OSError as error:
-            raise _unreadable(digest, error) from error
-        finally:
-            os.close(file)
+        """The same, piece by piece. They are checked before this returns."""
+        file = open(self._opened(digest), "rb", buffering=0)  # noqa: SIM115 (closed when it was read, or forgotten)
+        file.seek(0)
+        return _read(file, digest)
 
     def fault(self, digest: str) -> str | None:
         """What is wrong with this blob, in a word; None if nothing is."""
@@ -279,6 +278,15 @@ def _digest_of(file: int) -> str:
         if left < 0:
             return ""  # whatever it is, moot did not write it
     return found.hexdigest()
+
+
+def _read(file: FileIO, digest: str) -> Iterator[bytes]:
+    with file:
+        try:
+            while piece := file.read(CHUNK):
+                yield piece
+        except OSError as error:
+            raise _unreadable(digest, error) from error
 
 
 def unwritable(path: str, error: OSError) -> Unavailable:

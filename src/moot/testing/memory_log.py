@@ -22,12 +22,12 @@ from moot.log import REDACTIONS, Appended, Archive, Conflict, Duplicate, Handle,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.core.chain import Link
     from moot.core.event import Commit, Draft, Key
-    from moot.log import Progress
+    from moot.log import BlobPieces, Progress
 
 _PAGE = 500
 _PATIENCE = 30.0  # seconds to wait for another writer
@@ -303,7 +303,7 @@ class MemoryArchive(Archive):
     def note_carried(self, what: dict[str, Any]) -> None:
         self._memory.carried = [*self._memory.carried, loads(storable(what))][-_MOST_CARRIED:]
 
-    def backup(self, path: str, progress: Progress) -> int:
+    def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
         """A file that `moot restore` takes: a log in SQLite. The keys of requests are not in it."""
         import tempfile
 
@@ -314,7 +314,7 @@ class MemoryArchive(Archive):
             SqliteLog.create(directory)
             copy = SqliteLog(directory)
             copy.archive.extend(0, commits_of(self._log), memory.identity)
-            head = copy.archive.backup(path, progress)
+            head = copy.archive.backup(path, progress, blobs)
             copy.close()
         return head
 

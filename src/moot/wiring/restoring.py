@@ -16,6 +16,8 @@ from moot.core.leases import has_lapsed
 from moot.engine import known
 from moot.engine import place as places
 from moot.engine.arrivals import Arrivals
+from moot.engine.blob_names import Named, removed_in
+from moot.engine.blobs import LARGEST, Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 from moot.engine.reburying import bury_again
@@ -31,9 +33,10 @@ from moot.wiring.noting import note_restore, noted, remember_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from moot.api.call import Call
+    from moot.core.event import Event
     from moot.engine.place import Place
 
     Progress = Callable[[int, int], None]
@@ -53,17 +56,63 @@ def put_back(
 ) -> Restored:
     path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
     arrivals = Arrivals()
-    with closing(_rebuilt(place.state, path, arrivals, lambda done, of: progress("checking", done, of))) as new:
+    named = Named()
+    with closing(_rebuilt(place.state, path, arrivals, named, lambda done, of: progress("checking", done, of))) as new:
         if not os.path.isdir(place.state):
             places.create(cwd, env)  # it is gone with its log
-        return _put_back(place, cwd, env, new, path, progress, arrivals, force=force, via=via)
+        blobs = _Blobs(place.state, path, named)
+        return _put_back(place, cwd, env, new, path, progress, arrivals, blobs, force=force, via=via)
 
 
-def _rebuilt(state: str, path: str, arrivals: Arrivals, progress: Progress) -> Rebuilt:
+class _Blobs:
+    """The blobs of a backup on their way back: those that its events name, before the log is in its place."""
+
+    def __init__(self, state: str, path: str, named: Named) -> None:
+        self._blobs, self._path, self._named = Blobs(state), path, named
+        self.brought = 0
+        self.lacking: set[str] = set()
+
+    def bring(self, removed: Mapping[str, int]) -> None:
+        """Put back what is not here; not what was `removed` by a redaction since, at the given position."""
+        wanted = (digest for digest, position in self._named.at.items() if removed.get(digest, 0) < position)
+        self.lacking = {digest for digest in wanted if self._blobs.fault(digest) is not None}
+        if not self.lacking:
+            return
+        try:
+            with closing(foreign.Foreign(self._path)) as source:
+                for digest, pieces in source.blobs():
+                    if digest in self.lacking and self._is_written(digest, pieces):
+                        self.lacking.discard(digest)
+                        self.brought += 1
+        except MootError as error:
+            if error.code not in _UNREADABLE:
+                raise
+            # The blobs of the backup are damaged, and its events are not: they are worth more.
+
+    def _is_written(self, digest: str, pieces: Iterable[bytes]) -> bool:
+        with self._blobs.writing() as blob:
+            for piece in pieces:
+                if blob.size + len(piece) > LARGEST:
+                    return False
+                blob.write(piece)
+            return blob.digest == digest and bool(blob.keep())
+
+    def said(self, restored: Restored) -> Restored:
+        return restored.replace(blobs=self.brought, lacking=tuple(sorted(self.lacking)))
+
+
+def _rebuilt(state: str, path: str, arrivals: Arrivals, named: Named, progress: Progress) -> Rebuilt:
     """The file as a log that this program has made: row by row, checked as an import checks them."""
     trial = Trial(state, anew=True, seen=arrivals.see)
+
+    def fold(events: Sequence[Event]) -> str | None:
+        problem = trial.fold(events)
+        if problem is None:
+            named.see(events)
+        return problem
+
     try:
-        return Rebuilt(path, trial.fold, progress)
+        return Rebuilt(path, fold, progress)
     except MootError as error:
         if error.code not in _UNREADABLE:
             raise
@@ -82,6 +131,7 @@ def _put_back(
     path: str,
     progress: Callable[[str, int, int], None],
     arrivals: Arrivals,
+    blobs: _Blobs,
     *,
     force: bool,
     via: str,
@@ -94,20 +144,21 @@ def _put_back(
 
     try:
         with open_workspace(cwd, env, via=via) as workspace, workspace.call(decide(env)) as call:
-            restored = _replaced(call, new, path, restoring, arrivals, force=force)
+            restored = _replaced(call, new, path, restoring, arrivals, blobs, force=force)
     except MootError as error:  # it cannot be opened, or not be read to its end
         if error.code not in _UNREADABLE:
             remember_again(env, place.state)
             raise
-        restored = _anew(place.state, new, path, restoring, arrivals)
+        restored = _anew(place.state, new, path, restoring, arrivals, blobs)
     note_restore(env, place.state, path, before)
-    return restored.replace(effects=_open_effects(cwd, env))
+    return blobs.said(restored).replace(effects=_open_effects(cwd, env))
 
 
-def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals) -> Restored:
+def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs) -> Restored:
     """What was there is no log any more."""
 
     def meanwhile() -> None:
+        blobs.bring({})
         arrivals.stamp(Presence(state, Clock()))
         Store(state).renew(alone=True).close()
 
@@ -116,7 +167,7 @@ def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arr
 
 
 def _replaced(
-    session: Call, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, *, force: bool
+    session: Call, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs, *, force: bool
 ) -> Restored:
     engine, state = session.engine, session.place.state
     engine.read()
@@ -141,6 +192,7 @@ def _replaced(
                 "`moot backup` what is there now if you need it, then restore with --force. The log is kept, too.",
                 file=path,
             )
+        blobs.bring(removed_in(engine.log))
         with restore.room(state) as room:
             copied = restore.keep(state, room, progress)
             with _without_what_was_redacted(session, new, room, progress) as (source, redacted):

@@ -61,7 +61,8 @@ class Restored(Record):
     """A backup that is in place now.
 
     `kept` is the log that was there before, if it was kept; `redacted` are the positions that had been redacted after
-    the backup and are again; `effects` are so many that are to be performed.
+    the backup and are again; `effects` are so many that are to be performed. `blobs` are so many that were brought
+    back, and `lacking` those that events name and that are nowhere.
     """
 
     file: str
@@ -69,6 +70,8 @@ class Restored(Record):
     kept: str | None = None
     redacted: tuple[int, ...] = ()
     effects: int = 0
+    blobs: int = 0
+    lacking: tuple[str, ...] = ()
 
 
 class Opener(ABC):

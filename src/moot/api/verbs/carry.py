@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 
 from moot.api import targets
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import KEY, Param, Verb
+from moot.core.errors import MootError, Unavailable, Unknown
 from moot.core.record import Record
 from moot.core.text import counted
 
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from moot.api.call import Call
+    from moot.api.carried_blobs import Outgoing
     from moot.api.carrying import Imported
     from moot.api.verbs.care import Opener
     from moot.core.event import Event
+    from moot.log import BlobPieces
 
 _LINE = 64 << 20
 _NAMED = 20  # positions that an answer names
@@ -30,6 +34,7 @@ class Exported(Record):
     file: str
     events: int
     position: int
+    blobs: int = 0
 
 
 class Copied(Record):
@@ -38,6 +43,7 @@ class Copied(Record):
     file: str
     events: int
     size: int
+    blobs: int = 0
 
 
 def export(
@@ -55,22 +61,34 @@ def export(
     def fits(event: Event) -> bool:
         return matches(event, type, stream)
 
+    lost: list[Notice] = []
+    blobs = _outgoing(session, lost)
     if file == "-":
-        pages = _to_the_end(session, _pages(session, after, fits))
-        lines = _spoken(pages)
-        return Answer(result=(envelope for page in pages for envelope in page), more=lines)
+        pages = _to_the_end(session, _pages(session, after, fits, blobs))
+        return Answer(result=(envelope for page in pages for envelope in page), more=_spoken(pages, lost))
     path = targets.checked(session, file, force=force, leaves=False)
-    count = _write(path, _pages(session, after, fits), force=force)
+    count = _write(path, _pages(session, after, fits, blobs), force=force)
     head = session.engine.log.head()
-    done = Exported(file=path, events=count, position=head)
-    return Answer(result=done, say=(f"{counted(count, 'event')} in {path}. The next one may go on: --after {head}",))
+    done = Exported(file=path, events=count, position=head, blobs=len(blobs.sent) - len(lost))
+    said = counted(count, "event") + (f" and {counted(done.blobs, 'blob')}" if done.blobs else "")
+    return Answer(result=done, say=(f"{said} in {path}. The next one may go on: --after {head}",), warnings=(*lost,))
 
 
-def _pages(session: Call, after: int, fits: Any) -> Iterator[list[dict[str, Any]]]:
+def _outgoing(session: Call, lost: list[Notice]) -> Outgoing:
+    from moot.api.carried_blobs import Outgoing
+    from moot.engine.blobs import Blobs
+
+    def lose(error: MootError) -> None:
+        lost.append(Notice(error.code, f"{error.message} It is not in the export."))
+
+    return Outgoing(session.engine.log, Blobs(session.place.state), lose)
+
+
+def _pages(session: Call, after: int, fits: Any, blobs: Outgoing) -> Iterator[list[dict[str, Any]]]:
     from moot.api.carrying import exported
 
     head = session.engine.log.head()
-    for position, page in exported(session.engine.log, after, fits):
+    for position, page in exported(session.engine.log, after, fits, blobs):
         session.progress("exporting", position - after, head - after)
         yield page
 
@@ -82,11 +100,12 @@ def _to_the_end(session: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterato
         raise session.engine.log.handle.damage
 
 
-def _spoken(pages: Iterator[list[dict[str, Any]]]) -> Iterator[Answer]:
+def _spoken(pages: Iterator[list[dict[str, Any]]], lost: list[Notice]) -> Iterator[Answer]:
     from moot.api.envelopes import line
 
     for page in pages:
-        yield Answer(result=page, say=tuple(map(line, page)))
+        yield Answer(result=page, say=tuple(map(line, page)), warnings=(*lost,))
+        lost.clear()
 
 
 def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> int:
@@ -100,7 +119,7 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
             with open(targets.create(draft), "w", encoding="ascii", buffering=1 << 20) as file:
                 for page in pages:
                     file.writelines(f"{line(envelope)}\n" for envelope in page)
-                    count += len(page)
+                    count += sum("mootcommit" in envelope for envelope in page)  # a blob is no event
                 file.flush()
                 os.fsync(file.fileno())
             targets.put(draft, path, force=force)
@@ -112,9 +131,11 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
 def import_(session: Call, file: str, dry_run: bool) -> Answer:
     from hashlib import sha256
 
+    from moot.api.carried_blobs import Incoming
     from moot.api.carrying import Import
     from moot.api.proving import Proof, rereadable
     from moot.engine.arrivals import at_once
+    from moot.engine.blobs import Blobs
     from moot.views.trial import Trial
 
     read = sha256()
@@ -126,13 +147,15 @@ def import_(session: Call, file: str, dry_run: bool) -> Answer:
             proof = Proof(session.engine.log, _lines(lines, len))
             lines.seek(start)
             size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
-            taken = Import(
-                session.engine.log,
-                trial,
-                proof,
-                dry_run=dry_run,
-                progress=lambda done: session.progress("importing", done, size),
-            ).take(_lines(lines, read.update))
+            with closing(Incoming(Blobs(session.place.state), proof.removed, dry_run=dry_run)) as blobs:
+                taken = Import(
+                    session.engine.log,
+                    trial,
+                    proof,
+                    blobs,
+                    dry_run=dry_run,
+                    progress=lambda done: session.progress("importing", done, size),
+                ).take(_lines(lines, read.update))
     except OSError as error:
         raise targets.unreadable(path, error) from error
     finally:
@@ -140,9 +163,10 @@ def import_(session: Call, file: str, dry_run: bool) -> Answer:
     session.engine.read()
     session.sync()
     said = f"{'would import' if dry_run else 'imported'} {counted(taken.events, 'event')}"
+    said += f" and {counted(taken.blobs, 'blob')}" if taken.blobs else ""
     said += f"; {taken.known} were there already" if taken.known else ""
     cut = f"The file ends in the middle of a commit: {taken.cut_off} of its events are left out."
-    warnings = [Notice("import_cut_off", cut)] if taken.cut_off else []
+    warnings = [*([Notice("import_cut_off", cut)] if taken.cut_off else ()), *_lacking(taken.lacking, "the file")]
     if taken.events and not dry_run:
         _note(session, path, read.hexdigest(), taken)
         from moot.views.effects import open_effects
@@ -171,16 +195,36 @@ def backup(session: Call, file: str, force: bool) -> Answer:
     from moot.api.parts import Part
 
     path = targets.checked(session, file, force=force, leaves=True)
+    kept: list[str] = []
     try:
         with Part(path) as draft:
             os.close(targets.create(draft))  # SQLite would say less about a place that cannot be written
-            events = session.engine.log.archive.backup(draft, lambda done, of: session.progress("copying", done, of))
+            archive = session.engine.log.archive
+            blobs = _blobs(session, kept)
+            events = archive.backup(draft, lambda done, of: session.progress("copying", done, of), blobs)
             size = os.stat(draft).st_size
             targets.put(draft, path, force=force)
     except OSError as error:
         raise targets.unusable(path, error) from error
-    done = Copied(file=path, events=events, size=size)
-    return Answer(result=done, say=(f"{counted(events, 'event')} in {path}, checked ({size} bytes).",))
+    done = Copied(file=path, events=events, size=size, blobs=len(kept))
+    said = counted(events, "event") + (f" and {counted(len(kept), 'blob')}" if kept else "")
+    return Answer(result=done, say=(f"{said} in {path}, checked ({size} bytes).",))
+
+
+def _blobs(session: Call, kept: list[str]) -> Iterator[BlobPieces]:
+    """All blobs that are sound. Which of them are named, is looked at when they are restored."""
+    from moot.engine.blobs import Blobs
+
+    blobs = Blobs(session.place.state)
+    for digest in sorted(blobs.stored()):
+        try:
+            pieces = blobs.pieces(digest)
+        except (Unavailable, Unknown) as error:
+            if error.code != "blob_missing":  # else somebody has removed it just now
+                session.warn(error.code, f"{error.message} It is not in the backup.")
+            continue
+        kept.append(digest)
+        yield digest, pieces
 
 
 def restore(opener: Opener, file: str, force: bool) -> Answer:
@@ -188,8 +232,19 @@ def restore(opener: Opener, file: str, force: bool) -> Answer:
     kept = f" The log before it is kept as {restored.kept}." if restored.kept else ""
     again = ", ".join(f"#{position}" for position in restored.redacted)
     kept += f" What was redacted since then is redacted again: {again}." if again else ""
-    said = (f"restored {counted(restored.events, 'event')} from {restored.file}.{kept}",)
-    return Answer(result=restored, say=said, warnings=_reopened(restored.effects))
+    events = counted(restored.events, "event") + (f" and {counted(restored.blobs, 'blob')}" if restored.blobs else "")
+    warnings = (*_lacking(restored.lacking, "the backup"), *_reopened(restored.effects))
+    return Answer(result=restored, say=(f"restored {events} from {restored.file}.{kept}",), warnings=warnings)
+
+
+def _lacking(digests: tuple[str, ...], where: str) -> tuple[Notice, ...]:
+    """Blobs that events name, and that are nowhere to be found."""
+    if not digests:
+        return ()
+    named = ", ".join(digest[:12] for digest in digests[:_NAMED]) + ("…" if len(digests) > _NAMED else "")
+    what = "blob that events name is" if len(digests) == 1 else "blobs that events name are"
+    message = f"{len(digests)} {what} neither here nor in {where}: {named}. `moot verify` says which events."
+    return (Notice("blobs_missing", message),)
 
 
 def _reopened(effects: int) -> tuple[Notice, ...]:
@@ -236,8 +291,9 @@ VERBS = (
         ),
         examples=("moot export events.jsonl", "moot export - --type 'task:*' --after 120"),
         detail="A file gets its name once it is whole; only you can read it. Without --force it stays in the "
-        "workspace. What was redacted comes without its text. Idempotency keys do "
-        "not travel with an export; they do with a backup. A selection (--type, --stream) cannot be imported.",
+        "workspace. What was redacted comes without its text. Blobs stand before the events that name them, in lines "
+        "of type moot.blob. Idempotency keys do not travel with an export; they do with a backup. A selection "
+        "(--type, --stream) cannot be imported.",
         writes=False,
         past=False,
     ),
@@ -265,7 +321,7 @@ VERBS = (
         ),
         examples=("moot backup ~/moot.db",),
         detail="The copy is checked before it gets its name; only you can read it. "
-        "It is an SQLite file; `moot restore` puts it back.",
+        "It is an SQLite file, which has the blobs as well; `moot restore` puts it back.",
         writes=False,
         past=False,
     ),

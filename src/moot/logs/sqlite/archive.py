@@ -14,17 +14,17 @@ from moot.core.compact import storable
 from moot.core.errors import Unavailable
 from moot.core.text import counted
 from moot.log import Archive, not_text
-from moot.logs.sqlite import carried, faults, file, queries, transaction
+from moot.logs.sqlite import backup_blobs, carried, faults, file, queries, transaction
 from moot.logs.sqlite.log import CHAINED
 from moot.private_files import hand_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.core.event import Commit, Draft
-    from moot.log import Progress
+    from moot.log import BlobPieces, Progress
     from moot.logs.sqlite.database import Database
     from moot.logs.sqlite.log import SqliteLog, Turn
 
@@ -116,7 +116,7 @@ class SqliteArchive(Archive):
             connection.execute("COMMIT")
         self._database.flush()
 
-    def backup(self, path: str, progress: Progress) -> int:
+    def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
         source = file.connect(self._database.path, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
         try:
             source.execute("BEGIN")
@@ -127,6 +127,8 @@ class SqliteArchive(Archive):
             raise faults.of_sqlite(error, path, source.system_errno) or faults.damaged(path, str(error)) from error
         finally:
             source.close()
+        backup_blobs.add(path, blobs)
+        sync(path)
         found = examine(path)
         if found != head:
             raise faults.damaged(path, f"it should end at position {head} and ends at {found}")
@@ -180,6 +182,10 @@ def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
     finally:
         target.close()
     hand_over(path)
+    sync(path)
+
+
+def sync(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

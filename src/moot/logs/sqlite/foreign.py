@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.errors import Unavailable
+    from moot.log import BlobPieces
 
 CHAINED = 4  # the version from which on there are digests and hashes
 LARGEST = 64 << 20  # bytes in one row
@@ -136,6 +137,20 @@ class Foreign:
             return int(count), last if type(last) is int else -1
         return 0, 0
 
+    def blobs(self) -> Iterator[BlobPieces]:
+        """The blobs that are beside the log, if it is a backup with some. Their bytes are as they are."""
+        from itertools import groupby
+
+        self._row = "a blob"
+        for digest, rows in groupby(self._blob_rows() if self._has_blobs else (), key=lambda row: row[0]):
+            yield digest, (row[2] for row in rows)
+
+    def _blob_rows(self) -> Iterator[tuple[str, int, bytes]]:
+        for row in self._rows("blobs"):
+            if tuple(map(type, row)) != (str, int, bytes):
+                raise faults.damaged(self.path, "a blob has another type than it should")
+            yield row
+
     def damaged(self, position: int, what: str) -> Unavailable:
         return faults.undecodable(self.path, position, what)
 
@@ -154,6 +169,7 @@ class Foreign:
             if number >= _SCHEMA:
                 raise faults.damaged(self.path, "its schema is none of a log")
             found.setdefault(str(name).lower(), []).append((str(kind), root if type(root) is int else 0))
+        self._has_blobs = [(kind, root > 0) for kind, root in found.get("blob", ())] == [("table", True)]
         for table, columns in _TABLES.items():
             if [(kind, root > 0) for kind, root in found.get(table, ())] != [("table", True)]:
                 raise faults.damaged(self.path, f"{table} is not a table of it")

@@ -24,6 +24,11 @@ SELECT scope, key, digest, first, last FROM request;
 -- name: meta
 SELECT key, value FROM meta;
 
+-- Of a backup with blobs.
+
+-- name: blobs
+SELECT digest, n, data FROM blob ORDER BY digest, n;
+
 -- Of a file before version 4, which has no chain.
 
 -- name: events_3

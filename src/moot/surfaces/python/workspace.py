@@ -142,6 +142,17 @@ class Workspace(Verbs):
         self._opened()
         return self._caller.incarnation
 
+    def put_blob(self, data: bytes) -> str:
+        """Keep bytes beside the log. Name them in an event by the SHA-256 that is returned, or they go after a day."""
+        with EDGE, self._call() as call:
+            catalogue.needs_somebody(call.caller, "")
+            return call.put_blob(data)
+
+    def blob(self, sha256: str) -> bytes:
+        """The bytes that an event names by this SHA-256."""
+        with EDGE, self._call() as call:
+            return call.blob(sha256)
+
     def follow(
         self,
         *,
