@@ -128,6 +128,7 @@ commands = st.builds(
     within=st.none() | st.floats(0, 1e6),
     expires=st.none() | st.floats(0, 1e6),
     flags=st.lists(st.text(max_size=5), max_size=2).map(tuple),
+    mirror=optional_text,
 )
 
 
@@ -142,6 +143,7 @@ def test_whatever_is_sent_is_stored_whole_or_refused(command, thread):
     message = evolve(NEW, kept, Meta(position=7, at=AT, thread=thread))
     assert {name.lower() for name in message.to} == {name.lower() for name in command.to}
     assert len({name.lower() for name in message.to}) == len(message.to)
-    for field in command.__dict__.keys() - {"to", "size", "limit"}:
+    assert kept.__dict__["mirror"] == command.mirror  # of the event, not of what was said
+    for field in command.__dict__.keys() - {"to", "size", "limit", "mirror"}:
         assert getattr(message, field) == getattr(command, field)
     assert Message.of(json.loads(json.dumps(message.plain()))) == message

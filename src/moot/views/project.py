@@ -115,7 +115,8 @@ def _message(store: Store, event: Event, key: str) -> None:
     about = (said.get("task"), said.get("attempt"))
     row = (position, event.commit, key, event.thread or key, said["kind"], said["sender"], *about, body)
     store.run("put_message", *row)
-    typed, wants = int(event.pack is not None), said["wants"]
+    mirror, wants = said.get("mirror"), said["wants"]
+    typed = int(event.pack is not None if mirror is None else bool(mirror))
     for name in said["to"]:
         store.run("put_delivery", name.lower(), position, key, wants, typed)
 

@@ -212,6 +212,7 @@ def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
         source=saying.source,
         reply_to=asked.id if asked else None,
         flags=saying.flags,
+        mirror=next((mirror.name for mirror in pack.mirrors if spec.name in mirror.types), ""),
     )
     work.do("message", saying.id, command, thread=asked.thread if asked else saying.thread, pack=pack.name)
     if asked is not None and asked.wants == "answer":

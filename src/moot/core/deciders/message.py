@@ -32,7 +32,7 @@ class Sent(Payload):
     said = "sent a {kind} to {to}: {text}"
     words = ("text", "data")
     names = ("flags",)
-    marks = ("kind", "sender", "to", "wants", "reply_to", "task", "role", "source", "trace")
+    marks = ("kind", "sender", "to", "wants", "reply_to", "task", "role", "source", "mirror", "trace")
     kind: str
     sender: str
     to: tuple[str, ...]
@@ -47,6 +47,7 @@ class Sent(Payload):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
+    mirror: str | None = None  # the one that shows it; "": none does; None: not said, then it is one of its pack's
     trace: str | None = None  # W3C traceparent of what sent it
 
 
@@ -98,6 +99,7 @@ class SendMessage(Record):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
+    mirror: str | None = None
 
 
 def known(message: Message) -> Message:
@@ -153,7 +155,8 @@ def plain(name: str, said: dict[str, Any], *, position: int, at: str, thread: st
 
 def evolve(state: Message, event: Payload, meta: Meta) -> Message:
     if isinstance(event, Sent):
-        return Message(**plain(state.id, event.__dict__, position=meta.position, at=meta.at, thread=meta.thread))
+        said = {name: value for name, value in event.__dict__.items() if name != "mirror"}
+        return Message(**plain(state.id, said, position=meta.position, at=meta.at, thread=meta.thread))
     raise TypeError(f"not an event of a message: {event!r}")
 
 
