@@ -210,6 +210,13 @@ def test_a_pack_of_an_unknown_kind_changes_nothing_until_moot_knows_it(repo: Pat
     do(repo, "n-1", NOTE, pack="another")
 
 
+def test_a_verb_of_a_pack_that_is_not_active_says_how_to_turn_it_on(repo: Path, moot: Moot) -> None:
+    unknown(repo, "gsd")
+    moot("join", "Ada")
+    refused = json.loads(moot("send", "Ada", "--type", "gsd/posted", "--data", "{}", "--json", code=4))
+    assert (refused["error"], 'packs = ["gsd"]' in refused["remedy"]) == ("unknown_type", True)
+
+
 @pytest.mark.parametrize(
     ("stream", "kind", "v", "pack"),
     [("feed/x", "feed:posted", 1, None), ("task/x", "task:dreamt", 1, "gsd"), ("task/x", "task:added", 9, "gsd")],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from moot.core.compact import dumps
 from moot.core.deciders.message import WANTS
 from moot.core.errors import Unknown
 from moot.core.principal import Actor
@@ -359,6 +360,9 @@ class Packs:
     def unknown_type(self, kind: str) -> Unknown:
         typed = [spec.name for pack in self.packs for spec in pack.messages]
         known = ", ".join([*(k for k in WANTS if k != "reply"), *typed])
+        pack, slash, _ = kind.partition("/")
+        off = slash and pack not in (active.name for active in self.packs)
+        hint = f"The pack {pack} is not active; moot.toml turns it on: packs = [{dumps(pack)}]. " if off else ""
         return Unknown(
-            "unknown_type", f"{kind!r} is not a message type here.", f"Known: {known}.", known=known.split(", ")
+            "unknown_type", f"{kind!r} is not a message type here.", f"{hint}Known: {known}.", known=known.split(", ")
         )
