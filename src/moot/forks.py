@@ -36,7 +36,8 @@ def watch(thing: Watched, *, first: bool = False) -> None:
 
 
 def _alive() -> list[Watched]:
-    known = [*_first.values(), *_watched.values()]
+    # Copies: a garbage collection in the middle of a loop removes what is gone.
+    known = [*_first.copy().values(), *_watched.copy().values()]
     return [thing for thing in (its() for its in known) if thing is not None]
 
 

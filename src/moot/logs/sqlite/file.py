@@ -141,7 +141,7 @@ class Uses:
 
     def __contains__(self, path: str) -> bool:
         found = identity(path)
-        users = [its() for its in tuple(self._users.values())]
+        users = [its() for its in tuple(self._users.copy().values())]
         return found is not None and any(user is not None and user.uses(found) for user in users)
 
     def before_fork(self) -> None:
