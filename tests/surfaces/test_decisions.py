@@ -13,9 +13,11 @@ import pytest
 
 from moot import Workspace
 from moot.api import catalogue
+from moot.core.errors import Held
 from moot.surfaces.cli.main import main
 from tests.sealing import LookedOutsideError, deciding
 from tests.surfaces.test_cli import CASES, words_of
+from tests.surfaces.town import of_two, refused
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,3 +48,20 @@ def test_a_decision_that_looks_outside_is_stopped(bare: Command, look: Callable[
         look()
     with Workspace(bare.repo) as ws, ws._call() as call, pytest.raises(LookedOutsideError):
         call.commit(lambda _work: look())
+
+
+def test_an_incarnation_has_its_sign_of_life_before_it_joins_and_only_if_it_may(bare: Command) -> None:
+    town = of_two(bare)
+    refused(Held, "name_in_use", town, None, "join", name="Bob")
+    assert [path.name for path in bare.repo.rglob("presence/*/bob.*")] == ["bob.1"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("moot.engine.loop.Engine._appended", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            town.ask(None, "join", name="Bob", take_over=True)
+    assert town.here() == ["Ada#1", "Bob#2"]
+    assert sorted(path.name for path in bare.repo.rglob("presence/*/bob.*")) == ["bob.1", "bob.2"]
+
+
+def _killed(*_: object) -> None:
+    """As by a signal, when the log has the event and nothing else was done."""
+    raise KeyboardInterrupt
