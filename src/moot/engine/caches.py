@@ -5,8 +5,7 @@ A cache may be lost at any time, and one in which a single bit is wrong counts a
 
 from __future__ import annotations
 
-import json
-
+from moot.core.compact import dumps_ascii, loads
 from moot.core.errors import Unavailable
 from moot.private_files import read_private, write_private
 
@@ -21,14 +20,14 @@ def recall(path: str) -> Any:
     """What was kept there; None if there is nothing, or not what was written, or not by us."""
     try:
         told, _, content = read_private(path).partition(b"\n")
-        return json.loads(content) if told == _sum(content) else None
+        return loads(content.decode("ascii")) if told == _sum(content) else None
     except (OSError, ValueError, RecursionError, Unavailable):
         return None
 
 
 def keep(path: str, value: Any) -> None:
     """Keep a value that JSON can say. Nothing is left of what could not be written."""
-    content = json.dumps(value).encode("ascii")
+    content = dumps_ascii(value).encode("ascii")
     write_private(path, _sum(content) + b"\n" + content)
 
 

@@ -11,6 +11,7 @@ import os
 import time
 
 from moot.core.chain import digest_of
+from moot.core.compact import dumps_ascii, loads
 from moot.core.errors import MootError
 from moot.engine.user_state import home, read, write
 
@@ -90,20 +91,16 @@ def contradiction(env: Mapping[str, str], state: str, archive: Archive) -> str |
 
 
 def _recorded(env: Mapping[str, str], state: str) -> dict[str, Any] | None:
-    from json import loads
-
     try:
         text = read(env, *_name(state))
-        found = loads(text) if text is not None else None
+        found = loads(text.decode().strip()) if text is not None else None
     except (OSError, MootError, ValueError):
         return None
     return found if isinstance(found, dict) else None
 
 
 def _text(said: dict[str, Any]) -> bytes:
-    from json import dumps
-
-    return f"{dumps(said)}\n".encode()
+    return f"{dumps_ascii(said)}\n".encode()
 
 
 def _name(state: str) -> tuple[str, str]:

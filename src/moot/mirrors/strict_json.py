@@ -9,12 +9,11 @@ This module does not know what the values mean.
 
 from __future__ import annotations
 
-import json
-
 from moot.api import form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from json import JSONDecodeError
     from typing import Any, NoReturn
 
 DEEPEST = 100
@@ -45,6 +44,8 @@ class _Suspect(ValueError):
 
 def load(data: bytes) -> object:
     """The value that `data` holds. Raises `Torn`."""
+    import json  # here: most calls find no file changed
+
     text = _decode(data)
     try:
         value: object = json.loads(
@@ -62,6 +63,8 @@ def load(data: bytes) -> object:
 
 def dump(value: object) -> bytes:
     """The one form in which moot writes JSON files. Raises ValueError for what `load` would refuse."""
+    import json
+
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except RecursionError as error:
@@ -86,7 +89,7 @@ def _position(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
-def _sentence(error: json.JSONDecodeError) -> str:
+def _sentence(error: JSONDecodeError) -> str:
     if error.doc.startswith(("//", "/*", "#"), error.pos):
         return "JSON has no comments"
     if error.msg == "Expecting value" and error.pos >= len(error.doc.rstrip()):
@@ -151,6 +154,8 @@ def _fault(word: str, keys: set[str] | None, depth: int) -> str | None:
         return f"the value is nested more than {DEEPEST} levels deep"
     if word[0] == '"':
         try:
+            import json
+
             string = json.loads(word)
             string.encode()
         except UnicodeEncodeError:
