@@ -8,7 +8,7 @@ before a fork and opened again afterwards, by whoever needs them, on either side
 from __future__ import annotations
 
 import os
-from _weakref import ref  # what `weakref.ref` is, without the import of the rest
+from weakref import ref
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

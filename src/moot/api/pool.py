@@ -7,7 +7,7 @@ The pool knows nothing of callers and verbs.
 from __future__ import annotations
 
 from _thread import RLock, allocate_lock, get_ident
-from _weakref import ref
+from weakref import ref
 
 from moot.core.errors import Unavailable, Usage
 from moot.forks import watch

@@ -115,7 +115,7 @@ def open_for_writing(fd: int) -> bool | None:
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return None
-    from _signal import SIGURG  # type: ignore[import-not-found]  # signal itself costs five milliseconds
+    from signal import SIGURG
 
     try:
         fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # the signal of a broken lease; the default one would end the process

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock
-from _weakref import ref
 from array import array
 from stat import S_ISREG
+from weakref import ref
 
 import apsw
 

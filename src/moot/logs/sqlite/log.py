@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 import time
-from _weakref import ref  # what `weakref.ref` is, without the import of the rest
+from weakref import ref
 
 import apsw
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from moot.core.deciders.entry import HoldEntry
 from moot.core.deciders.message import SendMessage
 from moot.views import look
@@ -33,6 +31,8 @@ class Holding:
         """Its id; None if the same entry is held already: it comes out of a copy from before it was taken out."""
         if self._before is None:
             held = [h.raw for h in look.held_entries(self._store) if h.raw and h.mirror == self._spec.name]
+            import json
+
             self._before = {canonical(json.loads(raw)) for raw in held}
             self._written = self._read()
         if canonical(entry) in self._before:
@@ -71,11 +71,15 @@ class Holding:
 
 
 def canonical(entry: Any) -> str:
+    import json
+
     return json.dumps(entry, sort_keys=True)
 
 
 def as_written(data: bytes, key: str | None) -> list[str]:
     """The entries of a valid file as their writer put them. The list is under `key`, or is the file itself."""
+    import json
+
     text, value = data.decode("utf-8-sig"), json.JSONDecoder().raw_decode
 
     def past(at: int) -> int:
