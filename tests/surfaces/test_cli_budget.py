@@ -36,7 +36,8 @@ FORBIDDEN = words("""
 
 # What the commands may import themselves. What these bring along is paid for with them.
 OUTSIDE = (
-    "__future__ _blake2 _json abc apsw array collections.abc encodings.ascii errno fcntl itertools os pwd stat sys time weakref"
+    "__future__ _blake2 _json abc apsw array collections.abc encodings.ascii errno fcntl itertools os pwd stat sys "
+    "time weakref"
 )
 
 EVERYWHERE = words("""
