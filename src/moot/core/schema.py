@@ -29,6 +29,12 @@ MOST = 1000
 """So many defects are told; if there are others, one more says so."""
 
 _ENDLESS = float("inf")
+_ABSENT = object()
+_CHOSEN = frozenset(("const", "enum"))
+_MEASURED = frozenset((
+    "minLength", "maxLength", "pattern", "format", "minItems", "maxItems", "minimum", "maximum",
+))  # fmt: skip
+_JOINED = frozenset(("$ref", "allOf", "anyOf", "not", "if"))
 
 
 class Defect(Record):
@@ -44,12 +50,17 @@ class Defect(Record):
 
 
 class _Fault(Record):
-    """A defect on its way. `choices` is how many values would be right, where they can be counted."""
+    """A defect on its way, put into words only if it is told. `choices`: how many values would be right, if so few."""
 
     place: Place
-    expected: str
-    found: str
+    schema: Schema
+    value: Any
     choices: float = _ENDLESS
+    condition: str = ""
+
+    def told(self, root: Schema) -> Defect:
+        found = NOTHING if self.value is _ABSENT else shown(self.value)
+        return Defect(pointed(self.place), describe(root, self.schema) + self.condition, found)
 
 
 def defects(schema: Schema, value: Any) -> list[Defect]:
@@ -62,10 +73,10 @@ def placed(schema: Schema, value: Any) -> list[tuple[Place, Defect]]:
     worst: dict[Place, _Fault] = {}
     for fault in _faults(schema, schema, value, ()):
         if len(worst) == MOST and fault.place not in worst:
-            return [*_told(worst), ((), Defect("", f"at most {MOST} defects", "more"))]
+            return [*_told(schema, worst), ((), Defect("", f"at most {MOST} defects", "more"))]
         if fault.place not in worst or fault.choices < worst[fault.place].choices:
             worst[fault.place] = fault
-    return _told(worst)
+    return _told(schema, worst)
 
 
 def check_schema(schema: Any) -> None:
@@ -75,8 +86,8 @@ def check_schema(schema: Any) -> None:
     check(schema)
 
 
-def _told(faults: dict[Place, _Fault]) -> list[tuple[Place, Defect]]:
-    return [(place, Defect(pointed(place), fault.expected, fault.found)) for place, fault in faults.items()]
+def _told(root: Schema, faults: dict[Place, _Fault]) -> list[tuple[Place, Defect]]:
+    return [(place, fault.told(root)) for place, fault in faults.items()]
 
 
 def _valid(root: Schema, schema: Schema, value: Any) -> bool:
@@ -86,20 +97,22 @@ def _valid(root: Schema, schema: Schema, value: Any) -> bool:
 def _faults(root: Schema, schema: Schema, value: Any, place: Place) -> Iterator[_Fault]:
     if isinstance(schema, bool):
         if not schema:
-            yield _Fault(place, NOTHING, shown(value), 0)
+            yield _Fault(place, schema, value, 0)
         return
-    if not (_is_typed(schema, value) and _is_chosen(schema, value)):
+    named = schema.keys()
+    if not _is_typed(schema, value) or not (named.isdisjoint(_CHOSEN) or _is_chosen(schema, value)):
         # A value of another kind altogether: what else is said about it would be noise.
-        yield _Fault(place, describe(root, schema), shown(value), _choices(schema))
+        yield _Fault(place, schema, value, _choices(schema))
         return
-    if not _is_measured(schema, value):
-        yield _Fault(place, describe(root, schema), shown(value))
+    if not (named.isdisjoint(_MEASURED) or _is_measured(schema, value)):
+        yield _Fault(place, schema, value)
     if isinstance(value, dict):
         yield from _field_faults(root, schema, value, place)
     elif isinstance(value, list) and "items" in schema:
         for index, item in enumerate(value):
             yield from _faults(root, schema["items"], item, (*place, index))
-    yield from _joined_faults(root, schema, value, place)
+    if not named.isdisjoint(_JOINED):
+        yield from _joined_faults(root, schema, value, place)
 
 
 def _field_faults(root: Schema, schema: dict[str, Any], value: dict[str, Any], place: Place) -> Iterator[_Fault]:
@@ -109,7 +122,7 @@ def _field_faults(root: Schema, schema: dict[str, Any], value: dict[str, Any], p
             if name in fields:
                 yield from _faults(root, fields[name], value[name], (*place, name))
         elif name in required:
-            yield _Fault((*place, name), describe(root, fields.get(name, True)), NOTHING)
+            yield _Fault((*place, name), fields.get(name, True), _ABSENT)
     others = schema.get("additionalProperties", True)
     if others is not True:
         for name, extra in value.items():
@@ -126,11 +139,11 @@ def _joined_faults(root: Schema, schema: dict[str, Any], value: Any, place: Plac
     if "anyOf" in schema and not any(_valid(root, branch, value) for branch in schema["anyOf"]):
         yield from _branch_faults(root, schema, value, place)
     if "not" in schema and _valid(root, schema["not"], value):
-        yield _Fault(place, describe(root, schema), shown(value))
+        yield _Fault(place, schema, value)
     if "if" in schema:
         if _valid(root, schema["if"], value):
             for fault in _faults(root, schema.get("then", True), value, place):
-                yield fault.replace(expected=fault.expected + when(schema["if"]))
+                yield fault.replace(condition=fault.condition + when(schema["if"]))
         else:
             yield from _faults(root, schema.get("else", True), value, place)
 
@@ -145,7 +158,7 @@ def _branch_faults(root: Schema, schema: dict[str, Any], value: Any, place: Plac
     if len(meant) == 1:
         yield from _faults(root, meant[0], value, place)
     else:
-        yield _Fault(place, describe(root, schema), shown(value))
+        yield _Fault(place, schema, value)
 
 
 def _is_typed(schema: dict[str, Any], value: Any) -> bool:

@@ -42,9 +42,21 @@ class Memory:
         self.commit: str | None = None  # the one that stood there; None: nothing is known
         self.maker = ""  # the version of moot that rendered
         self.files: dict[str, Known] = {}
+        self._seen: tuple[int, ...] = ()
+
+    def is_news(self) -> bool:
+        """Whether another had a turn since it was read."""
+        return self._seen != self._outside()
+
+    def _outside(self) -> tuple[int, ...]:
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return ()
+        return found.st_ino, found.st_size, found.st_mtime_ns
 
     def read(self) -> Memory:
-        data = caches.recall(self._path)
+        self._seen, data = self._outside(), caches.recall(self._path)
         try:
             self.turn, self.maker = int(data["turn"]), str(data["maker"])
             self.rendered, self.commit = int(data["rendered"]), str(data["commit"])

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.form import Form, Instance, Rendering
+    from moot.core.event import Event
     from moot.engine.work import Work
     from moot.mirrors.files import Found
     from moot.mirrors.looks import Look
@@ -82,6 +83,7 @@ class _Sync:
         self._trees = worktrees(call.place)
         self._accepted: dict[int, bool] = {}
         self._warnings: list[Notice] = []
+        self._news: list[Event] = []  # what this turn has appended
         self._seen: list[Seen] = []
         self._turn = -1  # after which it was seen
 
@@ -119,6 +121,8 @@ class _Sync:
 
     def _is_in_step(self, wanted: int) -> bool:
         """Whether there is nothing to do. Looks at the files, unless nobody had a turn since the last look."""
+        if self._turn >= 0 and not self._memory.is_news():
+            return False
         self._memory.read()
         if self._memory.turn == self._turn:
             return False
@@ -280,7 +284,7 @@ class _Sync:
             work.via = f"file {seen.one.path}"
             taken = act(work)
 
-        self._engine.commit(by, signed)
+        self._news += self._engine.commit(by, signed).events
         self._warnings += taken.notices
         return taken
 
@@ -335,10 +339,12 @@ class _Sync:
         """The forms whose streams have moved since they were last rendered."""
         if self._memory.maker != _version() or self._memory.commit is None:
             return self._forms
-        events = self._engine.log.read(self._memory.rendered, _PAGE)
-        if len(events) == _PAGE or any(event.stream == REDACTIONS for event in events):
+        after, news = self._memory.rendered, self._news
+        if len(news) != self._engine.store.cursor() - after or (news and news[0].position != after + 1):
+            news = self._engine.log.read(after, _PAGE)
+        if len(news) >= _PAGE or any(event.stream == REDACTIONS for event in news):
             return self._forms
-        return [form for form in self._forms if any(map(form.follows, events))]
+        return [form for form in self._forms if any(map(form.follows, news))]
 
     def _write(self, seen: Seen, known: Known, rendering: Rendering | None) -> bool:
         path = seen.file.path
