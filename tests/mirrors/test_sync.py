@@ -200,3 +200,11 @@ def test_a_role_that_wrote_into_a_file_and_fell_silent_is_flagged_like_an_agent(
     assert lead.silence("role:team-lead") < 60
     lead.engine.log.close()
     lead.engine.store.close()
+
+
+def test_the_silence_of_a_role_is_measured_from_the_first_look_at_its_files(place, monkeypatch):
+    now = place.call.clock.monotonic()
+    assert place.call.silence("role:nobody-has-this") == 0
+    monkeypatch.setattr(type(place.call.clock), "monotonic", lambda _self: now + 3600)
+    assert 3600 <= place.call.silence("role:developer") < 3700
+    assert place.call.silence("role:nobody-has-this") == 0

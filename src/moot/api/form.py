@@ -78,6 +78,7 @@ class Form(ABC):
 
     writable = True  # whether moot writes the file
     durable = False  # whether a write is synced to the disk before it counts
+    speakers: tuple[str, ...] = ()  # the principals that are known by this file alone
     notes_deletions = False  # whether the log says that somebody deleted the file: see `vanished`
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:

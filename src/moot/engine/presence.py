@@ -6,7 +6,8 @@ Nothing here appends an event or decides that a lease is over: it measures silen
 What a log says may come from anywhere, so the file is named by `core.ids.file_name`, and no link is followed.
 
 An agent without a stamp looks silent since boot. So whoever gives out a lease stamps its holder first, and whoever
-brings in a log from elsewhere stamps all who are here in it.
+brings in a log from elsewhere stamps all who are here in it. A role or plan that is known by its files alone is stamped
+when it writes into one, and when its files are first looked at in a boot (`moot.mirrors.sync`).
 """
 
 from __future__ import annotations
@@ -78,7 +79,10 @@ class Presence:
         name, mark, incarnation = principal.partition("#")
         if mark and incarnation.isdigit():
             return self.silence(name, int(incarnation))
-        return self.silence(principal, 0) if leaves_stamps(principal) else 0.0
+        if not leaves_stamps(principal):
+            return 0.0
+        seen = _read(self._path(principal, 0))  # nothing is known of one that no file was looked at for in this boot
+        return 0.0 if seen is None else max(0.0, self._clock.monotonic() - seen)
 
     def stamp_principal(self, principal: str) -> None:
         """Say that somebody who is known by files alone has written into one."""

@@ -41,6 +41,7 @@ class Memory:
         self.rendered = 0
         self.commit: str | None = None  # the one that stood there; None: nothing is known
         self.maker = ""  # the version of moot that rendered
+        self.boot = ""  # in which those who speak through the files were first looked for
         self.files: dict[str, Known] = {}
         self._seen: tuple[int, ...] = ()
 
@@ -58,11 +59,11 @@ class Memory:
     def read(self) -> Memory:
         self._seen, data = self._outside(), caches.recall(self._path)
         try:
-            self.turn, self.maker = int(data["turn"]), str(data["maker"])
+            self.turn, self.maker, self.boot = int(data["turn"]), str(data["maker"]), str(data["boot"])
             self.rendered, self.commit = int(data["rendered"]), str(data["commit"])
             self.files = {path: Known.of(known) for path, known in data["files"].items()}
         except (ValueError, KeyError, TypeError, AttributeError):
-            self.turn, self.maker, self.rendered, self.commit, self.files = 0, "", 0, None, {}
+            self.turn, self.maker, self.boot, self.rendered, self.commit, self.files = 0, "", "", 0, None, {}
         return self
 
     def known(self, path: str) -> Known:
@@ -71,5 +72,11 @@ class Memory:
     def write(self) -> None:
         self.turn += 1
         files = {path: known.plain() for path, known in self.files.items()}
-        said = {"turn": self.turn, "maker": self.maker, "rendered": self.rendered, "commit": self.commit}
+        said = {
+            "turn": self.turn,
+            "maker": self.maker,
+            "boot": self.boot,
+            "rendered": self.rendered,
+            "commit": self.commit,
+        }
         caches.keep(self._path, {**said, "files": files})

@@ -181,6 +181,7 @@ class _Sync:
         if not self._is_of_this_log():
             self._memory.rendered, self._memory.commit = 0, None
             self._memory.files = {path: known.replace(memo=None) for path, known in self._memory.files.items()}
+        self._welcome()
         for _ in range(_ROUNDS):
             blocked, changed = self._absorb()
             head = self._engine.log.head()
@@ -193,6 +194,13 @@ class _Sync:
         else:
             self._warn("mirror_pending", "Others keep writing into the mirrors; they follow later.")
         self._keep_memory()
+
+    def _welcome(self) -> None:
+        """Begin to measure the silence of those who speak through files, once in a boot."""
+        if self._memory.boot != (boot := self._call.clock.boot_id()):
+            for speaker in {speaker for form in self._forms for speaker in form.speakers}:
+                self._call.presence.welcome(speaker, 0)
+            self._memory.boot = boot
 
     def _keep_memory(self) -> None:
         try:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     State = TypeVar("State", bound=Record)
 
-VERSION = 15  # raise it with every change of schema.sql or of what is folded into it
+VERSION = 16  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
 # What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.

@@ -62,6 +62,7 @@ class DocumentForm(Form):
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
         super().__init__(spec, packs)
         self._author = spec.fields.get("author", "")
+        self.speakers = (role(self._author),) if self._author else ()
         self._owners: Mapping[str, str] = spec.fields.get("owners", {})
         self._keys: Mapping[str, str] = spec.fields.get("keys", {})
         self._stamp: str | None = spec.fields.get("stamp")
@@ -122,7 +123,7 @@ class DocumentForm(Form):
         return strict_json.load(data)
 
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
-        return (role(self._author) if self._author else "moot",)
+        return self.speakers or ("moot",)
 
     def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> News | None:  # noqa: ARG002
         state, _ = load.state(call.engine.read(), kind_of("document"), self.key(one))

@@ -87,6 +87,7 @@ class EntriesForm(Form):
         sender = next(iter(self._types.values())).sender
         self._writer = Actor(principal=role(sender), roles=(sender,))
         self._reader = role(spec.mailbox.removeprefix("@"))
+        self.speakers = self._writer.principal, self._reader
 
     # --- from the log to the file ------------------------------------------------------------------------------------
 
