@@ -1,0 +1,250 @@
+"""The kit for those who write a pack: load it, try every move, play its samples over every surface.
+
+    load, defects   the pack in a folder, and everything that is wrong with it as text for a snapshot
+    pairs           every state with every verb of a lifecycle, and what comes of it
+    samples, play   the messages in `samples/`, sent through Python, the command line and the files
+    FileAgent       an agent that knows nothing but the file
+    ledger          requirements on one side, the tests that name them on the other
+
+`moot.testing.torture` has what is done to a file to see that nothing is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess  # noqa: TID253 (only tests load this module)
+import sys
+
+from moot.api.pack import PARTS, Protocol
+from moot.api.protocol.checking import parse
+from moot.api.protocol.loading import pack_of
+from moot.core.deciders.task import decide
+from moot.core.errors import MootError, Usage
+from moot.core.principal import Actor
+from moot.core.record import Record
+from moot.core.task import MoveTask, Task
+from moot.mirrors.forms import SHARED
+from moot.surfaces.python import Workspace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from typing import Any
+
+    from moot.api.pack import MessageType, MirrorSpec, Pack
+    from moot.core.lifecycle import Edge, Lifecycle
+    from moot.testing.rehearsal import Rehearsal
+
+SURFACES = ("python", "cli", "file")
+
+
+def load(folder: str | os.PathLike[str], code: type[Protocol] | None = None) -> Pack:
+    """The pack in a folder. Raises `Usage` with everything that is wrong with it. `code`: what it is installed with."""
+
+    def read(name: str) -> bytes:
+        with open(os.path.join(folder, name), "rb") as file:
+            return file.read()
+
+    parts = tuple(part for part in PARTS if code and getattr(code, part) is not getattr(Protocol, part))
+    forms = (*SHARED, *(code.forms if code else ()))
+    found = parse(os.path.basename(folder), read, forms=forms, parts=parts)
+    return pack_of(found.data, found.schemas).replace(digest=found.digest, parts=parts)
+
+
+def defects(folder: str | os.PathLike[str], code: type[Protocol] | None = None) -> str:
+    """Everything that is wrong with a pack, a line for each: file, line, key, what to do. Nothing if it is in order."""
+    try:
+        load(folder, code)
+    except Usage as error:
+        said = [f"{p['file']}:{p['line']}: {p['key'] or '-'}: {p['text']}\n" for p in error.details["problems"]]
+        return "".join(said)
+    return ""
+
+
+# --- lifecycles ------------------------------------------------------------------------------------------------------
+
+
+class Pair(Record):
+    """A state and a verb, with the edge that there is, if any."""
+
+    lifecycle: Lifecycle
+    state: str
+    verb: str
+    edge: Edge | None
+
+    def __str__(self) -> str:
+        return f"{self.verb}-from-{self.state}"
+
+    def tried(self) -> str:
+        """The state that follows, or the code of the refusal if nobody can do it, whatever they bring along."""
+        life, said = self.lifecycle, "nobody"
+        phase = life.phase(self.state)
+        for review in (True, False):
+            task = Task(
+                id="task-1",
+                title="A task",
+                state=self.state,
+                phase=phase,
+                lifecycle=life.name,
+                creator="Maker#1",
+                review=review,
+                holder="Holder#1" if phase == "working" else None,
+                author="Holder#1" if phase != "open" else None,
+                report="m-1",
+            )
+            for actor in _actors(life):
+                owner = "Owner#1" if self.edge is not None and self.edge.holds == "owner" else None
+                command = MoveTask(
+                    verb=self.verb, actor=actor, reason="because", report="m-1", receipt="r-1", owner=owner
+                )
+                try:
+                    (moved, *_) = decide(task, command, life)
+                except MootError as error:
+                    said = error.code
+                else:
+                    return str(moved.__dict__["target"])
+        return said
+
+
+def pairs(lifecycle: Lifecycle) -> Iterator[Pair]:
+    """Every state with every verb of the lifecycle."""
+    for state in lifecycle.names:
+        for verb in dict.fromkeys(edge.verb for edge in lifecycle.edges):
+            yield Pair(lifecycle=lifecycle, state=state, verb=verb, edge=lifecycle.edge(verb, state))
+
+
+def _actors(life: Lifecycle) -> list[Actor]:
+    """Somebody of every sort that the edges of a lifecycle name."""
+    roles = tuple(dict.fromkeys(who for edge in life.edges for who in edge.who))
+    members = [Actor(f"{role.title()}#1", roles=(role,)) for role in roles]
+    return [*members, Actor("Holder#1", roles=roles), Actor("Maker#1"), Actor("person:somebody")]
+
+
+# --- samples ---------------------------------------------------------------------------------------------------------
+
+
+class Sample(Record):
+    """A message as it is sent. They are played in the order of their names."""
+
+    name: str
+    type: str
+    data: dict[str, Any]
+
+
+def samples(folder: str | os.PathLike[str]) -> list[Sample]:
+    """The messages in the folder `samples` of a pack: JSON objects with a `type`."""
+    home = os.path.join(folder, "samples")
+    found = []
+    for name in sorted(os.listdir(home)):
+        if name.endswith(".json"):
+            with open(os.path.join(home, name), encoding="utf-8") as file:
+                data = json.load(file)
+            found.append(Sample(name=name.removesuffix(".json"), type=data["type"], data=data))
+    return found
+
+
+def play(rehearsal: Rehearsal, pack: Pack, said: Sequence[Sample], surface: str) -> list[dict[str, Any]]:
+    """Send the samples through a surface. What is stored of each: its recipients, data, and the state of its task.
+
+    Each role of the pack is an agent of that name. A message that no file shows is sent through Python instead.
+    """
+    cast = {role.name: Workspace(rehearsal.path) for role in pack.roles}
+    for name, workspace in cast.items():
+        workspace.join(name.title().replace("-", ""), role=name)
+    try:
+        return [_played(rehearsal, pack, cast, sample, surface) for sample in said]
+    finally:
+        for workspace in cast.values():
+            workspace.close()
+
+
+def _played(
+    rehearsal: Rehearsal, pack: Pack, cast: dict[str, Workspace], sample: Sample, surface: str
+) -> dict[str, Any]:
+    spec = next(spec for spec in pack.messages if sample.type in (spec.name, spec.word))
+    sender = cast[spec.senders[0] if spec.senders else next(iter(cast))]
+    mirror = next((mirror for mirror in pack.mirrors if spec.name in mirror.types), None)
+    if surface == "cli":
+        _command(rehearsal, sender, "send", "--type", spec.name, "--data", json.dumps(sample.data))
+    elif surface == "file" and mirror is not None:
+        FileAgent(rehearsal.path, mirror).append(sample.data)
+        rehearsal.person.mirror()
+    else:
+        sender.send(type=spec.name, data=sample.data)
+    return _stored(rehearsal.person, spec)
+
+
+def _stored(person: Workspace, spec: MessageType) -> dict[str, Any]:
+    last = next(e for e in reversed(person.log(limit=1000, type="message:sent")) if e.data["kind"] == spec.name)
+    task = last.data.get("task")
+    return {
+        "type": spec.name,
+        "to": sorted(last.data["to"]),
+        "data": last.data["data"],
+        "state": person.task_show(task).task.state if task else None,
+    }
+
+
+def _command(rehearsal: Rehearsal, sender: Workspace, *words: str) -> None:
+    env = {**os.environ, "MOOT_AGENT": str(sender.agent), "MOOT_INCARNATION": str(sender.incarnation)}
+    done = subprocess.run(
+        [sys.executable, "-m", "moot", *words],
+        cwd=rehearsal.path,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=rehearsal.patience,
+        check=False,
+    )
+    if done.returncode:
+        raise AssertionError(f"`moot {' '.join(words[:3])}` ended with {done.returncode}: {done.stderr.strip()}")
+
+
+# --- agents that know only files -------------------------------------------------------------------------------------
+
+
+class FileAgent:
+    """An agent that reads a file of entries, changes it and writes it back. It knows nothing of moot."""
+
+    def __init__(self, root: str | os.PathLike[str], mirror: MirrorSpec) -> None:
+        self.path = os.path.join(root, mirror.path)
+        self.entries = mirror.fields.get("entries", "entries")
+        self.read_mark = mirror.fields.get("read", "read")
+
+    def raw(self) -> bytes:
+        with open(self.path, "rb") as file:
+            return file.read()
+
+    def content(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.raw().decode("utf-8-sig"))
+        return found
+
+    def write(self, content: Any, **form: Any) -> None:
+        """In place, as an editor does that knows nothing of renaming."""
+        self.write_bytes(json.dumps(content, **form).encode())
+
+    def write_bytes(self, data: bytes) -> None:
+        with open(self.path, "wb") as file:
+            file.write(data)
+
+    def append(self, *entries: Any) -> None:
+        content = self.content()
+        content[self.entries] = [*content[self.entries], *entries]
+        self.write(content)
+
+    def empty(self) -> None:
+        self.write({**self.content(), self.entries: []})
+
+    def delete(self) -> None:
+        os.unlink(self.path)
+
+
+def file_agent(
+    root: str | os.PathLike[str], mirror: MirrorSpec, script: Sequence[Callable[[FileAgent], Any] | dict[str, Any]]
+) -> FileAgent:
+    """Let a file agent follow a script: functions that get it, and entries that it appends."""
+    agent = FileAgent(root, mirror)
+    for step in script:
+        step(agent) if callable(step) else agent.append(step)
+    return agent
