@@ -208,7 +208,7 @@ def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
         data=data,
         task=task.id if task else None,
         attempt=task.attempt if task else None,
-        role=next((role for role in spec.senders if role in saying.sender.roles), spec.sender),
+        role=next((role for role in spec.senders if role in saying.sender.roles), (*spec.senders, None)[0]),
         source=saying.source,
         reply_to=asked.id if asked else None,
         flags=saying.flags,

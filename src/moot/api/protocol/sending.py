@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer
+from moot.core.deciders.message import known
 from moot.core.errors import Refused, Usage
 from moot.core.text import command_line, option
 
@@ -41,17 +42,19 @@ def send(
             "Leave the recipient out.",
             mailbox=", ".join(spec.addresses),
         )
-    saying = session.packs.saying(session, spec, {"type": spec.word, **data}, thread=thread)
+    saying = session.packs.saying(session, spec, {"type": spec.word, **data})
 
     def act(work: Work) -> None:
-        session.packs.hear(work, saying.replace(sender=session.actor(work)))
+        sender = session.actor(work)
+        root = known(work.message(thread)).thread if thread is not None else None
+        session.packs.hear(work, saying.replace(sender=sender, thread=root))
 
     if dry_run:
         return session.try_out(act)
     outcome = session.commit(act)
     if not outcome.events:
         return _there_already(session, spec, data, saying.roots)
-    answer = stored(outcome)
+    answer = stored(outcome, spec.name)
     for flag in answer.result.flags:
         session.warn(*(part.strip() for part in flag.split(":", 1)))
     return answer

@@ -89,7 +89,7 @@ def resubmit(session: Call, id: str, data: Any) -> Answer:  # noqa: A002
     outcome = session.commit(act)
     if not any(event.type == Sent.type for event in outcome.events):
         return Answer(result={"repeated": True}, say=(f"{id} is closed: an identical message was there already.",))
-    return stored(outcome)
+    return stored(outcome, spec.name)
 
 
 def drop(session: Call, id: str, reason: str) -> Answer:  # noqa: A002

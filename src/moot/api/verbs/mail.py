@@ -82,9 +82,9 @@ def send(
     return stored(session.commit(act))
 
 
-def stored(outcome: Outcome) -> Answer:
-    """The answer to a send, derived from its events, so that a repeat gets the same one."""
-    event = next(e for e in outcome.events if e.type == Sent.type)
+def stored(outcome: Outcome, kind: str | None = None) -> Answer:
+    """The answer to a send, derived from its events, so that a repeat gets the same one. `kind`: what was sent."""
+    event = next(e for e in outcome.events if e.type == Sent.type and kind in (None, e.data["kind"]))
     identity = event.stream.partition("/")[2]
     receipt = Receipt(
         id=identity,
