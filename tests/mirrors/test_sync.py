@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core.errors import MootError
-from moot.mirrors import files
+from moot.mirrors import files, sync
 from moot.mirrors.forms.entries import EntriesForm
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call
@@ -208,3 +208,45 @@ def test_the_silence_of_a_role_is_measured_from_the_first_look_at_its_files(plac
     monkeypatch.setattr(type(place.call.clock), "monotonic", lambda _self: now + 3600)
     assert 3600 <= place.call.silence("role:developer") < 3700
     assert place.call.silence("role:nobody-has-this") == 0
+
+
+@pytest.mark.promise(14)
+def test_a_look_from_before_anothers_turn_is_not_used_after_it(place, monkeypatch):
+    """An emptied file is looked at; before the turn, another takes the clear, and sends what the writer never saw."""
+    place.write(assignment(1))
+    place.sync()
+    place.write()
+    other = open_call(place.call.place.root, AS_A_PERSON)
+    real = sync.turn
+
+    def late(*given):
+        monkeypatch.setattr(sync, "turn", real)
+        other.run("mirror", {})
+        data = {key: value for key, value in assignment(2).items() if key != "type"}
+        other.run("send", {"type": "task_assignment", "data": data})
+        return real(*given)
+
+    monkeypatch.setattr(sync, "turn", late)
+    place.sync()
+    assert [event.data["ids"] for event in place.types("mailbox:cleared")] == [
+        [place.types("message:sent")[0].stream.partition("/")[2]]
+    ]
+    assert [entry["taskId"] for entry in json.loads(place.to_developer.read_text())["messages"]] == ["task-2"]
+    other.close()
+    other.workspace.close()
+
+
+@pytest.mark.promise(14)
+def test_a_file_that_changes_between_the_look_and_the_write_loses_nothing(place, monkeypatch):
+    place.write(assignment(1))
+    real = files.MirrorFile.write
+
+    def late(self, *given, **named):
+        if self.path.endswith("to-developer.json"):
+            monkeypatch.setattr(files.MirrorFile, "write", real)
+            place.write(assignment(1), assignment(2))
+        return real(self, *given, **named)
+
+    monkeypatch.setattr(files.MirrorFile, "write", late)
+    assert place.sync() == []
+    assert [entry["taskId"] for entry in json.loads(place.to_developer.read_text())["messages"]] == ["task-1", "task-2"]
