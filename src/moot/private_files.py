@@ -8,6 +8,7 @@ The checks are made on the open descriptor: nobody can exchange the file between
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from stat import S_ISDIR, S_ISLNK, S_ISREG, S_IWOTH
 
@@ -207,6 +208,23 @@ def write_private(path: str, content: bytes, *, sync: bool = False) -> None:
         except FileNotFoundError:
             pass  # it has its name already
         raise
+
+
+def locked(file: int) -> bool:
+    """Whether this descriptor has the lock now, without waiting for it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_still(path: str, file: int) -> bool:
+    """Whether the open file is the one that has this name: another process may have removed it before it was locked."""
+    try:
+        return os.path.samestat(os.lstat(path), os.fstat(file))
+    except FileNotFoundError:
+        return False
 
 
 def forbidden(error: BaseException) -> Unavailable | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot import Workspace
-from moot.engine.sweeping import STAMP, sweep
+from moot.engine.sweeping import STAMP, sweep, sweep_rooms
 from moot.views.store import VERSION
 
 if TYPE_CHECKING:
@@ -157,3 +157,32 @@ def test_what_a_killed_process_leaves_is_one_of_those(state: Path) -> None:
     os.utime(draft, (OLD, OLD))
     sweep(str(state))
     assert list((state / "mirrors").iterdir()) == []
+
+
+def test_old_folders_of_killed_processes_are_removed_and_nothing_that_only_looks_like_one(tmp_path: Path) -> None:
+    kept = {
+        "moot-tree-k3y_abc",
+        "moot-tree-k3y_abcde",
+        "moot-tree-new_abcd",
+        "moot-trees-k3y_abcd",
+        "moot-run-linked_1",
+    }
+    for name in {"moot-tree-k3y_abcd", "moot-run-k3y_abcd", *kept} - {"moot-run-linked_1"}:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "index").write_text("")
+        if "new" not in name:
+            os.utime(tmp_path / name, (OLD, OLD))
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "moot-run-linked_1").symlink_to(tmp_path / "elsewhere")
+    sweep_rooms(str(tmp_path))
+    assert set(os.listdir(tmp_path)) == {*kept, "elsewhere"}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_folders_of_another_account_stay(tmp_path: Path) -> None:
+    theirs = tmp_path / "moot-tree-k3y_abcd"
+    theirs.mkdir()
+    os.chown(theirs, 65534, 65534)
+    os.utime(theirs, (OLD, OLD))
+    sweep_rooms(str(tmp_path))
+    assert theirs.exists()

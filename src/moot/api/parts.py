@@ -10,8 +10,9 @@ it may be one of another machine.
 
 from __future__ import annotations
 
-import fcntl
 import os
+
+from moot.private_files import is_still, locked
 
 _KINDS = ("", "-journal", "-wal", "-shm")
 
@@ -52,7 +53,7 @@ def sweep(path: str) -> None:
         except OSError:
             continue
         try:
-            if _locked(file) and _is_still(lock, file):
+            if locked(file) and is_still(lock, file):
                 _remove(lock.removesuffix(".lock"))
         except OSError:
             continue  # not ours to remove, or a file system without locks
@@ -68,7 +69,7 @@ def _made(lock: str) -> int:
         return -1
     try:
         try:
-            mine = _locked(file) and _is_still(lock, file)
+            mine = locked(file) and is_still(lock, file)
         except OSError:
             mine = True  # a file system without locks, where nobody sweeps
     except BaseException:
@@ -78,21 +79,6 @@ def _made(lock: str) -> int:
         os.close(file)
         return -1
     return file
-
-
-def _locked(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _is_still(path: str, file: int) -> bool:
-    try:
-        return os.path.samestat(os.stat(path), os.fstat(file))
-    except FileNotFoundError:
-        return False
 
 
 def _remove(base: str) -> None:

@@ -16,7 +16,7 @@ import os
 
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
-from moot.private_files import make_folder, open_private, read_private, unsafe
+from moot.private_files import is_still, locked, make_folder, open_private, read_private, unsafe
 
 _LONGEST = 200  # bytes of a runner's name
 
@@ -30,7 +30,7 @@ def anybody_runs(state: str) -> bool:
     except (OSError, Unavailable):
         return True
     try:
-        return not _locked(file, fcntl.LOCK_EX)
+        return not locked(file)
     finally:
         os.close(file)
 
@@ -62,7 +62,7 @@ class Grip:
         try:
             with _Turn(self._state):
                 path = _path(self._state, self._effect)
-                if _is_still(path, self.file):  # else another one has seized it by now
+                if is_still(path, self.file):  # else another one has seized it by now
                     os.unlink(path)
         except (OSError, Unavailable):
             pass  # it is only a name; the lock goes with the file
@@ -103,7 +103,7 @@ def sweep(state: str, before: float) -> int:
                 continue
             file = open_private(item.path, os.O_RDWR)
             try:
-                if _locked(file, fcntl.LOCK_EX):
+                if locked(file):
                     os.unlink(item.path)
                     gone += 1
             finally:
@@ -114,7 +114,7 @@ def sweep(state: str, before: float) -> int:
 def _gripped(state: str, effect: str, runner: str) -> Grip | None:
     file = open_private(_path(state, effect), os.O_RDWR | os.O_CREAT)
     try:
-        if _locked(file, fcntl.LOCK_EX):
+        if locked(file):
             os.ftruncate(file, 0)
             os.write(file, _written(runner))
             return Grip(state, effect, file)
@@ -159,21 +159,6 @@ class _Turn:
 
     def __exit__(self, *_: object) -> None:
         os.close(self._file)
-
-
-def _locked(file: int, how: int) -> bool:
-    try:
-        fcntl.flock(file, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _is_still(path: str, file: int) -> bool:
-    try:
-        return os.path.samestat(os.lstat(path), os.fstat(file))
-    except FileNotFoundError:
-        return False
 
 
 def _unavailable(state: str, error: OSError) -> Unavailable:

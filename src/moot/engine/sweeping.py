@@ -8,10 +8,11 @@
     presence/BOOT/runner-….PID   the sign of life of a runner whose process is gone
     effects/NAME                 the lock of an effect that nobody holds
     verify-PID                   what a verification has folded
+    /tmp/moot-run-…, moot-tree-… copies of what a handler runs, and of a git index
     views-…, search-…            generations and versions that nobody uses (`moot.views.leftovers`)
 
-Only regular files, by their exact names, and only those that nobody has touched for an hour, or a day. It is done about
-once a day, by a command that writes: never by one that only looks. What cannot be removed stays for the next time.
+Only what belongs to this account, by its exact name, and only what nobody has touched for an hour, or a day. It is done
+about once a day, by a command that writes, never by a read-only one. What cannot be removed stays for the next time.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     from moot.log import Shown
 
+RUN, TREE = "moot-run-", "moot-tree-"  # folders among the temporary files
+_TEMPORARY = 8  # random letters, as `tempfile` makes names
 STAMP = "swept"  # the time of its last change says when it was done
 _HOUR, _DAY = 3_600.0, 86_400.0
 _MOST = 5_000  # entries of a folder that are looked at in one go
@@ -55,12 +58,40 @@ def sweep(state: str, log: Shown | None = None) -> int:
             gone += _clean(boot, _is_stamp_draft, _HOUR) + _clean(boot, _is_of_dead_runner, _DAY)
         gone += runners.sweep(state, time.time() - _HOUR)
         sweep_verifications(state)
+        sweep_rooms(_temporary())
         gone += 0 if log is None else blob_names.sweep(state, log, time.time() - _DAY)
         for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
             leftovers.sweep(state, kind, version)
     except (OSError, Unavailable):
         pass  # what is left costs room and nothing else
     return gone
+
+
+def _temporary() -> str:
+    import tempfile
+
+    return tempfile.gettempdir()
+
+
+def sweep_rooms(place: str) -> None:
+    """Remove the folders that killed processes of this account have left there. Only what has our names."""
+    import shutil
+
+    oldest, me = time.time() - _DAY, os.geteuid()
+    with os.scandir(place) as items:
+        left = [item for item in items if _is_room(item.name) and item.is_dir(follow_symlinks=False)]
+    for item in left:
+        try:
+            found = item.stat(follow_symlinks=False)
+        except OSError:
+            continue  # another was faster
+        if found.st_uid == me and found.st_mtime < oldest:
+            shutil.rmtree(item.path, ignore_errors=True)
+
+
+def _is_room(name: str) -> bool:
+    token = name.removeprefix(RUN).removeprefix(TREE)
+    return token != name and len(token) == _TEMPORARY and token.isascii() and token.replace("_", "a").isalnum()
 
 
 def sweep_verifications(state: str) -> None:

@@ -18,6 +18,7 @@ import tempfile  # noqa: TID253 (loaded on demand)
 from moot.core.record import Record
 from moot.engine import gitdir, processes
 from moot.engine.performers.environment import search_path
+from moot.engine.sweeping import TREE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def of(root: str, without: Sequence[str] = (), *, common: str | None = None) -> 
     if git is None or gitdir.common_of(gitdir.real(git)) != common:
         return Tree(why=f"{root} is not a worktree of this repository any more")
     try:
-        with tempfile.TemporaryDirectory(prefix="moot-tree-") as place:
+        with tempfile.TemporaryDirectory(prefix=TREE) as place:
             return _Index(root, git, place, without).tree()
     except (OSError, processes.NotStarted, _GitFailed) as problem:
         return Tree(why=str(problem)[:500])

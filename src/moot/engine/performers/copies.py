@@ -6,14 +6,13 @@ They are made anew for each run, in a directory that only this account can enter
 from __future__ import annotations
 
 import os
-import shutil  # noqa: TID253 (this module itself is loaded on demand)
-import tempfile  # noqa: TID253
-import time
+import tempfile  # noqa: TID253 (this module itself is loaded on demand)
 from contextlib import contextmanager
 
 from moot.core.errors import Unavailable
 from moot.engine import user_state
 from moot.engine.performers.environment import outside
+from moot.engine.sweeping import RUN, sweep_rooms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +20,6 @@ if TYPE_CHECKING:
 
     from moot.engine.exact import Exact, File
 
-_PREFIX, _RANDOM = "moot-run-", 8  # as `tempfile` makes names
-_OLD = 86_400.0  # seconds
 _NO_EXECUTION = getattr(os, "ST_NOEXEC", 8)
 
 
@@ -34,7 +31,7 @@ def copies(exact: Exact, env: Mapping[str, str]) -> Iterator[dict[int, str]]:
         yield {}
         return
     place = _place(exact.roots, env)
-    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=place, ignore_cleanup_errors=True) as room:
+    with tempfile.TemporaryDirectory(prefix=RUN, dir=place, ignore_cleanup_errors=True) as room:
         yield {file.word: f"{file.before}{_made(room, file)}" for file in named}
 
 
@@ -60,23 +57,5 @@ def _place(roots: tuple[str, ...], env: Mapping[str, str]) -> str:
     place = os.path.join(user_state.home(env), "run")
     os.makedirs(place, 0o700, exist_ok=True)
     user_state.check_way(place)
-    _sweep(place)
+    sweep_rooms(place)
     return place
-
-
-def _sweep(place: str) -> None:
-    """Remove what killed runners have left there; nobody else clears that directory. Only what has our names."""
-    oldest = time.time() - _OLD
-    with os.scandir(place) as items:
-        left = [item for item in items if item.is_dir(follow_symlinks=False) and _is_ours(item.name)]
-    for item in left:
-        try:
-            if item.stat(follow_symlinks=False).st_mtime < oldest:
-                shutil.rmtree(item.path, ignore_errors=True)
-        except OSError:
-            continue  # another was faster
-
-
-def _is_ours(name: str) -> bool:
-    token = name.removeprefix(_PREFIX)
-    return token != name and len(token) == _RANDOM and token.isascii() and token.replace("_", "a").isalnum()
