@@ -37,7 +37,7 @@ def look_on(session: Call, again: Callable[[], Answer], does: Callable[[], Answe
     usual = session.engine
     views = PrivateCopy(session.place.state, monotonic=usual.clock.monotonic)
     engine = Engine(usual.log.raw, views, usual.clock, usual.lifecycles, usual.reactions)
-    engine.progress = usual.progress
+    engine.progress, engine.lookups = usual.progress, {**usual.lookups, **engine.lookups}
     session.step_aside(engine)
     try:
         position = engine.read().cursor()
