@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core.errors import MootError
-from moot.mirrors import files, sync
+from moot.mirrors import files, lock, sync
 from moot.mirrors.forms.entries import EntriesForm
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call
@@ -217,7 +217,7 @@ def test_a_look_from_before_anothers_turn_is_not_used_after_it(place, monkeypatc
     place.sync()
     place.write()
     other = open_call(place.call.place.root, AS_A_PERSON)
-    real = sync.turn
+    real = lock.turn
 
     def late(*given):
         monkeypatch.setattr(sync, "turn", real)
