@@ -94,3 +94,9 @@ def test_the_same_words_in_another_directory_are_another_request(session, tmp_pa
     with pytest.raises(Refused) as refusal:
         session.run("claim", {"paths": ["a.py"], "key": "k"})
     assert refusal.value.code == "key_reused"
+
+
+def test_more_agents_than_there_are_names_get_a_name_each(session):
+    """A made-up name stays the same while the engine looks up what the decision needs to know about it."""
+    names = [session.run("join", {}).result.name for _ in range(60)]
+    assert len({name.lower() for name in names}) == 60

@@ -112,7 +112,8 @@ def join(session: Call, name: str | None, role: tuple[str, ...], client: str | N
         # Before the append: from its first moment on the new incarnation must not look silent.
         work.facts.ensure_stamped(state.name, work.agent(wanted).incarnation)
 
-    outcome = session.join(name, _free_name, act)
+    spare: list[str] = []
+    outcome = session.join(name, lambda work: _free_name(work, spare), act)
     joined = _found(outcome, Joined.type)
     now = _agent(session, str(joined.data["name"] if joined else session.caller.agent))
     me = now if joined is None else evolve(now, Joined.of(joined.data), meta_of(joined))  # as it was then
@@ -147,10 +148,14 @@ def _unsettled(session: Call, reader: str) -> int:
     return sum(look.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
 
 
-def _free_name(work: Work) -> str:
+def _free_name(work: Work, spare: list[str]) -> str:
+    """The first free name; when none is left, a made-up one in `spare`: every attempt must find the same one."""
     taken = {a.name.lower() for a in look.agents(work.store)}
-    free = [name for name in NAMES if name.lower() not in taken]
-    return free[0] if free else f"Agent-{work.token(6)}"
+    for name in (*NAMES, *spare):
+        if name.lower() not in taken:
+            return name
+    spare.append(f"Agent-{work.token(6)}")
+    return spare[-1]
 
 
 def leave(session: Call, name: str | None, retire: bool, reason: str | None) -> Answer:
