@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from moot import Workspace
+from moot.api.call import Call
 from moot.core.errors import Unavailable
 from moot.surfaces.python.edge import EDGE
 from tests.faults.crew import ROOT, SOURCES, Repo
@@ -94,7 +95,7 @@ def test_no_error_of_the_system_leaves_a_python_call_raw(
     def broken(*_: Any) -> Any:
         raise OSError(problem, os.strerror(problem), "some/file")
 
-    monkeypatch.setattr(ws._opened(), "run", broken)
+    monkeypatch.setattr(Call, "run", broken)
     with pytest.raises(Unavailable) as caught:
         ws.board()
     assert caught.value.code == "system_refused"

@@ -48,7 +48,7 @@ def entered(cwd: str, agent: str | None = None, incarnation: int | None = None, 
     if views is not None:
         os.makedirs(views, exist_ok=True)
         session.engine.log.close()
-        session.engine.log = Shown(SqliteLog(session.place.state, exclusive=False))
+        session.engine.log = session.engine.whole = Shown(SqliteLog(session.place.state, exclusive=False))
         session.engine.store = Store(views)
     return session
 
@@ -71,7 +71,7 @@ def enter(lock_timeout: float | None = None, **where: Any) -> str:
     session = entered(**where)
     if lock_timeout is not None:
         session.engine.log.close()
-        session.engine.log = Shown(SqliteLog(session.place.state, lock_timeout=lock_timeout))
+        session.engine.log = session.engine.whole = Shown(SqliteLog(session.place.state, lock_timeout=lock_timeout))
     _here.append(session)
     return "in"
 
