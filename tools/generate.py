@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT / "src"))
 from moot.api import catalogue  # noqa: E402
 from moot.api.protocol.grammar import SCHEMA  # noqa: E402
 from moot.api.protocol.loading import pack_of  # noqa: E402
+from moot.core.keywords import KEYWORDS  # noqa: E402
 from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
 from moot.surfaces.cli import man, reference  # noqa: E402
@@ -183,6 +184,62 @@ def python() -> str:
     return "\n".join(parts)
 
 
+PACK = """\
+# pack.toml
+
+A pack is a folder with a `pack.toml`, and the JSON Schemas that it names. [How to write one](../how-to/write-a-pack.md)
+goes through an example. Editors can check the file with [pack.schema.json](pack.schema.json).
+
+Every key that is not listed here is refused. moot reports all problems of a pack at once, each with file, line and key.
+
+- Names of packs, types, verbs, states and settings are words in small letters, with digits, `-` and `_`.
+- Two active packs cannot have the same role, type, event or file. A type may be written `pack/type` everywhere; a pack
+  that declares it so leaves the short name to another.
+- Schemas of messages use these keywords of JSON Schema 2020-12, and no others: {keywords}.
+- Paths are relative, with forward slashes, and stay inside: of the pack's folder (schemas) or the worktree (mirrors).
+- In `order`, a dotted key names a field inside of an object.
+- A task begins in the first state. Every pair of state and verb without an edge is refused.
+"""
+
+
+def pack_reference() -> str:
+    tables = {"": SCHEMA, **{f"{name}": part for name, part in SCHEMA["$defs"].items() if "properties" in part}}
+    titles = {
+        "": "The file",
+        "role": "[roles.NAME]",
+        "message": "[messages.NAME]",
+        "event": '[events."noun:participle"]',
+        "mirror": "[mirrors.NAME]",
+        "lifecycle": "[lifecycle], [lifecycles.NAME]",
+        "state": "states of a lifecycle",
+        "edge": "[[lifecycle.edges]]",
+    }
+    parts = [NOTE, PACK.replace("{keywords}", ", ".join(f"`{word}`" for word in KEYWORDS))]
+    for name, table in tables.items():
+        parts.append(f"## {titles[name]}\n\n| key | value | |\n|---|---|---|")
+        for key, schema in table["properties"].items():
+            need = " (required)" if key in table.get("required", ()) else ""
+            parts.append(f"| `{key}`{need} | {_kind_of(schema)} | {schema.get('description', '')} |")
+            parts += [
+                f"| `{key}.{inner}` | {_kind_of(part)} | {part.get('description', '')} |"
+                for inner, part in schema.get("properties", {}).items()
+            ]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _kind_of(schema: dict) -> str:
+    if "enum" in schema:
+        return ", ".join(f"`{word}`" for word in schema["enum"])
+    if "anyOf" in schema:
+        return "text, or a list of texts"
+    if "$ref" in schema or "additionalProperties" in schema:
+        return "table"
+    kind = schema.get("type", "")
+    words = {"string": "text", "array": "list", "object": "table", "boolean": "true or false", "integer": "number"}
+    return " or ".join(words[one] for one in ([kind] if isinstance(kind, str) else kind))
+
+
 def pack_schema() -> str:
     return json.dumps(SCHEMA, indent=2) + "\n"
 
@@ -193,6 +250,7 @@ FILES = {
     "events.md": events,
     "lifecycles.md": lifecycles,
     "moot.1": man.page,
+    "pack.md": pack_reference,
     "pack.schema.json": pack_schema,
     "python.md": python,
 }

@@ -33,11 +33,11 @@ def _check(root: Any, schema: Any, where: str, trail: tuple[str, ...], done: set
         raise _unusable(where, "a schema is an object, true or false")
     for keyword, given in schema.items():
         at = f"{where}/{keyword}"
-        if keyword not in _KEYWORDS:
+        if keyword not in KEYWORDS:
             raise _unusable(at, f"the keyword {shown(keyword)} is not supported")
         if keyword in _ROOT_ONLY and where != "#":
             raise _unusable(at, f"{keyword} belongs at the root")
-        if not _KEYWORDS[keyword](given):
+        if not KEYWORDS[keyword](given):
             raise _unusable(at, f"{shown(given)} is no value for {keyword}{_reason(keyword, given)}")
         for name, part in _parts(keyword, given):
             _check(root, part, at + name, trail, done)
@@ -69,7 +69,7 @@ def _parts(keyword: str, given: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _unusable(where: str, why: str) -> Usage:
-    known = ", ".join(_KEYWORDS)
+    known = ", ".join(KEYWORDS)
     return Usage("schema_unusable", f"the schema cannot be used at {where}: {why}", f"Use only {known}.", where=where)
 
 
@@ -125,7 +125,7 @@ def _is_anything(_given: Any) -> bool:
     return True
 
 
-_KEYWORDS: dict[str, Callable[[Any], bool]] = {
+KEYWORDS: dict[str, Callable[[Any], bool]] = {
     "$schema": lambda given: given == DIALECT,
     "$id": _is_text,
     "$defs": _is_object,

@@ -29,7 +29,7 @@ from moot.surfaces.python import Workspace
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from moot.api.pack import MessageType, MirrorSpec, Pack
@@ -107,11 +107,13 @@ class Pair(Record):
         return said
 
 
-def pairs(lifecycle: Lifecycle) -> Iterator[Pair]:
+def pairs(lifecycle: Lifecycle) -> list[Pair]:
     """Every state with every verb of the lifecycle."""
-    for state in lifecycle.names:
-        for verb in dict.fromkeys(edge.verb for edge in lifecycle.edges):
-            yield Pair(lifecycle=lifecycle, state=state, verb=verb, edge=lifecycle.edge(verb, state))
+    return [
+        Pair(lifecycle=lifecycle, state=state, verb=verb, edge=lifecycle.edge(verb, state))
+        for state in lifecycle.names
+        for verb in dict.fromkeys(edge.verb for edge in lifecycle.edges)
+    ]
 
 
 def _actors(life: Lifecycle) -> list[Actor]:

@@ -85,7 +85,9 @@ def parse(
 def bad_pack(folder: str, found: Iterable[Problem]) -> Usage:
     problems = sorted(dict.fromkeys(found), key=lambda problem: (problem.file != FILE, problem.file, problem.line))
     said = [f"{p.file}, line {p.line}: {p.text}" for p in problems]
-    message = f"{folder}: {said[0]}." if len(said) == 1 else "\n  ".join([f"{folder} has {len(said)} problems:", *said])
+    end = "" if said[0].endswith("?") else "."
+    many = "\n  ".join([f"{folder} has {len(said)} problems:", *said])
+    message = f"{folder}: {said[0]}{end}" if len(said) == 1 else many
     return Usage(
         "bad_pack",
         message,

@@ -45,7 +45,9 @@ def _bad(file: str, wrong: Sequence[tuple[Place, str]]) -> Usage:
     lines = _lines(file)
     problems = [{"line": lines(place), "key": ".".join(map(str, place)), "text": text} for place, text in wrong]
     said = [f"line {problem['line']}: {problem['text']}" for problem in problems]
-    message = f"{file}, {said[0]}." if len(said) == 1 else "\n  ".join([f"{file} has {len(said)} problems:", *said])
+    end = "" if said[0].endswith("?") else "."
+    many = "\n  ".join([f"{file} has {len(said)} problems:", *said])
+    message = f"{file}, {said[0]}{end}" if len(said) == 1 else many
     return Usage(
         "bad_settings",
         message,

@@ -1,0 +1,138 @@
+"""The kit for packs, used on the pack that moot ships and on the help desk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from moot.core.errors import Usage
+from moot.packs import orchestrator
+from moot.packs.orchestrator.protocol import Orchestrator
+from moot.testing.ledger import ledger
+from moot.testing.packs import SURFACES, FileAgent, Sample, defects, file_agent, load, pairs, play, samples
+from moot.testing.rehearsal import Rehearsal, rehearse
+from moot.testing.torture import TORTURES, torture
+from tests.packs.conftest import DESK
+from tests.packs.desk.protocol import Desk
+from tests.packs.test_orchestrator_messages import SAMPLES
+
+FOLDER = Path(orchestrator.__file__).parent
+PACK = load(FOLDER, Orchestrator)
+(LIFE,) = PACK.lifecycles
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rehearsal]:
+    root = tmp_path / "stage"
+    root.mkdir()
+    generator = rehearse(root, monkeypatch.delenv, "orchestrator")
+    rehearsal = next(generator)
+    monkeypatch.setenv("MOOT_PERSON", "1")
+    yield rehearsal
+    next(generator, None)
+
+
+def assignment(number: int) -> dict[str, Any]:
+    return {**SAMPLES["task_assignment"], "taskId": f"task-{number:03}", "title": f"Number {number}"}
+
+
+@pytest.mark.parametrize(("folder", "code"), [(FOLDER, Orchestrator), (DESK, Desk), (DESK, None)])
+def test_a_pack_in_order_has_no_defects(folder: Path, code: type | None) -> None:
+    assert defects(folder, code) == ""
+
+
+def test_defects_are_a_text_for_a_snapshot(tmp_path: Path) -> None:
+    broken = tmp_path / "broken"
+    shutil.copytree(DESK, broken, ignore=shutil.ignore_patterns("__pycache__"))
+    file = broken / "pack.toml"
+    file.write_text(
+        file.read_text()
+        .replace('verb = "claim"\nfrom = "todo"', 'verb = "claim"\nfrom = "to_do"')
+        .replace('form = "document"', 'form = "dokument"')
+        .replace('default = "Hello"', "default = 7")
+        .replace("minimum = 1\n", "minimun = 1\n")
+    )
+    (broken / "messages" / "escalation.json").write_text('{"type": "object", "patternProperties": {}}')
+    assert defects(broken) == (DESK.parent / "broken.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("name = ", 1, "Invalid value"),
+        ('name = "x"\ntitle = "X"\nroles = 3\n', 3, "roles: expected an object, got 3"),
+        ('name = "x"\n', 1, "title is missing"),
+        ('name = "core"\ntitle = "X"\n', 1, "moot uses itself"),
+        ('name = "x"\ntitle = "X"\n[messages.note]\nto = "@all"\n', 3, "moot has itself"),
+        ('name = "x"\ntitle = "X"\n[messages.m]\nto = "@requester"\n', 4, "needs `answers`"),
+        ('name = "x"\ntitle = "X"\n[messages.m]\nto = "@all"\nmoves = "claim"\n', 5, "no verb 'claim'"),
+        ('name = "x"\ntitle = "X"\n[messages.m]\nto = "@all"\nschema = "../m.json"\n', 5, "plain relative path"),
+        ('name = "x"\ntitle = "X"\n[mirrors.m]\npath = ".git/x"\nform = "entries"\n', 4, "belongs to git"),
+        ('name = "x"\ntitle = "X"\n[events."task:done"]\n', 3, "are moot's own"),
+        ('name = "x"\ntitle = "X"\n[settings.path]\ndefault = 1\n', 3, "other than path"),
+        ('name = "x"\ntitle = "X"\n[lifecycle.states]\n[[lifecycle.edges]]\nverb = "a"\n', 4, "from is missing"),
+    ],
+)
+def test_a_defect_has_its_line(tmp_path: Path, text: str, line: int, said: str) -> None:
+    (tmp_path / "pack.toml").write_text(text)
+    found = defects(tmp_path).splitlines()
+    assert any(one.startswith(f"pack.toml:{line}: ") and said in one for one in found), found
+
+
+def test_a_folder_without_a_pack_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Usage, match="cannot be read"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("pair", pairs(LIFE), ids=str)
+def test_a_move_is_made_where_there_is_an_edge_and_nowhere_else(pair) -> None:
+    assert pair.tried() in ([pair.edge.target] if pair.edge else ["no_such_move", "task_held"])
+
+
+def test_samples_come_in_the_order_of_their_names() -> None:
+    assert [(sample.name, sample.type) for sample in samples(DESK)] == [("1-question", "question")]
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_the_samples_of_the_protocol_come_to_the_same_over_every_surface(stage: Rehearsal, surface: str) -> None:
+    said = [Sample(name=kind, type=kind, data=SAMPLES[kind]) for kind in SAMPLES]
+    found = play(stage, PACK, said, surface)
+    assert found == [
+        {"type": kind, "to": [to], "data": SAMPLES[kind], "state": state}
+        for kind, to, state in (
+            ("task_assignment", "@developer", "in_progress"),
+            ("completion_report", "@team-lead", "awaiting_review"),
+        )
+    ]
+
+
+def test_a_file_agent_follows_its_script(stage: Rehearsal) -> None:
+    stage.person.mirror()
+    agent = file_agent(stage.path, PACK.mirrors[0], [assignment(1), FileAgent.content, assignment(2)])
+    stage.person.mirror()
+    assert [entry["taskId"] for entry in agent.content()["messages"]] == ["task-001", "task-002"]
+
+
+@pytest.mark.parametrize("name", TORTURES)
+def test_nothing_is_lost_whatever_happens_to_the_file(stage: Rehearsal, name: str) -> None:
+    torture(stage, PACK.mirrors[0], assignment, name)
+
+
+def test_a_ledger_names_what_no_test_proves(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.toml"
+    file.write_text(
+        '[spec]\nnumber = 9\npack = "desk"\n[[requirement]]\nid = "S9-A-1"\nmust = "One."\n'
+        '[[requirement]]\nid = "S9-A-2"\nmust = "Two."\n'
+    )
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    (tests / "test_it.py").write_text(
+        'import pytest\n@pytest.mark.proves("S9-A-1")\ndef test_it(): ...\n'
+        '@pytest.mark.proves("S9-A-3")\ndef test_more(): ...\n'
+    )
+    found = ledger(file, tests)
+    assert (list(found.proven), found.open, found.unknown) == (["S9-A-1"], ["S9-A-2"], ["S9-A-3"])
