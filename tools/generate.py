@@ -12,6 +12,7 @@ import json
 import sys
 import tomllib
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "moot"
@@ -228,7 +229,7 @@ def pack_reference() -> str:
     return "\n".join(parts)
 
 
-def _kind_of(schema: dict) -> str:
+def _kind_of(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return ", ".join(f"`{word}`" for word in schema["enum"])
     if "anyOf" in schema:

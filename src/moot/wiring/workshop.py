@@ -17,6 +17,7 @@ from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
 from moot.wiring import missing, open_workspace
 from moot.wiring.packs import known as known_packs
+from moot.wiring.packs import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,6 +119,12 @@ class Workshop(Opener):
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
 
 
+def _usual_lifecycle(name: str, place: Place) -> str:
+    """The setting for new tasks, if the pack has a lifecycle of its own name."""
+    found = pack(name, place.state)
+    return f'\n[tasks]\nlifecycle = "{name}"\n' if any(life.name == name for life in found.lifecycles) else ""
+
+
 def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; one that exists is its owner's to edit."""
     home = place.main_root or settings_bare.home(place)
@@ -128,7 +135,7 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         hand_over(file, home)
         with open(file, "w", encoding="utf-8") as out:
-            out.write(f'packs = [{listed}]\n\n[tasks]\nlifecycle = "{packs[0]}"\n')
+            out.write(f"packs = [{listed}]\n{_usual_lifecycle(packs[0], place)}")
         os.link(draft, path)  # whole or not at all, and never over one that is there
     except FileExistsError:
         if set(packs) <= set(setting.load(place).packs):
