@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from moot import Workspace
+from moot.api.protocol.together import check_together
 from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.testing.packs import SURFACES, load, pairs
 from tests.packs.conftest import DESK, repository, settings
@@ -366,13 +367,13 @@ def test_settings_of_a_pack_are_checked_with_their_lines(folder: Path) -> None:
 # Beside another
 
 
-def test_two_packs_with_the_same_role_and_file_are_refused_together(tmp_path: Path) -> None:
+def test_two_packs_with_the_same_role_and_type_are_refused_together(tmp_path: Path) -> None:
     root = repository(tmp_path / "repo")
     for name in ("one", "two"):
         (root / name).mkdir()
         (root / name / "pack.toml").write_text(
             f'name = "{name}"\ntitle = "{name}"\n[roles.clerk]\n[messages.ping]\nto = "clerk"\n'
-            '[mirrors.m]\npath = ".x/m.json"\nform = "entries"\nmailbox = "@clerk"\ntypes = ["ping"]\n'
+            f'[mirrors.m]\npath = ".{name}/m.json"\nform = "entries"\nmailbox = "@clerk"\ntypes = ["ping"]\n'
         )
     settings(root, 'packs = ["one", "two"]\n[pack.one]\npath = "one"\n[pack.two]\npath = "two"\n')
     with pytest.raises(Usage) as caught:
@@ -381,8 +382,29 @@ def test_two_packs_with_the_same_role_and_file_are_refused_together(tmp_path: Pa
     assert caught.value.details["clashes"] == [
         "one and two both have the role clerk",
         "one and two both have the message ping",
-        "one and two both have the file .x/m.json",
     ]
+
+
+def test_two_packs_cannot_have_one_file() -> None:
+    pack = load(DESK, Desk)
+    other = pack.replace(name="other", roles=(), messages=(), events=())
+    with pytest.raises(Usage) as caught:
+        check_together([pack, other])
+    assert caught.value.details["clashes"] == [
+        "desk and other both have the file .desk/questions.json",
+        "desk and other both have the file .desk/rota.json",
+    ]
+
+
+@pytest.mark.parametrize("path", [".env", "README.md", ".other/x.json", ".desk", ".desk/../.env", ".desk/a\\nb"])
+def test_a_folder_pack_writes_only_below_a_directory_of_its_name(folder: Path, path: str) -> None:
+    (folder / ".env").write_text("SECRET=1\n")
+    file = folder / "protocols" / "desk" / "pack.toml"
+    file.write_text(file.read_text().replace('".desk/rota.json"', f'"{path}"'))
+    with pytest.raises(Usage) as caught:
+        Workspace.init(folder, person=True)
+    assert {problem["key"] for problem in caught.value.details["problems"]} == {"mirrors.rota.path"}
+    assert (folder / ".env").read_text() == "SECRET=1\n"
 
 
 def test_it_works_beside_the_orchestrator(tmp_path: Path, site: Path) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from moot.core.errors import Usage
 from moot.packs import orchestrator
@@ -136,3 +138,26 @@ def test_a_ledger_names_what_no_test_proves(tmp_path: Path) -> None:
     )
     found = ledger(file, tests)
     assert (list(found.proven), found.open, found.unknown) == (["S9-A-1"], ["S9-A-2"], ["S9-A-3"])
+
+
+VALUES = ("3", "true", "[]", "{}", '"x"', "[[]]", "{a=1}", "1979-05-27", "nan", "-1", '"@all"', '["@requester"]')
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(st.tuples(st.integers(0, 500), st.sampled_from(["drop", "join", *VALUES])), min_size=1, max_size=5))
+def test_a_changed_pack_is_loaded_or_refused_and_nothing_else(tmp_path: Path, changes: list[tuple[int, str]]) -> None:
+    copy = tmp_path / "changed"
+    if not copy.exists():
+        shutil.copytree(DESK, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    lines = (DESK / "pack.toml").read_text().splitlines()
+    for number, change in changes:
+        at = number % len(lines)
+        if change == "drop":
+            del lines[at]
+        elif change == "join":
+            lines[at] += lines[at - 1]
+        elif "=" in lines[at]:
+            lines[at] = f"{lines[at].partition('=')[0]}= {change}"
+    (copy / "pack.toml").write_text("\n".join(lines))
+    for line in defects(copy).splitlines():
+        assert line.startswith(("pack.toml:", "messages/"))

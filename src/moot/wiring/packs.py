@@ -181,7 +181,8 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
         raise _broken(name, source.code, "it is not a subclass of moot.api.pack.Protocol")
     parts = [part for part in PARTS if code is not None and getattr(code, part) is not getattr(Protocol, part)]
     forms = (*SHARED, *(code.forms if code is not None else ()))
-    found = parse(source.said, content, name=name, forms=forms, parts=parts)
+    below = f".{name}/" if source.root else ""
+    found = parse(source.said, content, name=name, forms=forms, parts=parts, below=below)
     lives = json.dumps([found.data.get("lifecycle"), found.data.get("lifecycles")], sort_keys=True)
     return {
         "pack": found.data,

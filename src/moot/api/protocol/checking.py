@@ -46,12 +46,19 @@ class Parsed(Record):
 
 
 def parse(
-    folder: str, read: Read, *, name: str | None = None, forms: Collection[str] = (), parts: Collection[str] = ()
+    folder: str,
+    read: Read,
+    *,
+    name: str | None = None,
+    forms: Collection[str] = (),
+    parts: Collection[str] = (),
+    below: str = "",
 ) -> Parsed:
     """Read a pack. Raises `Usage` with all that is wrong.
 
     `folder` is how the place is called in errors, `name` what moot.toml calls the pack, `forms` the forms of mirrors
-    that there are, `parts` what the pack has code for (see `moot.api.pack.Protocol`).
+    that there are, `parts` what the pack has code for (see `moot.api.pack.Protocol`), `below` the directory that its
+    mirrors have to be in.
     """
     found: list[Problem] = []
     raw = _bytes(read, FILE, found)
@@ -63,6 +70,9 @@ def parse(
         def add(place: Place, text: str) -> None:
             found.append(Problem(FILE, lines.of(place), pointed(place), text))
 
+        for place in _dates(data, ()):
+            add(place, f"{pointed(place)}: expected a text in quotes, got a date or time")
+        data = json.loads(json.dumps(data, default=str))
         for place, text in _misplaced(data):
             add(place, text)
         sound = _sound(data)
@@ -73,6 +83,8 @@ def parse(
             if schema is not None:
                 schemas[file] = schema
         for place, text in references.problems(sound, data, name, schemas, forms, parts):
+            add(place, text)
+        for place, text in references.elsewhere(sound, below):
             add(place, text)
         if "message" in data.get("limits", {}):
             data["limits"]["message"] = references.size(data["limits"]["message"])
@@ -139,6 +151,15 @@ def _toml(raw: bytes, found: list[Problem]) -> tuple[dict[str, Any] | None, Line
     return None, None
 
 
+def _dates(value: Any, place: Place) -> Iterable[Place]:
+    """Where TOML has what JSON, and so every other surface, does not have."""
+    if isinstance(value, (dict, list)):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _dates(item, (*place, key))
+    elif not isinstance(value, (str, int, float, bool)):
+        yield place
+
+
 def _schema(file: str, content: bytes, found: list[Problem]) -> dict[str, Any] | None:
     """The schema in a file. Its problems name the place inside of it; a JSON file has no line for one."""
     if any(problem.file == file for problem in found):
@@ -201,7 +222,7 @@ def _resolved(schema: Any) -> Any:
 
 def _sound(data: dict[str, Any]) -> dict[str, Any]:
     """A copy without what the grammar does not allow, so that the rest can be checked, too."""
-    copy: dict[str, Any] = json.loads(json.dumps(data, default=str))
+    copy: dict[str, Any] = json.loads(json.dumps(data))
     for place, defect in placed(grammar.SCHEMA, data):
         missing = defect.found == NOTHING and defect.expected != NOTHING
         _drop(copy, place[:-1] if missing else place)

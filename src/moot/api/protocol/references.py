@@ -220,6 +220,13 @@ def _mirrors(data: Mapping[str, Any], names: _Names, forms: Collection[str]) -> 
                 yield (*place, "types", index), _unknown("message", type_, names.types)
 
 
+def elsewhere(data: Mapping[str, Any], below: str) -> Found:
+    """Files outside of the directory that a pack has to keep them in: those of others are not its to write."""
+    for name, mirror in _tables(data, "mirrors"):
+        if not str(mirror.get("path", "")).startswith(below):
+            yield ("mirrors", name, "path"), f"a pack that a repository brings has its files below {below}"
+
+
 def overlap(one: str, other: str) -> bool:
     """Whether two paths are one file, or one would have to be a directory. Some file systems know no case."""
     first, second = one.casefold(), other.casefold()
@@ -229,7 +236,7 @@ def overlap(one: str, other: str) -> bool:
 def _inside(path: str) -> str | None:
     """Why a path of a pack cannot be used; None if it stays below its root."""
     steps = path.split("/")
-    if path.startswith("/") or "\\" in path or "\0" in path or {"", ".", ".."} & {*steps}:
+    if path.startswith("/") or "\\" in path or not path.isprintable() or {"", ".", ".."} & {*steps}:
         return f"{path!r}: expected a plain relative path with forward slashes"
     if any(step.casefold() in (".git", ".moot") for step in steps) or path.casefold() == "moot.toml":
         return f"{path!r} belongs to git or to moot itself"
