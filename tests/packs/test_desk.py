@@ -348,9 +348,9 @@ def test_a_file_that_is_a_link_out_of_the_folder_or_too_large_is_refused(tmp_pat
     (folder / "protocols" / "desk" / "messages" / "escalation.json").write_text(" " * (1 << 20) + "{}")
     with pytest.raises(Usage) as caught:
         Workspace.init(folder, person=True)
-    said = {problem["file"]: problem["text"] for problem in caught.value.details["problems"]}
-    assert "leads out of the folder" in said["messages/question.json"]
-    assert "larger than 1 MiB" in said["messages/escalation.json"]
+    said = {problem["key"]: problem["text"] for problem in caught.value.details["problems"]}
+    assert "leads out of the folder" in said["messages.question.schema"]
+    assert "larger than 1 MiB" in said["messages.escalation.schema"]
 
 
 def test_settings_of_a_pack_are_checked_with_their_lines(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,6 +86,13 @@ def test_a_defect_has_its_line(tmp_path: Path, text: str, line: int, said: str) 
     assert any(one.startswith(f"pack.toml:{line}: ") and said in one for one in found), found
 
 
+def test_an_empty_schema_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "pack.toml").write_text('name = "x"\ntitle = "X"\n[messages.m]\nto = "@all"\nschema = "m.json"\n')
+    assert defects(tmp_path).startswith("pack.toml:5: messages.m.schema: m.json cannot be read")
+    (tmp_path / "m.json").write_text("")
+    assert defects(tmp_path).startswith("m.json:1: -: this is not valid JSON")
+
+
 def test_a_folder_without_a_pack_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Usage, match="cannot be read"):
         load(tmp_path)
@@ -160,4 +168,4 @@ def test_a_changed_pack_is_loaded_or_refused_and_nothing_else(tmp_path: Path, ch
             lines[at] = f"{lines[at].partition('=')[0]}= {change}"
     (copy / "pack.toml").write_text("\n".join(lines))
     for line in defects(copy).splitlines():
-        assert line.startswith(("pack.toml:", "messages/"))
+        assert re.match(r"(pack\.toml|messages/\w+\.json):\d+: ", line)

@@ -62,9 +62,9 @@ def parse(
     """
     found: list[Problem] = []
     raw = _bytes(read, FILE, found)
-    data, lines = _toml(raw, found)
+    data, lines = (None, None) if raw is None else _toml(raw, found)
     schemas: dict[str, dict[str, Any]] = {}
-    digested = [(FILE, raw)]
+    digested = [(FILE, raw or b"")]
     if data is not None and lines is not None:
 
         def add(place: Place, text: str) -> None:
@@ -76,10 +76,10 @@ def parse(
         for place, text in _misplaced(data):
             add(place, text)
         sound = _sound(data)
-        for file in references.schema_files(sound):
-            content = _bytes(read, file, found)
-            digested.append((file, content))
-            schema = _schema(file, content, found)
+        for file, named in references.schema_files(sound).items():
+            content = _bytes(read, file, found, (lines.of(named), pointed(named)))
+            digested.append((file, content or b""))
+            schema = None if content is None else _schema(file, content, found)
             if schema is not None:
                 schemas[file] = schema
         for place, text in references.problems(sound, data, name, schemas, forms, parts):
@@ -118,15 +118,17 @@ def _digest(files: Iterable[tuple[str, bytes]]) -> str:
     return found.hexdigest()
 
 
-def _bytes(read: Read, file: str, found: list[Problem]) -> bytes:
+def _bytes(read: Read, file: str, found: list[Problem], named: tuple[int, str] | None = None) -> bytes | None:
+    """A file of the pack. `named`: the line and key of pack.toml that names it."""
     try:
         return read(file)
     except OSError as error:
         why = error.strerror or str(error)
     except MootError as error:
         why = error.message.rstrip(".")
-    found.append(Problem(file, 1, "", f"it cannot be read: {why}"))
-    return b""
+    at = (file, 1, "") if named is None else (FILE, *named)
+    found.append(Problem(*at, f"{file} cannot be read: {why}"))
+    return None
 
 
 def _toml(raw: bytes, found: list[Problem]) -> tuple[dict[str, Any] | None, Lines | None]:
@@ -134,8 +136,6 @@ def _toml(raw: bytes, found: list[Problem]) -> tuple[dict[str, Any] | None, Line
 
     from moot.engine.settings_lines import Lines
 
-    if found:
-        return None, None
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
         return tomllib.loads(text), Lines(text)
@@ -162,8 +162,6 @@ def _dates(value: Any, place: Place) -> Iterable[Place]:
 
 def _schema(file: str, content: bytes, found: list[Problem]) -> dict[str, Any] | None:
     """The schema in a file. Its problems name the place inside of it; a JSON file has no line for one."""
-    if any(problem.file == file for problem in found):
-        return None
     try:
         schema = json.loads(content.decode("utf-8-sig"))
         check_schema(schema)

@@ -63,10 +63,14 @@ def size(value: object) -> int | None:
     return bytes_of(value)
 
 
-def schema_files(data: Mapping[str, Any]) -> list[str]:
-    """The files that the messages and events name, each once."""
-    said = [one for kind in ("messages", "events") for _, one in _tables(data, kind)]
-    return list(dict.fromkeys(one["schema"] for one in said if "schema" in one and _inside(one["schema"]) is None))
+def schema_files(data: Mapping[str, Any]) -> dict[str, Place]:
+    """The files that the messages and events name, each once, with where they are named first."""
+    found: dict[str, Place] = {}
+    for kind in ("messages", "events"):
+        for name, said in _tables(data, kind):
+            if "schema" in said and _inside(said["schema"]) is None:
+                found.setdefault(said["schema"], (kind, name, "schema"))
+    return found
 
 
 class _Names:
