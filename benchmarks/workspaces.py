@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from common import Size
 
     from moot.api.call import Call
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 SENDER, READER, OTHER = "Yeats", "Blake", "Keats"
 _COMMIT = 5_000  # events; the engine takes up to 10,000

@@ -19,8 +19,8 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from moot.engine.loop import Engine
-from moot.engine.requests import Requests
+from moot.effects.requests import Requests
+from moot.engine.engine import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -28,8 +28,8 @@ LINES_PER_FUNCTION = 60
 # `file::function` and why it must catch everything. A handler that cleans up and raises again needs no entry.
 BROAD_EXCEPTS: dict[str, str] = {
     "moot/surfaces/cli/main.py::main": "the outermost edge: whatever happens becomes one sentence and an exit code",
-    "moot/engine/performers/entry.py::main": "the edge of a program: what a function raised becomes its last words",
-    "moot/engine/running.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
+    "moot/effects/performers/entry.py::main": "the edge of a program: what a function raised becomes its last words",
+    "moot/effects/running.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
     "moot/engine/tracing.py::_safely": "telemetry of another's making must never decide whether a thing is done",
     "moot/surfaces/python/following.py::_run": "the edge of a thread: what it could not do is raised where one follows",
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",
@@ -203,7 +203,11 @@ def test_nothing_inside_imports_the_package_root() -> None:
     for source in SOURCES:
         for node in ast.walk(source.tree):
             whole = isinstance(node, ast.Import) and any(alias.name == "moot" for alias in node.names)
-            part = isinstance(node, ast.ImportFrom) and node.module == "moot"
+            part = (
+                isinstance(node, ast.ImportFrom)
+                and node.module == "moot"
+                and not all((PACKAGE / alias.name).is_dir() for alias in node.names)
+            )
             if isinstance(node, ast.stmt) and (whole or part):
                 found.append(source.at(node))
     none(found, "Imports of the package root; import the module that has the name:")

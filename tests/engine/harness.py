@@ -29,9 +29,9 @@ from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
 from moot.core.task import AddTask, BlockTask, MoveTask, ReadyTask, Task
 from moot.engine.clock import Clock
-from moot.engine.loop import Engine, Outcome
+from moot.engine.engine import Engine, Outcome
+from moot.engine.unit_of_work import Work
 from moot.engine.verify import Report, verify
-from moot.engine.work import Work
 from moot.logs.sqlite import SqliteLog
 from moot.views import load
 from moot.views.store import Store

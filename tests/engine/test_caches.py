@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.engine import caches
+from moot.location import caches
 from moot.mirrors.memory import Known, Memory
 
 VALUES = st.recursive(

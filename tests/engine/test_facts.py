@@ -16,7 +16,7 @@ from tests.sealing import deciding
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 LONG, TTL = 3600.0, 60.0
 

@@ -16,8 +16,8 @@ from moot.core.deciders.mailbox import Expire
 from moot.core.errors import Held, Refused, Unavailable, Unknown, Usage
 from moot.core.event import Commit, Draft, Event
 from moot.core.task import LapseTask
-from moot.engine import work as works
-from moot.engine.loop import Outcome
+from moot.engine import unit_of_work as works
+from moot.engine.engine import Outcome
 from moot.views import load, look
 from moot.views import store as stores
 from tests.engine.harness import (

@@ -41,7 +41,7 @@ from tests.engine.harness import (
 )
 
 if TYPE_CHECKING:
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 pytestmark = pytest.mark.in_memory
 

@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from moot import time_travel
 from moot.core.errors import MootError, Usage
 from moot.core.event import Commit, Draft
-from moot.engine import past
-from moot.engine.past import PastLog, find, views_at
 from moot.logs.sqlite import SqliteLog
+from moot.time_travel import PastLog, find, views_at
 from moot.views import snapshots
 from moot.views.private_copy import PrivateCopy
 from moot.views.snapshots import Shelf
@@ -226,7 +226,7 @@ def test_snapshots_are_few_and_the_ones_used_last_stay(machine: Machine, monkeyp
 
 
 def test_a_long_way_leaves_snapshots_behind_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(past, "_STOP", 2)
+    monkeypatch.setattr(time_travel, "_STOP", 2)
     machine.store.close()
     Path(machine.store.pointer).unlink()
     whole = at(machine, 8)
@@ -292,7 +292,7 @@ def test_where_no_file_can_be_made_a_moment_is_folded_without_one(
     whole = [at(machine, position) for position in range(9)]
     Shelf(machine.views).clear()
     monkeypatch.setattr(snapshots, "may_write", lambda _: False)
-    monkeypatch.setattr(past, "_STOP", 2)
+    monkeypatch.setattr(time_travel, "_STOP", 2)
     assert [at(machine, position) for position in range(9)] == whole
     assert os.listdir(Path(machine.views, "past")) == []
     with closing(views_at(machine.log, machine.views, 3, quiet)) as store, pytest.raises(MootError):

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
-from moot.engine.exact import exactly
-from moot.engine.performers import Job, perform
+from moot.effects.exact import exactly
+from moot.effects.performers import Job, perform
 from tests.faults.crew import alive, until
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"text": "grün\x1b" * 50_000}}

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from moot import location
 from moot.core.errors import Refused, Unavailable, Usage
-from moot.engine import gitdir, place
-from moot.engine.place import Place, Worktree
+from moot.location import Place, Worktree, gitdir
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def repository(directory: Path) -> Path:
 
 
 def find(start: Path, workspace: object = "", *, named: bool = False) -> Place:
-    return place.find(str(start), {"MOOT_WORKSPACE": str(workspace)}, named=named)
+    return location.find(str(start), {"MOOT_WORKSPACE": str(workspace)}, named=named)
 
 
 def refusal(error: type[MootError], code: str, *call: object) -> MootError:
@@ -104,7 +104,7 @@ def test_a_worktree_with_relative_pointers_is_understood(repo: Path, linked: Pat
     (linked / ".git").write_text("gitdir: ../repo/.git/worktrees/linked\n")
     (repo / ".git" / "worktrees" / "linked" / "gitdir").write_text("../../../../linked/.git\n")
     assert find(linked).state == find(repo).state
-    assert place.worktrees(find(repo))[1] == Worktree(root=str(linked), name="linked")
+    assert location.worktrees(find(repo))[1] == Worktree(root=str(linked), name="linked")
 
 
 def test_a_file_that_is_not_there_yet_belongs_to_where_it_would_be(repo: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_bare_repository_and_its_worktrees_are_one_workspace(repo: Path, work:
     from_bare, from_tree = find(bare, named=True), find(work / "tree")
     assert from_bare == Place(root=str(bare), state=str(bare / "moot"), common=str(bare), worktree=".", main_root=None)
     assert from_tree == from_bare.replace(root=str(work / "tree"), worktree="tree")
-    assert place.worktrees(from_bare) == [Worktree(root=str(work / "tree"), name="tree")]
+    assert location.worktrees(from_bare) == [Worktree(root=str(work / "tree"), name="tree")]
 
 
 def test_a_bare_repository_is_found_by_its_name_and_not_by_standing_in_it(repo: Path, work: Path) -> None:
@@ -160,11 +160,11 @@ def test_a_bare_repository_is_found_by_its_name_and_not_by_standing_in_it(repo: 
         assert f"moot -C {bare}" in refusal(Unavailable, "no_workspace", find, start).remedy
     found = find(bare, named=True)
     assert found.state == str(bare / "moot")
-    assert place.create(str(bare), {}, named=True) == found
+    assert location.create(str(bare), {}, named=True) == found
     assert find(work, bare) == find(work, bare / "moot") == found
-    assert place.find(str(bare / "refs"), {"GIT_DIR": ".."}) == found
-    assert place.find(str(bare), {"GIT_DIR": "."}) == found
-    refusal(Unavailable, "no_workspace", place.find, str(bare), {"GIT_DIR": str(repo / ".git")})
+    assert location.find(str(bare / "refs"), {"GIT_DIR": ".."}) == found
+    assert location.find(str(bare), {"GIT_DIR": "."}) == found
+    refusal(Unavailable, "no_workspace", location.find, str(bare), {"GIT_DIR": str(repo / ".git")})
 
 
 @pytest.mark.parametrize("pointer", [True, False])
@@ -182,7 +182,7 @@ def test_a_folder_of_worktrees_around_a_bare_repository_is_that_workspace(
     found = find(project)
     assert (found.root, found.main_root, found.state) == (str(bare), None, str(bare / "moot"))
     assert find(project / "one").state == found.state
-    assert place.resolve(found, str(project), "one/a.py").path == "a.py"
+    assert location.resolve(found, str(project), "one/a.py").path == "a.py"
 
 
 def test_a_bare_repository_with_settings_per_worktree_is_still_bare(repo: Path, work: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_leftover_that_is_no_pointer_is_climbed_over_as_git_does(repo: Path, w
             (dot_git / "config").touch() if leftover == "with a file" else None
     assert find(repo / "inner") == find(repo)
     assert git(repo / "inner", "rev-parse", "--show-toplevel") == str(repo)
-    assert place.resolve(find(repo), str(repo), "inner/a.py").path == "inner/a.py"
+    assert location.resolve(find(repo), str(repo), "inner/a.py").path == "inner/a.py"
     assert "inner" not in refusal(Unavailable, "no_workspace", find, work).details["repositories"]
     refusal(Unavailable, "no_workspace", find, work / "inner")
 
@@ -253,8 +253,8 @@ def test_outside_git_the_nearest_marked_folder_is_the_workspace(work: Path, mark
     (root / ".moot").mkdir() if mark == ".moot" else (root / "moot.toml").touch()
     expected = Place(root=str(root), state=str(root / ".moot"), common=None, worktree=".", main_root=str(root))
     assert find(root / "deep") == expected
-    assert place.worktrees(expected) == [Worktree(root=str(root), name=".")]
-    assert not place.ignore_case(expected) or (root / ".MOOT").exists()
+    assert location.worktrees(expected) == [Worktree(root=str(root), name=".")]
+    assert not location.ignore_case(expected) or (root / ".MOOT").exists()
 
 
 def test_a_repository_wins_over_a_marked_folder_around_and_inside_it(work: Path) -> None:
@@ -281,21 +281,21 @@ def test_a_folder_with_several_repositories_is_no_workspace_and_names_them(work:
 
 def test_the_variable_overrides_and_may_name_the_state_itself(repo: Path, work: Path) -> None:
     other = repository(work / "other")
-    state = Path(place.create(str(other), {}).state)
+    state = Path(location.create(str(other), {}).state)
     for said in (other, state, other / ".git"):
         assert find(repo, said) == find(other)
 
 
 def test_the_variable_does_not_hide_which_worktree_one_stands_in(repo: Path, linked: Path) -> None:
-    assert find(linked, place.create(str(repo), {}).state) == find(linked)
-    assert place.for_paths(["x"], str(linked), {"MOOT_WORKSPACE": str(repo)}) == find(linked)
+    assert find(linked, location.create(str(repo), {}).state) == find(linked)
+    assert location.for_paths(["x"], str(linked), {"MOOT_WORKSPACE": str(repo)}) == find(linked)
 
 
 def test_a_directory_that_the_caller_names_beats_the_variable(repo: Path, work: Path) -> None:
     other = repository(work / "other")
     assert find(other, repo, named=True) == find(other)
-    assert place.for_paths(["x"], str(other), {"MOOT_WORKSPACE": str(repo)}, named=True) == find(other)
-    assert place.create(str(other), {"MOOT_WORKSPACE": str(repo)}, named=True) == find(other)
+    assert location.for_paths(["x"], str(other), {"MOOT_WORKSPACE": str(repo)}, named=True) == find(other)
+    assert location.create(str(other), {"MOOT_WORKSPACE": str(repo)}, named=True) == find(other)
     refusal(Unavailable, "no_workspace", lambda: find(work, repo, named=True))
 
 
@@ -315,20 +315,20 @@ def test_the_variable_must_name_a_workspace(repo: Path, work: Path) -> None:
 
 def test_files_decide_before_the_current_directory(repo: Path, work: Path) -> None:
     other = repository(work / "other")
-    assert place.for_paths([str(other / "new.py"), "../other/src/**"], str(repo), {}) == find(other)
-    assert place.for_paths([], str(repo), {}) == find(repo)
-    assert place.for_paths(["/somewhere/else", "bad\0name"], str(repo), {}) == find(repo)
-    assert place.for_paths(["repo/x"], str(work), {}) == find(repo)
+    assert location.for_paths([str(other / "new.py"), "../other/src/**"], str(repo), {}) == find(other)
+    assert location.for_paths([], str(repo), {}) == find(repo)
+    assert location.for_paths(["/somewhere/else", "bad\0name"], str(repo), {}) == find(repo)
+    assert location.for_paths(["repo/x"], str(work), {}) == find(repo)
 
 
 def test_files_of_two_worktrees_are_in_one_workspace(repo: Path, linked: Path) -> None:
-    assert place.for_paths([str(linked / "a"), "b"], str(repo), {}) == find(linked)
+    assert location.for_paths([str(linked / "a"), "b"], str(repo), {}) == find(linked)
 
 
 @pytest.mark.promise(15)
 def test_files_of_two_repositories_are_refused_with_both_named(repo: Path, work: Path) -> None:
     other = repository(work / "other")
-    error = refusal(Refused, "several_workspaces", place.for_paths, ["repo/a", "other/b"], str(work), {})
+    error = refusal(Refused, "several_workspaces", location.for_paths, ["repo/a", "other/b"], str(work), {})
     assert error.details["workspaces"] == [str(repo), str(other)]
 
 
@@ -336,7 +336,7 @@ def test_a_link_out_of_a_workspace_still_belongs_to_it(repo: Path, work: Path) -
     other = repository(work / "other")
     (other / "src").mkdir()
     (repo / "away").symlink_to(other / "src")
-    assert place.for_paths(["away/x.py"], str(repo), {}) == find(repo)
+    assert location.for_paths(["away/x.py"], str(repo), {}) == find(repo)
 
 
 # Worktrees
@@ -344,28 +344,28 @@ def test_a_link_out_of_a_workspace_still_belongs_to_it(repo: Path, work: Path) -
 
 def test_worktrees_are_listed_from_each_of_them(repo: Path, linked: Path, work: Path) -> None:
     git(repo, "worktree", "add", "-q", "-b", "other", "../a space")
-    listed = place.worktrees(find(repo))
+    listed = location.worktrees(find(repo))
     assert [worktree.root for worktree in listed] == [str(repo), str(work / "a space"), str(linked)]
     assert (listed[0].name, listed[2].name) == (".", "linked")
-    assert place.worktrees(find(linked)) == listed
+    assert location.worktrees(find(linked)) == listed
     by_git = git(repo, "worktree", "list", "--porcelain").splitlines()
     assert {line for line in by_git if line.startswith("worktree ")} == {f"worktree {tree.root}" for tree in listed}
 
 
 def test_a_deleted_worktree_is_left_out(repo: Path, linked: Path) -> None:
     linked.rename(linked.with_name("gone"))
-    assert place.worktrees(find(repo)) == [Worktree(root=str(repo), name=".")]
+    assert location.worktrees(find(repo)) == [Worktree(root=str(repo), name=".")]
 
 
 def test_another_repository_in_a_deleted_worktrees_place_is_not_ours(repo: Path, linked: Path) -> None:
     linked.rename(linked.with_name("gone"))
     repository(linked)
-    assert place.worktrees(find(repo)) == [Worktree(root=str(repo), name=".")]
+    assert location.worktrees(find(repo)) == [Worktree(root=str(repo), name=".")]
 
 
 def test_a_worktree_that_was_moved_behind_gits_back_is_seen_from_inside(repo: Path, linked: Path) -> None:
     moved = linked.rename(linked.with_name("moved"))
-    assert place.worktrees(find(moved))[1:] == [Worktree(root=str(moved), name="linked")]
+    assert location.worktrees(find(moved))[1:] == [Worktree(root=str(moved), name="linked")]
 
 
 # Case
@@ -393,7 +393,7 @@ def test_a_worktree_that_was_moved_behind_gits_back_is_seen_from_inside(repo: Pa
 )
 def test_whether_case_counts_is_read_as_git_reads_it(repo: Path, text: str, expected: bool) -> None:
     (repo / ".git" / "config").write_text(text, newline="")
-    assert place.ignore_case(find(repo)) is expected
+    assert location.ignore_case(find(repo)) is expected
     said = subprocess.run(
         ["git", "config", "-f", ".git/config", "--bool", "core.ignorecase"],
         cwd=repo, env=ALONE, capture_output=True, text=True, check=False, timeout=60,
@@ -405,7 +405,7 @@ def test_a_config_that_cannot_be_read_is_reported(repo: Path) -> None:
     found = find(repo)
     (repo / ".git" / "config").unlink()
     (repo / ".git" / "config").mkdir()
-    refusal(Unavailable, "git_broken", place.ignore_case, found)
+    refusal(Unavailable, "git_broken", location.ignore_case, found)
 
 
 # Paths as typed
@@ -429,22 +429,22 @@ def test_a_path_is_relative_to_where_one_stands(repo: Path) -> None:
         (repo, ".gitignore", ".gitignore"),
     ]
     for cwd, given, expected in said:
-        assert place.resolve(here, str(cwd), given).path == expected
+        assert location.resolve(here, str(cwd), given).path == expected
 
 
 def test_an_absolute_path_in_any_worktree_is_the_same_path(repo: Path, linked: Path, work: Path) -> None:
     git(repo, "worktree", "add", "-q", ".worktrees/inner")
     for root in (repo, linked, repo / ".worktrees" / "inner"):
         for seen_from in (repo, linked):
-            assert place.resolve(find(seen_from), str(work), str(root / "src" / "a.py")).path == "src/a.py"
-    assert place.resolve(find(linked), str(linked), "../repo/src/a.py").path == "src/a.py"
+            assert location.resolve(find(seen_from), str(work), str(root / "src" / "a.py")).path == "src/a.py"
+    assert location.resolve(find(linked), str(linked), "../repo/src/a.py").path == "src/a.py"
 
 
 def test_the_worktree_of_a_path_is_its_own_and_not_the_callers(repo: Path, linked: Path, work: Path) -> None:
     git(repo, "worktree", "add", "-q", ".worktrees/inner")
     for root, name in ((repo, "."), (linked, "linked"), (repo / ".worktrees" / "inner", "inner")):
         for seen_from in (repo, linked):
-            assert place.resolve(find(seen_from), str(work), str(root / "a.py")).worktree == name
+            assert location.resolve(find(seen_from), str(work), str(root / "a.py")).worktree == name
 
 
 def test_how_much_of_a_path_is_there(repo: Path) -> None:
@@ -462,7 +462,7 @@ def test_how_much_of_a_path_is_there(repo: Path) -> None:
         "new": ("new", 0, False),
     }
     for given, expected in said.items():
-        named = place.resolve(find(repo), str(repo), given)
+        named = location.resolve(find(repo), str(repo), given)
         assert (named.path, named.there, named.directory) == expected
 
 
@@ -470,9 +470,9 @@ def test_an_absolute_path_through_a_link_above_the_repository_is_understood(repo
     (work / "alias").symlink_to(repo)
     (repo / "src").mkdir()
     (work / "short").symlink_to(repo / "src")
-    assert place.resolve(find(repo), str(work), str(work / "alias" / "src" / "a")).path == "src/a"
-    assert place.resolve(find(repo), str(work), str(work / "short" / "a")).path == "src/a"
-    assert place.for_paths([str(work / "short" / "a")], str(work), {}) == find(repo)
+    assert location.resolve(find(repo), str(work), str(work / "alias" / "src" / "a")).path == "src/a"
+    assert location.resolve(find(repo), str(work), str(work / "short" / "a")).path == "src/a"
+    assert location.for_paths([str(work / "short" / "a")], str(work), {}) == find(repo)
 
 
 @pytest.mark.promise(10)
@@ -482,9 +482,9 @@ def test_two_spellings_of_one_file_are_one_path(repo: Path) -> None:
     (repo / "link").symlink_to("real")
     (repo / "b.py").symlink_to("link/a.py")
     for given in ("real/a.py", "link/a.py", "b.py", "link/../real/a.py"):
-        assert place.resolve(find(repo), str(repo), given).path == "real/a.py"
-    assert place.resolve(find(repo), str(repo), "link/*.py").path == "real/*.py"
-    assert place.resolve(find(repo), str(repo / "link"), "new.py").path == "real/new.py"
+        assert location.resolve(find(repo), str(repo), given).path == "real/a.py"
+    assert location.resolve(find(repo), str(repo), "link/*.py").path == "real/*.py"
+    assert location.resolve(find(repo), str(repo / "link"), "new.py").path == "real/new.py"
 
 
 @pytest.mark.promise(10)
@@ -529,35 +529,35 @@ def test_what_is_not_the_repositorys_is_refused(repo: Path, work: Path, given: s
     (repo / "dangling").symlink_to(work / "not-there")
     (repo / "inside").symlink_to(".git")
     repository(repo / "inner")
-    refusal(Refused, code, place.resolve, find(repo), str(repo), given)
+    refusal(Refused, code, location.resolve, find(repo), str(repo), given)
 
 
 def test_a_link_from_one_worktree_into_another_leaves_the_worktree(repo: Path, linked: Path) -> None:
     (repo / "shared").mkdir()
     (linked / "shared").symlink_to(repo / "shared")
-    refusal(Refused, "path_symlink", place.resolve, find(linked), str(linked), "shared/x")
+    refusal(Refused, "path_symlink", location.resolve, find(linked), str(linked), "shared/x")
 
 
 def test_from_outside_a_relative_path_means_what_it_says(repo: Path, work: Path) -> None:
     """With MOOT_WORKSPACE one may stand elsewhere; `a.py` is then a file there, not in the workspace."""
-    refusal(Refused, "path_outside", place.resolve, find(repo), str(work), "a.py")
-    assert place.resolve(find(repo), str(work), "repo/a.py").path == "a.py"
+    refusal(Refused, "path_outside", location.resolve, find(repo), str(work), "a.py")
+    assert location.resolve(find(repo), str(work), "repo/a.py").path == "a.py"
 
 
 def test_in_a_bare_repository_a_path_is_the_repositorys(repo: Path, work: Path) -> None:
     git(repo, "clone", "-q", "--bare", ".", "../bare.git")
     bare = work / "bare.git"
     there = find(bare, named=True)
-    assert place.resolve(there, str(bare), "src/a.py").path == "src/a.py"
-    assert not place.resolve(there, str(bare), "refs").directory, "git's own, not the repository's"
-    refusal(Refused, "path_outside", place.resolve, there, str(bare), "../x")
-    refusal(Refused, "path_outside", place.resolve, there, str(bare / "refs"), "x")
+    assert location.resolve(there, str(bare), "src/a.py").path == "src/a.py"
+    assert not location.resolve(there, str(bare), "refs").directory, "git's own, not the repository's"
+    refusal(Refused, "path_outside", location.resolve, there, str(bare), "../x")
+    refusal(Refused, "path_outside", location.resolve, there, str(bare / "refs"), "x")
 
 
 def test_outside_git_moots_own_folder_is_refused(work: Path) -> None:
-    here = place.create(str(work), {})
-    assert place.resolve(here, str(work), "notes.md").path == "notes.md"
-    refusal(Refused, "path_internal", place.resolve, here, str(work), ".moot/log.db")
+    here = location.create(str(work), {})
+    assert location.resolve(here, str(work), "notes.md").path == "notes.md"
+    refusal(Refused, "path_internal", location.resolve, here, str(work), ".moot/log.db")
 
 
 # Making one
@@ -569,23 +569,23 @@ def everything_below(directory: Path) -> set[str]:
 
 def test_creating_makes_one_private_directory_and_nothing_else(repo: Path, linked: Path, work: Path) -> None:
     before = everything_below(work)
-    made = place.create(str(linked), {})
+    made = location.create(str(linked), {})
     assert everything_below(work) - before == {"repo/.git/moot"}
     assert stat.S_IMODE(os.stat(made.state).st_mode) == 0o700
     assert made == find(linked)
 
 
 def test_creating_again_changes_nothing(work: Path) -> None:
-    first = place.create(str(work), {})
+    first = location.create(str(work), {})
     (work / ".moot" / "log.db").write_bytes(b"precious")
     (work / ".moot" / ".gitignore").write_text("# mine\n")
-    assert place.create(str(work), {}) == first
+    assert location.create(str(work), {}) == first
     assert (work / ".moot" / "log.db").read_bytes() == b"precious"
     assert (work / ".moot" / ".gitignore").read_text() == "# mine\n"
 
 
 def test_outside_git_the_state_hides_itself_from_a_later_repository(work: Path) -> None:
-    made = place.create(str(work), {})
+    made = location.create(str(work), {})
     assert everything_below(work) == {".moot", ".moot/.gitignore"}
     assert find(work) == made
     git(work, "init", "-q")
@@ -593,23 +593,23 @@ def test_outside_git_the_state_hides_itself_from_a_later_repository(work: Path) 
 
 
 def test_creating_below_a_workspace_joins_it(work: Path) -> None:
-    made = place.create(str(work), {})
+    made = location.create(str(work), {})
     (work / "below").mkdir()
-    assert place.create(str(work / "below"), {}) == made
+    assert location.create(str(work / "below"), {}) == made
     assert everything_below(work / "below") == set()
 
 
 def test_creating_follows_the_variable(repo: Path, work: Path) -> None:
-    assert place.create(str(work), {"MOOT_WORKSPACE": str(repo)}) == find(repo)
+    assert location.create(str(work), {"MOOT_WORKSPACE": str(repo)}) == find(repo)
     assert not (work / ".moot").exists()
 
 
 def test_creating_needs_a_directory_and_leave_to_write(work: Path, repo: Path) -> None:
     (work / "file").touch()
     for start in ("file", "typo/deep"):
-        refusal(Usage, "not_a_directory", place.create, str(work / start), {})
+        refusal(Usage, "not_a_directory", location.create, str(work / start), {})
     (repo / ".git" / "moot").write_text("in the way")
-    refusal(Unavailable, "unsafe_workspace", place.create, str(repo), {})
+    refusal(Unavailable, "unsafe_workspace", location.create, str(repo), {})
 
 
 def test_a_git_directory_is_recognised_by_its_parts(repo: Path, linked: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from moot.engine.processes import NotStarted, Ran, run
+from moot.processes import NotStarted, Ran, run
 from tests.faults.crew import alive, until
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pytest
 
 from moot.core.deciders.effect import RequestEffect
 from moot.core.handler import Handler
-from moot.engine.exact import Exact, exactly
+from moot.effects.exact import Exact, exactly
+from moot.effects.running import Runner, Setup
 from moot.engine.presence import Presence
-from moot.engine.running import Runner, Setup
 from moot.logs.sqlite import restore
 from moot.views.store import Store
 from tests.engine.harness import ANNA, Command, Machine, add, together
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from moot.engine.attempts import Attempt
+    from moot.effects.attempts import Attempt
 
 RUN = Handler(name="h", on=("task:added",), run=("true",))
 MESSAGE = Handler(name="h", on=("task:added",), message={"to": "Yeats", "text": "hello"})

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from moot.core.event import Commit, Draft, Event
 from moot.core.query import parse
 from moot.engine import searching
-from moot.engine.past import PastLog
 from moot.engine.searching import forget, search
+from moot.time_travel import PastLog
 from moot.views.search import Filters, Index
 from tests.engine.harness import Machine, add, claim_files, join, move, send
 

@@ -14,19 +14,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot import location, settings
 from moot.core.claims import ClaimFiles, ClaimsState
 from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
-from moot.engine import caches, place, settings, settings_bare
-from moot.engine.settings import Settings, seconds
-from moot.engine.settings_lines import Lines
-from moot.engine.settings_parse import KEYS, parse, size
+from moot.location import caches
+from moot.settings import Settings, bare, seconds
+from moot.settings.lines import Lines
+from moot.settings.parse import KEYS, parse, size
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from moot.engine.place import Place
+    from moot.location import Place
 
 ALONE = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
 LONG_AGO = 1_000_000_000
@@ -90,7 +91,7 @@ end = 1
 
 @pytest.fixture
 def here(tmp_path: Path) -> Place:
-    made = place.create(str(tmp_path), {})
+    made = location.create(str(tmp_path), {})
     Path(made.state, "log.db").touch()  # without a log nothing is kept
     return made
 
@@ -190,7 +191,7 @@ def test_the_main_worktrees_file_holds_for_all_worktrees(tmp_path: Path) -> None
     git("init", "-q", "main")
     git("-C", "main", "commit", "-q", "--allow-empty", "-m", "begin")
     git("-C", "main", "worktree", "add", "-q", "../linked")
-    linked = place.find(str(tmp_path / "linked"), {})
+    linked = location.find(str(tmp_path / "linked"), {})
 
     (tmp_path / "linked" / "moot.toml").write_text("tasks.attempts = 7")
     assert settings.load(linked).task_attempts == 7, "the main worktree has none"
@@ -208,26 +209,26 @@ def bare_with_worktrees(tmp_path: Path) -> list[Place]:
     git("clone", "-q", "--bare", "main", "bare.git")
     for name in ("one", "two"):
         git("-C", "bare.git", "worktree", "add", "-q", f"../{name}")
-    return [place.find(str(tmp_path / name), {}) for name in ("one", "two")]
+    return [location.find(str(tmp_path / name), {}) for name in ("one", "two")]
 
 
 def test_a_bare_repository_has_the_settings_of_the_worktree_in_which_it_was_made(tmp_path: Path) -> None:
     one, two = bare_with_worktrees(tmp_path)
-    place.create(two.root, {})
-    settings_bare.record(two)
-    settings_bare.record(one)
+    location.create(two.root, {})
+    bare.record(two)
+    bare.record(one)
     (tmp_path / "one" / "moot.toml").write_text("tasks.attempts = 7")
     for here in (one, two):
         assert settings.source(here) is None, "the worktree that counts has none"
     (tmp_path / "two" / "moot.toml").write_text("tasks.attempts = 8")
     for here in (one, two):
         assert settings.load(here).task_attempts == 8
-    assert settings_bare.ignored(one, settings.source(one)) == str(tmp_path / "one" / "moot.toml")
-    assert settings_bare.ignored(two, settings.source(two)) is None
+    assert bare.ignored(one, settings.source(one)) == str(tmp_path / "one" / "moot.toml")
+    assert bare.ignored(two, settings.source(two)) is None
     (tmp_path / "bare.git" / "moot.toml").write_text("tasks.attempts = 9")
-    for here in (one, two, place.find(str(tmp_path / "bare.git"), {}, named=True)):
+    for here in (one, two, location.find(str(tmp_path / "bare.git"), {}, named=True)):
         assert settings.load(here).task_attempts == 9
-    assert settings_bare.ignored(two, settings.source(two)) == str(tmp_path / "two" / "moot.toml")
+    assert bare.ignored(two, settings.source(two)) == str(tmp_path / "two" / "moot.toml")
 
 
 def test_a_bare_repository_of_before_has_the_same_settings_for_every_caller(tmp_path: Path) -> None:
@@ -458,7 +459,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(here: Place) -> None:
 def test_reading_settings_makes_no_workspace(tmp_path: Path) -> None:
     (tmp_path / "moot.toml").write_text("tasks.attempts = 4")
     os.utime(tmp_path / "moot.toml", (LONG_AGO, LONG_AGO))
-    assert settings.load(place.find(str(tmp_path), {})).task_attempts == 4
+    assert settings.load(location.find(str(tmp_path), {})).task_attempts == 4
     assert os.listdir(tmp_path) == ["moot.toml"]
 
 
@@ -470,7 +471,7 @@ def test_a_fresh_process_reads_no_toml_if_it_need_not(here: Place, text: str | N
     script = (
         "import sys; from moot.engine import place, settings; "
         "settings.load(place.find(sys.argv[1], {})); "
-        "print(*sorted({'tomllib', 'moot.engine.settings_parse', 'subprocess', 'datetime'} & set(sys.modules)))"
+        "print(*sorted({'tomllib', 'moot.settings.parse', 'subprocess', 'datetime'} & set(sys.modules)))"
     )
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(settings.__file__))))
     done = subprocess.run(

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot import location, settings
 from moot.core.errors import Usage
 from moot.core.handler import KINDS, Handler
-from moot.engine import place, settings
-from moot.engine.requests import handlers_of
-from moot.engine.settings_handlers import FIELDS
-from moot.engine.settings_parse import parse
+from moot.effects.requests import handlers_of
+from moot.settings.handlers import FIELDS
+from moot.settings.parse import parse
 
 WHOLE = """\
 [[handlers]]
@@ -48,7 +48,7 @@ def problems(body: str) -> list[tuple[int, str]]:
 def test_every_field_arrives_read_or_remembered(tmp_path: Path) -> None:
     import os
 
-    here = place.create(str(tmp_path), {})
+    here = location.create(str(tmp_path), {})
     (tmp_path / ".moot" / "log.db").touch()  # without a log nothing is remembered
     path = tmp_path / "moot.toml"
     path.write_text(WHOLE)

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.engine import gitdir, tree
+from moot.engine import content_digest
+from moot.location import gitdir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 
-def content(root: str, without: Sequence[str] = ()) -> tree.Tree:
+def content(root: str, without: Sequence[str] = ()) -> content_digest.Tree:
     """As for one whose workspace it is."""
     git = gitdir.at(root)
-    return tree.of(root, without, common=None if git is None else gitdir.common_of(gitdir.real(git)))
+    return content_digest.of(root, without, common=None if git is None else gitdir.common_of(gitdir.real(git)))
 
 
 def git(where: Path, *words: str) -> str:
@@ -42,7 +43,7 @@ def repo(tmp_path: Path) -> Path:
 
 def test_a_clean_worktree_has_the_tree_of_its_commit(repo: Path) -> None:
     found = content(str(repo))
-    assert found == tree.Tree(
+    assert found == content_digest.Tree(
         name=f"git:{git(repo, 'rev-parse', 'HEAD^{tree}')}", commit=git(repo, "rev-parse", "HEAD")
     )
 

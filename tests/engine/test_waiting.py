@@ -22,8 +22,8 @@ from moot.views import look
 from tests.engine.harness import NOON, Command, Machine, join, leave
 
 if TYPE_CHECKING:
-    from moot.engine.loop import Outcome
-    from moot.engine.work import Work
+    from moot.engine.engine import Outcome
+    from moot.engine.unit_of_work import Work
 
 PATIENCE = 20.0
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from moot.core.handler import Handler
-from moot.engine.performers import Job, missing, perform
-from moot.engine.performers.webhook import is_public
+from moot.effects.performers import Job, missing, perform
+from moot.effects.performers.webhook import is_public
 from tests.engine.receiver import Receiver
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"branch": "grün"}}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from moot.api.answer import plain
 from moot.core.errors import MootError
-from moot.engine.loop import Engine
+from moot.engine.engine import Engine
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog
 from moot.views.store import Store

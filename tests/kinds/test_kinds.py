@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from moot.core.record import Record
-    from moot.engine.loop import Engine
+    from moot.engine.engine import Engine
 
     Moot = Callable[..., str]
 

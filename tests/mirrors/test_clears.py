@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from moot.engine.place import worktrees
+from moot.location import worktrees
 from moot.mirrors import strict_json
 from moot.mirrors.forms import form_of
 from moot.views import look

@@ -14,7 +14,7 @@ from moot.api.form import OutputForm, Rendering
 from moot.api.pack import MirrorSpec, Pack, Packs, Protocol
 from moot.core.deciders.document import ChangeDocument
 from moot.core.errors import Usage
-from moot.engine.place import worktrees
+from moot.location import worktrees
 from moot.mirrors.forms import form_of
 from moot.mirrors.sync import FileMirrors
 from moot.views import look

@@ -133,7 +133,7 @@ def test_more_entries_than_one_commit_should_have_are_taken_in_several(place, mo
 
 
 def test_a_commit_that_is_full_leaves_the_other_entries_to_the_next_one(place, monkeypatch):
-    monkeypatch.setattr("moot.engine.work._EVENT_LIMIT", 7)
+    monkeypatch.setattr("moot.engine.unit_of_work._EVENT_LIMIT", 7)
     place.write(*map(assignment, range(5)))
     assert place.sync() == []
     assert [commit.count("message:sent") for commit in place.commits()] == [2, 2, 1]

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
-from moot.engine.consent import Consent
-from moot.engine.exact import exactly
-from moot.engine.performers import Job, perform
+from moot.effects.consent import Consent
+from moot.effects.exact import exactly
+from moot.effects.performers import Job, perform
 from tests.surfaces.command import PATIENCE, Command, git, new_command
 
 MARK = "from pathlib import Path\nPath('stolen').touch()\n"

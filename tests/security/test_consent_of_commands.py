@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
-from moot.engine.exact import exactly
-from moot.engine.performers import Job, perform
+from moot.effects.exact import exactly
+from moot.effects.performers import Job, perform
 from tests.surfaces.command import Command, git, new_command
 
 EVIL = "touch stolen\n"

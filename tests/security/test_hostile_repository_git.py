@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.engine import gitdir, tree
+from moot.engine import content_digest
+from moot.location import gitdir
 from tests.security.hostile import Victim, commit, everything, look_alike, stranger
 from tests.surfaces.command import Command, git, new_command
 
@@ -170,7 +171,7 @@ def by_git(repo: Path, tmp_path: Path) -> str:
 
 
 def by_moot(repo: Path) -> str | None:
-    return tree.of(str(repo), common=gitdir.common_of(str(repo / ".git"))).name
+    return content_digest.of(str(repo), common=gitdir.common_of(str(repo / ".git"))).name
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from moot import location
 from moot.core.errors import MootError
-from moot.engine import gitdir, place
+from moot.location import gitdir
 from tests.security.hostile import Victim, commit, everything, look_alike, stranger
 from tests.surfaces.command import Command, git, new_command
 
@@ -274,13 +275,13 @@ def test_megabytes_of_backslashes_are_refused_after_a_bounded_number_of_steps(
     for bomb in bombs:
         config.write_text(f"{sound}[core]\n{bomb}\n")
         taken.clear()
-        assert unsafe(place.find, str(command.repo), {}).code == "git_broken"
+        assert unsafe(location.find, str(command.repo), {}).code == "git_broken"
         assert len(taken) <= gitdir._MOST_WORK + 1
     config.write_text(sound + "#" * (5 << 20))
-    assert "larger than" in unsafe(place.find, str(command.repo), {}).message
+    assert "larger than" in unsafe(location.find, str(command.repo), {}).message
     lines = "".join(f'[branch "b{n}"]\n\tremote = origin\n\tmerge = refs/heads/b{n}\n' for n in range(20_000))
     config.write_text(sound + lines)
-    assert place.find(str(command.repo), {}).root == str(command.repo), "a large config that is sound is read"
+    assert location.find(str(command.repo), {}).root == str(command.repo), "a large config that is sound is read"
 
 
 # Where there is no log

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.engine import place, trust
+from moot import location
+from moot.location import trust
 from moot.private_files import check_private
 from tests.security.hostile import everything
 from tests.surfaces.command import Command, git, new_command
@@ -144,7 +145,7 @@ def test_what_git_trusts_is_trusted(shared: Command, tmp_path: Path, config: str
         said = "[include]\n\tpath = more\n"
     file.write_text(said)
     try:
-        found: object = place.find(str(shared.repo), env)
+        found: object = location.find(str(shared.repo), env)
     except Exception as error:
         found = error
     assert (getattr(found, "code", None) is None) is trusted, found
@@ -213,7 +214,7 @@ def test_sudo_uid_means_nothing_to_one_who_is_not_root() -> None:
 def found_by(uid: int, command: Command, **more: str) -> str:
     """The workspace that another account finds, or the refusal. It may not start our Python, so ours becomes it."""
     script = (
-        "import os, shlex, moot.engine.user_state, moot.engine.place as place\n"
+        "import os, shlex, moot.location.user_state, moot.location as place\n"
         f"os.setgroups([]); os.setgid({uid}); os.setuid({uid})\n"
         "try: print(place.find('.', os.environ).root)\n"
         "except place.MootError as error: print(error.code)\n"
@@ -256,10 +257,10 @@ def test_a_worktree_that_another_account_put_in_the_place_of_a_deleted_one_is_no
     """Files of protocols are written into every worktree."""
     command = new_command(tmp_path)
     pointer = (command.linked / ".git").read_text()
-    assert len(place.worktrees(place.find(str(command.repo), {}))) == 2
+    assert len(location.worktrees(location.find(str(command.repo), {}))) == 2
     (command.linked / ".git").unlink()
     command.linked.rmdir()
     command.linked.mkdir()
     (command.linked / ".git").write_text(pointer)
     give(command.linked, MALLORY)
-    assert [tree.root for tree in place.worktrees(place.find(str(command.repo), {}))] == [str(command.repo)]
+    assert [tree.root for tree in location.worktrees(location.find(str(command.repo), {}))] == [str(command.repo)]

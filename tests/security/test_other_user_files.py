@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from moot import location, settings
 from moot.core.errors import Unavailable
-from moot.engine import gitdir, place, settings
+from moot.location import gitdir
 from moot.mirrors import exchange, files
 from moot.mirrors.files import MirrorFile, Unwritable
 from moot.mirrors.looks import Changed, Unreadable
@@ -72,7 +73,7 @@ def test_settings_that_are_exchanged_after_the_check_are_not_read(
     command("init")
     mine = command.repo / "moot.toml"
     mine.write_text("tasks.attempts = 1\n")
-    here = place.find(str(command.repo), {})
+    here = location.find(str(command.repo), {})
     by_mallory(tmp_path / "theirs", "tasks.attempts = 9\n")
     reading = gitdir.read
 
@@ -91,7 +92,7 @@ def test_settings_that_root_wrote_hold_for_everybody(tmp_path: Path, monkeypatch
     for path in (tmp_path, tmp_path / ".git"):
         os.chown(path, MALLORY, MALLORY)
     monkeypatch.setattr(os, "geteuid", lambda: MALLORY)
-    assert settings.load(place.find(str(tmp_path), {})).task_attempts == 7
+    assert settings.load(location.find(str(tmp_path), {})).task_attempts == 7
 
 
 def remedy_of(command: Command, folder: Path) -> str:

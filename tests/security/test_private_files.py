@@ -9,7 +9,7 @@ import pytest
 
 from moot.core.errors import MootError, Unavailable
 from moot.core.ids import file_name, is_plain
-from moot.engine import user_state
+from moot.location import user_state
 from moot.private_files import is_exhausted, open_private, read_private, write_private
 
 

@@ -14,8 +14,8 @@ from moot import Workspace
 from moot.core.deciders import settings as recorded
 from moot.core.errors import Refused
 from moot.core.lifecycle import CORE, Edge, Lifecycle, State, reviewed
-from moot.engine.rules import judged
-from moot.engine.settings import Settings
+from moot.settings import Settings
+from moot.settings.rules import judged
 from moot.wiring import RECEIPTS
 from tests.surfaces.command import Command, git, new_command
 

@@ -117,7 +117,7 @@ def reachable() -> Iterator[Path]:
 def said_to_the_user(folder: Path, act: str) -> str:
     """Our Python, which the other account may not start, becomes that account."""
     script = (
-        "import os, shlex, moot.engine.user_state, moot.engine.place as place, moot.wiring.missing as missing\n"
+        "import os, shlex, moot.location.user_state, moot.location as place, moot.wiring.missing as missing\n"
         "from moot.private_files import forbidden, check_folders\n"
         f"os.setgroups([]); os.setgid({USER}); os.setuid({USER})\n"
         f"try: error = {act}\n"

@@ -32,7 +32,7 @@ from tests.surfaces.town import Town, of_two
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 HOSTILE = ("$(touch PWN)", "`touch PWN`", "a b", "-RF", "--agent=x", "x;touch PWN;'", '"$HOME"', "é…|&>PWN")
 SUGGESTED = re.compile(

@@ -202,7 +202,7 @@ def test_a_whole_history_that_fits_in_itself_is_known_by_the_record_outside_of_i
 
 def test_writing_on_does_not_wipe_out_the_evidence(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems(place) == []
-    monkeypatch.setattr("moot.engine.known.SELDOM", 0.0)
+    monkeypatch.setattr("moot.engine.commit_record.SELDOM", 0.0)
     tamper(place, retell)
     with Workspace(place, agent="Ada") as ada:
         ada.send("Bob", "Did you hear?")

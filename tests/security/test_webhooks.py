@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from moot.engine.performers.webhook import secret_of
+from moot.effects.performers.webhook import secret_of
 from tests.engine.receiver import Receiver
 from tests.engine.test_webhooks import post
 from tests.surfaces.command import Command, new_command

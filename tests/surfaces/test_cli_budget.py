@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot import Workspace
-from moot.engine.known import remember
+from moot.engine.commit_record import remember
 from tests.surfaces.command import PATIENCE, Command, new_command
 from tests.surfaces.worlds import enliven
 
@@ -50,8 +50,8 @@ EVERYWHERE = words("""
     moot.core.deciders moot.core.deciders.agent
     moot.core.deciders.graph moot.core.deciders.mailbox moot.core.deciders.message moot.core.deciders.task
     moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
-    moot.engine moot.engine.clock moot.engine.facts moot.engine.gitdir moot.engine.loop moot.engine.place
-    moot.engine.presence moot.engine.settings moot.engine.trust moot.engine.work
+    moot.engine moot.engine.clock moot.engine.facts moot.location.gitdir moot.engine.engine moot.location
+    moot.engine.presence moot.settings moot.location.trust moot.engine.unit_of_work
     moot.forks moot.log moot.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
@@ -63,7 +63,11 @@ EVERYWHERE = words("""
 MAIL = ["moot.core.addresses", "moot.api.letters", "moot.api.verbs.mail"]
 INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
 WRITING = ["moot.core.chain", "moot.views.project"]  # whoever appends, or catches up
-KEEPING = ["moot.engine.known", "moot.engine.user_state", "moot.private_files"]  # the record of where the log ends
+KEEPING = [
+    "moot.engine.commit_record",
+    "moot.location.user_state",
+    "moot.private_files",
+]  # the record of where the log ends
 
 COMMANDS = {
     "no mail": (["inbox"], "Ada", 0, INBOX, ""),
@@ -100,7 +104,7 @@ COMMANDS = {
 # `_socket` rings the bell of those who wait; `socket` would cost such a send 3.
 PACK = words("""
     moot.api.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
-    moot.core.deciders.entry moot.core.phrases moot.core.schema moot.engine.caches
+    moot.core.deciders.entry moot.core.phrases moot.core.schema moot.location.caches
     moot.mirrors moot.mirrors.exchange moot.mirrors.files moot.mirrors.folders moot.mirrors.forms
     moot.mirrors.forms.entries moot.mirrors.forms.holding moot.mirrors.lock moot.mirrors.looks moot.mirrors.memory
     moot.mirrors.strict_json moot.mirrors.sync moot.wiring.packs

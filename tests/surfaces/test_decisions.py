@@ -55,7 +55,7 @@ def test_an_incarnation_has_its_sign_of_life_before_it_joins_and_only_if_it_may(
     refused(Held, "name_in_use", town, None, "join", name="Bob")
     assert [path.name for path in bare.repo.rglob("presence/*/bob.*")] == ["bob.1"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("moot.engine.loop.Engine._appended", _killed)
+        patch.setattr("moot.engine.engine.Engine._appended", _killed)
         with pytest.raises(KeyboardInterrupt):
             town.ask(None, "join", name="Bob", take_over=True)
     assert town.here() == ["Ada#1", "Bob#2"]

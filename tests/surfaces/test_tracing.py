@@ -112,7 +112,7 @@ with Workspace(agent="Ada") as ws, tracer.start_as_current_span("work") as work:
 def test_a_workspace_that_cannot_be_used_is_an_error_of_its_span(run: Command) -> None:
     story = """
 from moot.core.errors import Unavailable
-from moot.engine.loop import Engine
+from moot.engine.engine import Engine
 def commit(*args, **options):
     raise Unavailable("locked", "Another process has kept the log locked.", "Do it again.")
 with Workspace(agent="Ada") as ws:

@@ -306,7 +306,7 @@ def test_views_of_another_log_are_not_believed(town: Town) -> None:
 
 READER = """
 import encodings.ascii, json, os, pwd, sys, unicodedata
-import moot.wiring, moot.api.verbs.watch, moot.engine.user_state
+import moot.wiring, moot.api.verbs.watch, moot.location.user_state
 import moot.views.private_copy, moot.views.project, moot.logs.sqlite.codec
 from moot.core.kind import kind_of
 from moot.surfaces.cli.main import main

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.core.errors import MootError
-from moot.engine import loop
+from moot.engine import engine
 from moot.views import bulk, load
 from moot.views.bulk import Batch
 from moot.views.project import project
@@ -75,7 +75,7 @@ def test_whoever_reads_something_else_meanwhile_sees_what_was_folded(tmp_path: P
 
 
 def test_a_catching_up_of_many_is_undone_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loop, "_MANY", 1)
+    monkeypatch.setattr(engine, "_MANY", 1)
     history(str(tmp_path), [add(f"task-{n:03}") for n in range(1, 9)])
     other = Machine(tmp_path, tmp_path / "other")
     monkeypatch.setattr(Batch, "flush", _break)

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from moot.api.workspace import Workspace
     from moot.core.deciders.agent import Agent
     from moot.core.event import Key
-    from moot.engine.loop import Engine, Outcome
-    from moot.engine.rules import Weak
-    from moot.engine.settings import Settings
-    from moot.engine.work import Work
+    from moot.engine.engine import Engine, Outcome
+    from moot.engine.unit_of_work import Work
+    from moot.settings import Settings
+    from moot.settings.rules import Weak
 
 
 LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
@@ -201,7 +201,7 @@ class Call:
     def commit(self, act: Callable[[Work], None]) -> Outcome:
         """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow."""
         if self.past is not None:  # a verb that looks, unless it is told to do something
-            from moot.engine.past import read_only
+            from moot.time_travel import read_only
 
             raise read_only("Changing something")
         outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
@@ -222,7 +222,7 @@ class Call:
     def put_blob(self, data: bytes) -> str:
         """Keep bytes, before the commit that names them by the SHA-256 that is returned: see `moot.engine.blobs`."""
         if self.past is not None:
-            from moot.engine.past import read_only
+            from moot.time_travel import read_only
 
             raise read_only("Keeping bytes")
         from moot.engine.blobs import Blobs
@@ -332,7 +332,7 @@ class Call:
     def login(self) -> str:
         """The account that calls."""
         if self._login is None:
-            from moot.engine.account import login
+            from moot.location.account import login
 
             self._login = login()
         return self._login

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from moot.api.pack import MirrorSpec, Packs
     from moot.core.event import Event
     from moot.core.schema import Defect
-    from moot.engine.place import Worktree
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
+    from moot.location import Worktree
     from moot.views.store import Store
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from moot.api.call import LOOKING
 from moot.core.errors import Unavailable
 from moot.core.text import counted
-from moot.engine.loop import Engine
+from moot.engine.engine import Engine
 from moot.views.private_copy import PrivateCopy
 
 TYPE_CHECKING = False

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from moot.core.reactions import Reaction
     from moot.core.schema import Defect
     from moot.core.task import Task
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 NOBODY = Actor(principal="")
 
@@ -313,7 +313,7 @@ class Packs:
     ) -> Saying:
         """Something that is about to be said, with all that has to be known before the commit."""
         if roots is None:
-            from moot.engine.place import worktrees
+            from moot.location import worktrees
 
             roots = tuple(tree.root for tree in worktrees(call.place))
         saying = Saying(

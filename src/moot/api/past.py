@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.engine.past import read_only
+from moot.time_travel import read_only
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from moot.engine.loop import Engine
+    from moot.engine.engine import Engine
 
 LIMIT = 32  # engines: about eight file descriptors each
 PATIENCE = 30.0  # seconds to wait for one that another call has

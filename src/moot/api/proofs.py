@@ -6,16 +6,16 @@ from moot.core.deciders import receipt as receipts
 from moot.core.errors import Unknown
 from moot.core.principal import person, same_agent
 from moot.core.record import Record
-from moot.engine import tree
-from moot.engine.place import worktrees
+from moot.engine import content_digest
+from moot.location import worktrees
 from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.deciders.receipt import Receipt
-    from moot.engine.tree import Tree
-    from moot.engine.work import Work
+    from moot.engine.content_digest import Tree
+    from moot.engine.unit_of_work import Work
 
 _LOOKED_AT = 1000  # of the newest receipts, for one's own last one
 
@@ -54,7 +54,9 @@ def content(session: Call, receipt: Receipt | None = None) -> Tree:
     """What is in the worktree of a receipt, if that is still one of the workspace's; else in the caller's own."""
     roots = {known.root for known in worktrees(session.place)} if receipt is not None else set()
     root = receipt.worktree if receipt is not None and receipt.worktree in roots else session.place.root
-    return tree.of(root, [spec.path for spec in session.packs.mirrors if not spec.counts], common=session.place.common)
+    return content_digest.of(
+        root, [spec.path for spec in session.packs.mirrors if not spec.counts], common=session.place.common
+    )
 
 
 def _last(session: Call, task: str) -> str:

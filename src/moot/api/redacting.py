@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.pack import MessageType
     from moot.core.event import Event
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
     from moot.log import Log
 
 _PAGE = 500

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from moot.api.workspace import Workspace
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
-    from moot.engine.loop import Engine
-    from moot.engine.rules import Rules, Weak
-    from moot.engine.settings import Settings
-    from moot.engine.work import Work
+    from moot.engine.engine import Engine
+    from moot.engine.unit_of_work import Work
+    from moot.settings import Settings
+    from moot.settings.rules import Rules, Weak
 
 
 class Setup(Record):

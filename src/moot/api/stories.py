@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.core.kind import Kind
     from moot.core.task import Task
-    from moot.engine.loop import Engine
+    from moot.engine.engine import Engine
     from moot.views.store import Store
 
 Streams = dict[str, "set[str] | None"]  # the streams to look into, each with the ids to look for (None: any event)

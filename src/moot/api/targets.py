@@ -8,14 +8,14 @@ from __future__ import annotations
 import os
 
 from moot.core.errors import Refused, Unavailable, Usage
-from moot.engine.place import worktrees
+from moot.location import worktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.api.call import Call
-    from moot.engine.place import Place
+    from moot.location import Place
 
 
 def path_of(session: Call, file: str) -> str:

@@ -13,7 +13,7 @@ from moot.views import load
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.engine.loop import Outcome
+    from moot.engine.engine import Outcome
 
 
 def task_of(outcome: Outcome) -> str | None:

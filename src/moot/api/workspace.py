@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from moot.api.setup import Setup
     from moot.core.identity import Caller
     from moot.engine.clock import Clock
-    from moot.engine.past import Then
-    from moot.engine.place import Place
     from moot.engine.presence import Presence
-    from moot.engine.rules import Rules
     from moot.engine.tracing import Tracing
+    from moot.location import Place
+    from moot.settings.rules import Rules
+    from moot.time_travel import Then
 
     Progress = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
     # A setup, what gives the id of the log, the rules that it has recorded: which ones are in force now.
@@ -102,7 +102,7 @@ class Workspace:
         """A call has stored something: from time to time, more is to be done."""
         now = self.clock.monotonic()
         if now - self._remembered >= _SELDOM:
-            from moot.engine.known import remember_now_and_then
+            from moot.engine.commit_record import remember_now_and_then
 
             self._remembered = now
             remember_now_and_then(self.env, self.place.state, call.engine.log, position)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 
 class Savepoint:

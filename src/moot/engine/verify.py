@@ -15,7 +15,7 @@ from moot.core.event import Commit
 from moot.core.record import Record
 from moot.engine.blob_names import Named, mentioned
 from moot.engine.blobs import Blobs
-from moot.engine.loop import STUMBLES
+from moot.engine.engine import STUMBLES
 from moot.log import Duplicate
 from moot.views.bulk import Batch
 from moot.views.private_copy import PrivateCopy
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moot.core.event import Event
-    from moot.engine.loop import Engine
+    from moot.engine.engine import Engine
     from moot.log import Log
 
 _PAGE = 1000

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from moot.core.record import Record
-from moot.engine import caches
+from moot.location import caches
 from moot.mirrors.looks import Signature
 
 TYPE_CHECKING = False

@@ -20,8 +20,7 @@ from moot.core.deciders.entry import QuarantineFile
 from moot.core.errors import Unavailable
 from moot.core.principal import leaves_stamps
 from moot.core.record import Record
-from moot.engine import trust
-from moot.engine.place import worktrees
+from moot.location import trust, worktrees
 from moot.log import REDACTIONS
 from moot.mirrors.files import MirrorFile, Unwritable
 from moot.mirrors.forms import form_of
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.form import Form, Instance, Rendering
     from moot.core.event import Event
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
     from moot.mirrors.files import Found
     from moot.mirrors.looks import Look
 

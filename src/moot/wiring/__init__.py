@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from moot import location as places
+from moot import settings as setting
 from moot.api.pack import Packs
 from moot.api.pool import LIMIT, Pool
 from moot.api.setup import Setup
@@ -13,10 +15,8 @@ from moot.core.lifecycle import CORE, reviewed, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
 from moot.core.reactions.dependencies import dependencies
-from moot.engine import place as places
-from moot.engine import settings as setting
 from moot.engine.clock import Clock
-from moot.engine.loop import Engine
+from moot.engine.engine import Engine
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog
 from moot.logs.sqlite.file import NAME, RESTORING
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from moot.api.pack import Mirrors
     from moot.api.workspace import Judge, Progress
     from moot.core.lifecycle import Lifecycle
-    from moot.engine.place import Place
-    from moot.engine.rules import Rules
-    from moot.engine.settings import Settings
+    from moot.location import Place
     from moot.log import Log
+    from moot.settings import Settings
+    from moot.settings.rules import Rules
 
 
 RECEIPTS = '{"tasks.receipt":true}'  # as `moot.core.deciders.settings` writes it, where nothing else is set
@@ -68,7 +68,7 @@ def open_workspace(
     log = _logs(place.state, progress, reading=reading, past=at is not None)
     presence, past, make = Presence(place.state, clock), None, _engines(log, place.state, clock, reading=reading)
     if at is not None:
-        from moot.wiring.past import Visits
+        from moot.time_travel.opening import Visits
 
         visits = Visits(log, place.state, at, clock, progress)
         clock, presence, past, make = visits.clock, visits.presence, visits.then, visits.engine
@@ -114,7 +114,7 @@ def _with_facts(engine: Engine, presence: Presence) -> Engine:
     """Say where the facts of its decisions come from: see `moot.engine.facts`."""
 
     def account(name: str) -> bool:
-        from moot.engine.account import exists
+        from moot.location.account import exists
 
         return exists(name)
 
@@ -129,7 +129,7 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
     lifecycles = _lifecycles(settings, packs)
     requests: Requests | None = None
     if settings.handlers:
-        from moot.engine.requests import Requests, handlers_of
+        from moot.effects.requests import Requests, handlers_of
 
         requests = Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"))
     mirrors: Mirrors | None = None
@@ -151,7 +151,7 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
 
 
 def _ruled(setup: Setup, pool: Pool, judge: Judge) -> Setup:
-    """With the rules in force. What weakens one needs a person's word, and few settings do (`moot.engine.rules`)."""
+    """With the rules in force. What weakens one needs a person's word, and few settings do (`moot.settings.rules`)."""
     engine = pool.borrow()  # what is wrong with the log is said now
     try:
         settings, core = setup.settings, setup.declared["core"]
@@ -189,7 +189,7 @@ def _check_log(place: Place, cwd: str) -> None:
 def _elsewhere(place: Place) -> tuple[Notice, ...]:
     """A warning for one whose worktree has other settings than the workspace."""
     from moot.api.answer import Notice
-    from moot.engine.settings_bare import ignored, lost
+    from moot.settings.bare import ignored, lost
 
     source = setting.source(place)
     gone = lost(place)

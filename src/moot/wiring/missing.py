@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from moot.core.errors import Unavailable
-    from moot.engine.place import Place
+    from moot.location import Place
 
 
 def no_log(place: Place, start: str) -> Unavailable:

@@ -9,7 +9,7 @@ from contextlib import closing
 import apsw
 
 from moot.core.errors import MootError
-from moot.engine import known
+from moot.engine import commit_record
 from moot.engine.clock import iso
 from moot.logs.sqlite import SqliteLog, carried, file
 
@@ -38,7 +38,7 @@ def note_restore(env: Mapping[str, str], state: str, path: str, before: list[dic
             said |= {"sha256": _sha256(path), "first": 1, "last": log.head()}
             with closing(file.connect(os.path.join(state, file.NAME), apsw.SQLITE_OPEN_READWRITE, 5.0)) as connection:
                 carried.put(connection, said, before=before)
-            known.remember(env, state, log.archive, anew=True)
+            commit_record.remember(env, state, log.archive, anew=True)
     except (MootError, apsw.Error, OSError):
         return
 
@@ -47,7 +47,7 @@ def remember_again(env: Mapping[str, str], state: str) -> None:
     """The restore was refused, so the log is the one of before."""
     try:
         with closing(SqliteLog(state, reading=True)) as log:
-            known.remember(env, state, log.archive)
+            commit_record.remember(env, state, log.archive)
     except MootError:
         return
 

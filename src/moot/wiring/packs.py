@@ -16,7 +16,7 @@ from moot.api.pack import PARTS, Packs, Protocol
 from moot.api.protocol.loading import pack_of
 from moot.core.errors import Unavailable, Usage
 from moot.core.record import Record
-from moot.engine import caches
+from moot.location import caches
 from moot.private_files import check_folders
 
 TYPE_CHECKING = False
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.pack import Pack
-    from moot.engine.place import Place
-    from moot.engine.settings import Settings
+    from moot.location import Place
+    from moot.settings import Settings
 
 GROUP = "moot.packs"
 SHIPPED = {"orchestrator": "moot.packs.orchestrator.protocol:Orchestrator"}
@@ -50,7 +50,7 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
     for name, table in settings.pack_settings.items():
         if any(key != "path" for key in table):
             from moot.api.protocol.settings import settings_of
-            from moot.engine.settings import source
+            from moot.settings import source
 
             found[name] = found[name].replace(values=settings_of(found[name], table, source(place)))
     if len(found) > 1:
@@ -132,7 +132,7 @@ def _source(name: str, path: object, place: Place | None) -> Source:
 
 
 def _folder(name: str, path: object, place: Place | None) -> Source:
-    from moot.engine.settings import source
+    from moot.settings import source
 
     settings = source(place) if place is not None else None
     assert settings is not None, "a path comes from moot.toml"
@@ -162,8 +162,8 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     from hashlib import sha256
 
     from moot.api.protocol.checking import parse
-    from moot.engine.gitdir import read
-    from moot.engine.trust import check_author
+    from moot.location.gitdir import read
+    from moot.location.trust import check_author
     from moot.mirrors.forms import SHARED
 
     def content(file: str) -> bytes:

@@ -7,14 +7,14 @@ from contextlib import closing, contextmanager
 
 from apsw import SQLITE_OPEN_READONLY, Connection
 
+from moot import location as places
 from moot.api.verbs.care import Restored
 from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
 from moot.core.identity import decide
 from moot.core.leases import has_lapsed
-from moot.engine import known
-from moot.engine import place as places
+from moot.engine import commit_record
 from moot.engine.arrivals import Arrivals
 from moot.engine.blob_names import Named, removed_in
 from moot.engine.blobs import LARGEST, Blobs
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.event import Event
-    from moot.engine.place import Place
+    from moot.location import Place
 
     Progress = Callable[[int, int], None]
 
@@ -140,7 +140,7 @@ def _put_back(
         progress("restoring", done, of)
 
     before = noted(place.state)
-    known.forget(env, place.state)
+    commit_record.forget(env, place.state)
 
     try:
         with open_workspace(cwd, env, via=via) as workspace, workspace.call(decide(env)) as call:

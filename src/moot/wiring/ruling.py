@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from moot import settings as setting
 from moot.core.errors import MootError, Unavailable
-from moot.engine import settings as setting
-from moot.engine.consent import Consent
-from moot.engine.rules import judged, weakened
+from moot.effects.consent import Consent
+from moot.settings.rules import judged, weakened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from moot.core.lifecycle import Lifecycle
-    from moot.engine.place import Place
-    from moot.engine.rules import Rules
-    from moot.engine.settings import Settings
+    from moot.location import Place
+    from moot.settings import Settings
+    from moot.settings.rules import Rules
 
 
 def rules_of(

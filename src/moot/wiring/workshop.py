@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 
+from moot import location as places
+from moot import settings as setting
 from moot.api.verbs.allowing import consent_of, weak_of
 from moot.api.verbs.care import Created, Finding, Opener, Restored, checkup
 from moot.api.workspace import quietly
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, people_only
-from moot.engine import place as places
-from moot.engine import settings as setting
-from moot.engine import settings_bare, trust
 from moot.engine.sweeping import sweep
+from moot.location import trust
 from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
+from moot.settings import bare
 from moot.wiring import missing, open_workspace
 from moot.wiring.packs import known as known_packs
 from moot.wiring.packs import pack
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from moot.api.workspace import Workspace
     from moot.core.identity import Caller
-    from moot.engine.place import Place
+    from moot.location import Place
 
 
 class Workshop(Opener):
@@ -55,14 +56,14 @@ class Workshop(Opener):
         place = places.create(self._cwd, self._env, named=self._named)
         kept = missing.carry_over(place, self._cwd, self._trust, self.progress) if carry_over else None
         if kept is not None:
-            from moot.engine import known
+            from moot.engine import commit_record
 
-            known.forget(self._env, place.state)  # what was seen here before is not what stands here now
+            commit_record.forget(self._env, place.state)  # what was seen here before is not what stands here now
         missing.check_nothing_left(place, self._cwd)
         new = (
             SqliteLog.create(place.state) or kept is not None
         )  # first: whatever is wrong with the settings, there is a workspace then
-        settings_bare.record(place)
+        bare.record(place)
         settings = setting.load(place)
         if any(name not in settings.packs for name in packs):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
@@ -127,7 +128,7 @@ def _usual_lifecycle(name: str, place: Place) -> str:
 
 def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; one that exists is its owner's to edit."""
-    home = place.main_root or settings_bare.home(place)
+    home = place.main_root or bare.home(place)
     path = (None if place.main_root else setting.source(place)) or os.path.join(home, setting.FILE)
     listed = ", ".join(f'"{name}"' for name in packs)
     draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")  # so that nobody could put a link there

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from moot.core.payload import Payload
     from moot.core.principal import Actor
     from moot.core.reactions import World
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 
 def thanks(key: str, happened: Payload, world: World) -> Iterable[Any]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.phrases import Place
-    from moot.engine.settings_lines import Lines
+    from moot.settings.lines import Lines
 
     Read = Callable[[str], bytes]
 
@@ -134,7 +134,7 @@ def _bytes(read: Read, file: str, found: list[Problem], named: tuple[int, str] |
 def _toml(raw: bytes, found: list[Problem]) -> tuple[dict[str, Any] | None, Lines | None]:
     import tomllib
 
-    from moot.engine.settings_lines import Lines
+    from moot.settings.lines import Lines
 
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")

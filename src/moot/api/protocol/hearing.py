@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moot.core.principal import Actor
     from moot.core.schema import Defect
     from moot.core.task import Task
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 AMENDMENT = "amendment: a later report for an attempt that is in review"
 

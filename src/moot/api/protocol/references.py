@@ -58,7 +58,7 @@ def problems(
 
 
 def size(value: object) -> int | None:
-    from moot.engine.settings_parse import size as bytes_of
+    from moot.settings.parse import size as bytes_of
 
     return bytes_of(value)
 

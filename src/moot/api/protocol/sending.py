@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.api.pack import MessageType
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 
 def send(

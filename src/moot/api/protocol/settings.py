@@ -59,8 +59,8 @@ def _bad(file: str, wrong: Sequence[tuple[Place, str]]) -> Usage:
 
 def _lines(file: str) -> Any:
     """Where the keys of the file stand, as far as it can be read again."""
-    from moot.engine.gitdir import read
-    from moot.engine.settings_lines import Lines
+    from moot.location.gitdir import read
+    from moot.settings.lines import Lines
 
     try:
         text = read(file, 1 << 20).decode("utf-8-sig").replace("\r\n", "\n")

@@ -18,8 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
-    from moot.engine.loop import Outcome
-    from moot.engine.work import Work
+    from moot.engine.engine import Outcome
+    from moot.engine.unit_of_work import Work
 
 # Names for those who bring none. Poets, because one remembers them.
 NAMES = [

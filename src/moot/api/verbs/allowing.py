@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.handler import Handler
-    from moot.engine.consent import Consent
-    from moot.engine.exact import Exact
-    from moot.engine.rules import Weak
+    from moot.effects.consent import Consent
+    from moot.effects.exact import Exact
+    from moot.settings.rules import Weak
 
 _NOT_COVERED = (
     "Covered are the files above: those of the workspace that a word names, also after `=`, `@` or an option's letter.",
@@ -182,7 +182,7 @@ def _and(env: tuple[str, ...]) -> str:
 
 
 def handlers_of(session: Call) -> tuple[Handler, ...]:
-    from moot.engine.requests import handlers_of as made
+    from moot.effects.requests import handlers_of as made
 
     return made(session.settings.handlers)
 
@@ -206,8 +206,8 @@ def root_of(session: Call) -> str:
 
 
 def consent_of(session: Call) -> Consent:
-    from moot.engine.consent import Consent
-    from moot.engine.place import worktrees
+    from moot.effects.consent import Consent
+    from moot.location import worktrees
 
     place = session.place
     more = lambda: [tree.root for tree in worktrees(place)]  # noqa: E731

@@ -10,15 +10,15 @@ from moot.core.errors import Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
-from moot.engine.place import resolve
+from moot.location import resolve
 from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
-    from moot.engine.loop import Outcome
-    from moot.engine.work import Work
+    from moot.engine.engine import Outcome
+    from moot.engine.unit_of_work import Work
 
 NAME_LIMIT = 500
 _CHANGES = 1000  # the most that is shown of an artifact

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.task import Step, Task
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
     from moot.views.look import Delivery
     from moot.views.store import Store
 

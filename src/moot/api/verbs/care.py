@@ -179,7 +179,7 @@ def _log(session: Call) -> Finding:
 
 def _history(session: Call) -> Finding:
     """Whether the log has what was seen in it, and what was brought into it from elsewhere."""
-    from moot.engine.known import contradiction
+    from moot.engine.commit_record import contradiction
 
     archive = session.engine.log.archive
     wrong = contradiction(session.env, session.place.state, archive)
@@ -210,7 +210,7 @@ def _finding(check: str, problems: list[str], remedy: str) -> Finding:
 
 
 def verify(session: Call, rebuild: bool) -> Answer:
-    from moot.engine.known import contradiction, remember
+    from moot.engine.commit_record import contradiction, remember
     from moot.engine.verify import verify as compare
 
     report, archive = compare(session.engine, session.place.state), session.engine.log.archive

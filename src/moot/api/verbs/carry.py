@@ -183,7 +183,7 @@ def _lines(file: BinaryIO, pass_by: Callable[[bytes], object]) -> Iterator[bytes
 
 def _note(session: Call, path: str, digest: str, taken: Imported) -> None:
     """Imports are noted in the log, and in the user's own store; they are no events."""
-    from moot.engine.known import remember
+    from moot.engine.commit_record import remember
 
     archive = session.engine.log.archive
     said = {"what": "import", "at": session.clock.wall(), "file": os.path.basename(path), "sha256": digest}

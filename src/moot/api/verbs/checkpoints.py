@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 
 def reach(

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.deciders.receipt import Receipt
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 
 class Checked(Record):
@@ -29,8 +29,8 @@ class Checked(Record):
 
 
 def check(session: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
+    from moot import processes
     from moot.api.proofs import content
-    from moot.engine import processes
 
     if timeout is not None and not timeout:
         raise Usage("bad_arguments", "A check needs some time.", "Leave --timeout out, or say how long: 10m.")

@@ -21,14 +21,14 @@ from moot.core.paths import canonical_pattern, lenient_pattern
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
-from moot.engine.place import ignore_case, resolve
+from moot.location import ignore_case, resolve
 from moot.views import load, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.engine.loop import Outcome
-    from moot.engine.work import Work
+    from moot.engine.engine import Outcome
+    from moot.engine.unit_of_work import Work
 
 _LOOKED_AT = 10_000
 

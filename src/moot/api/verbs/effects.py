@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.deciders.effect import Effect
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 STATES = ("waiting", "failed", "taken", "parked", "not-allowed", "no-handler")
 _WIDTH = 160

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.deciders.entry import Entry
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 
 def held(session: Call) -> Answer:

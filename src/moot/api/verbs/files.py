@@ -14,13 +14,13 @@ from moot.core.paths import escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
-from moot.engine.place import MAIN, Named, ignore_case, resolve
+from moot.location import MAIN, Named, ignore_case, resolve
 from moot.views import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 
 class Holding(Record):

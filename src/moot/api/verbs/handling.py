@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
     from moot.core.handler import Handler
-    from moot.engine.attempts import Performed
-    from moot.engine.running import Runner
-    from moot.engine.work import Work
+    from moot.effects.attempts import Performed
+    from moot.effects.running import Runner
+    from moot.engine.unit_of_work import Work
 
 _WIDTH = 160
 _FAILED = 6  # as for everything that was awaited and failed
@@ -70,7 +70,7 @@ _OUTCOMES = ("done", "failed", "parked", "lost")
 
 
 def _on(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Iterator[Answer]:
-    from moot.engine.attempts import Hint
+    from moot.effects.attempts import Hint
 
     with _interruptible():
         for found in runner.perform(drain=drain, limit=limit):
@@ -105,10 +105,10 @@ class _interruptible:  # noqa: N801 (used like a function)
 
 
 def _runner(session: Call) -> Runner:
-    from moot.engine import settings
-    from moot.engine.attempts import Roster
-    from moot.engine.requests import handlers_of as made
-    from moot.engine.running import Runner, Setup
+    from moot import settings
+    from moot.effects.attempts import Roster
+    from moot.effects.requests import handlers_of as made
+    from moot.effects.running import Runner, Setup
 
     env = dict(session.env)
     setup = Setup(

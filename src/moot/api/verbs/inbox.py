@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.core.principal import Actor
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
     from moot.views.look import Delivery
 
 _SHOWN = 50

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.deciders.message import Message
-    from moot.engine.loop import Outcome
-    from moot.engine.work import Work
+    from moot.engine.engine import Outcome
+    from moot.engine.unit_of_work import Work
 
 
 class Receipt(Record):

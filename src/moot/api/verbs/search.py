@@ -10,8 +10,8 @@ from moot.core.kind import kind_of
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
-from moot.engine.moments import moment
 from moot.engine.searching import search as look_up
+from moot.time_travel.moments import moment
 from moot.views import load
 from moot.views.search import OTHERS, Filters, places
 

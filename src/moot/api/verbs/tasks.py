@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moot.api.proofs import Proof
     from moot.core.principal import Actor
     from moot.core.task import Task
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 _LONGEST_TTL = 365 * 24 * 3600.0
 _LOOKED_AT = 1000  # tasks that a claim without a name considers

@@ -4,7 +4,7 @@ What always holds:
 - Only the keys of `DEFAULTS` are recorded, and each only when its value in force differs from the one recorded before.
 - A change says what was before and what is now. Where nothing was recorded, the default was in force.
 
-Which value is in force is found out elsewhere (`moot.engine.rules`): what weakens a rule needs a person's word.
+Which value is in force is found out elsewhere (`moot.settings.rules`): what weakens a rule needs a person's word.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.text import command_line
 from moot.engine.clock import iso
-from moot.engine.place import worktrees
+from moot.location import worktrees
 from moot.mirrors import strict_json
 from moot.mirrors.forms.holding import Holding, as_written, canonical
 from moot.views import load, look
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from moot.api.form import Instance
     from moot.api.pack import MessageType, MirrorSpec, Packs, Saying
     from moot.core.event import Event
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
     from moot.views.look import Delivery
     from moot.views.store import Store
 

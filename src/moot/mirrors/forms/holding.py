@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from moot.api.pack import MirrorSpec
     from moot.core.errors import MootError
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
     from moot.views.store import Store
 
 _NOTE_LIMIT = 1 << 24

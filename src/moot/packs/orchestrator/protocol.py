@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moot.api.pack import Saying
     from moot.core.deciders.message import Message
     from moot.core.task import Task
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 _UNPROVEN = ("failed", "not_verified")
 

@@ -9,12 +9,12 @@ import os
 import sys
 from shutil import which  # noqa: TID253 (this module is loaded only to run a command)
 
+from moot import processes
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, without_person
 from moot.core.text import visible
-from moot.engine import processes
-from moot.engine.place import VARIABLE
 from moot.engine.tracing import Tracing
+from moot.location import VARIABLE
 from moot.surfaces.cli.parse import directory
 from moot.wiring import open_workspace
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moot.api.verbs.allowing import Allowed, Weakening
     from moot.api.verbs.effects import Standing
     from moot.api.verbs.topics import Emission
-    from moot.engine.attempts import Performed
+    from moot.effects.attempts import Performed
 
     Some = str | Sequence[str]
 

@@ -1,6 +1,6 @@
 """What moot keeps for this account outside of every repository, in `$XDG_STATE_HOME/moot` (`~/.local/state/moot`).
 
-    allowed/<workspace>      what a person has allowed to run there (`moot.engine.consent`)
+    allowed/<workspace>      what a person has allowed to run there (`moot.effects.consent`)
     known/<workspace>        the last commit that was seen there, so that `verify` notices a log that was rewritten
     trusted                  directories of other accounts that a person trusts, one per line
 

@@ -1,8 +1,8 @@
 """The settings of a workspace: `moot.toml` in the main worktree's root, one for all worktrees.
 
-Where the main worktree has none, the current worktree's counts; `moot.engine.settings_bare` knows where those of a bare
+Where the main worktree has none, the current worktree's counts; `moot.settings.bare` knows where those of a bare
 repository are. Reading TOML is slow, so what was read is cached by the file's signature. What is allowed in the file is
-known to `moot.engine.settings_parse` alone, which is loaded only when the cache is stale.
+known to `moot.settings.parse` alone, which is loaded only when the cache is stale.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from stat import S_ISREG
 
 from moot.core.errors import Unavailable
 from moot.core.record import Record
-from moot.engine.gitdir import read
-from moot.engine.trust import check_author
+from moot.location.gitdir import read
+from moot.location.trust import check_author
 from moot.private_files import check_folders
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-    from moot.engine.place import Place
+    from moot.location import Place
 
 FILE = "moot.toml"
 
@@ -72,7 +72,7 @@ def load(place: Place, *, keep: bool = True) -> Settings:
         raise _unreadable(path, problem.strerror or "it cannot be read") from problem
     if len(raw) > _LARGEST:
         raise _unreadable(path, "it is larger than 1 MiB")
-    from moot.engine.settings_parse import parse
+    from moot.settings.parse import parse
 
     settings = parse(path, raw)
     if keep and settled and time.time() - signature[3] / 1e9 > _YOUNG:
@@ -101,7 +101,7 @@ def source(place: Place) -> str | None:
 def _roots(place: Place) -> tuple[str, ...]:
     if place.main_root is not None:
         return place.main_root, place.root
-    from moot.engine.settings_bare import roots
+    from moot.settings.bare import roots
 
     return roots(place)
 
@@ -126,7 +126,7 @@ def _signature(path: str) -> list[Any]:
 
 
 def _remembered(place: Place, signature: list[Any]) -> Settings | None:
-    from moot.engine.caches import recall
+    from moot.location.caches import recall
 
     kept = recall(_cache(place))
     try:
@@ -138,7 +138,7 @@ def _remembered(place: Place, signature: list[Any]) -> Settings | None:
 
 
 def _remember(place: Place, signature: list[Any], settings: Settings) -> None:
-    from moot.engine.caches import keep
+    from moot.location.caches import keep
 
     path = _cache(place)
     try:

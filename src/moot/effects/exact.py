@@ -22,8 +22,8 @@ from stat import S_ISREG
 
 from moot.core.compact import dumps
 from moot.core.record import Record
-from moot.engine.performers import entry
-from moot.engine.performers.environment import BASE, outside, search_path
+from moot.effects.performers import entry
+from moot.processes.environment import BASE, outside, search_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import os
 
 from moot.core.deciders.effect import TakeEffect
 from moot.core.leases import has_lapsed
+from moot.effects.attempts import Attempt
 from moot.engine import runners
-from moot.engine.attempts import Attempt
 from moot.views import effects as view
 from moot.views import load
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.core.deciders.effect import Effect
     from moot.core.handler import Handler
-    from moot.engine.loop import Engine
+    from moot.engine.engine import Engine
     from moot.engine.presence import Presence
 
 _GRACE = 30.0  # seconds of silence beyond the timeout, after which a runner counts as dead

@@ -23,14 +23,14 @@ from threading import Event, Thread  # noqa: TID253
 from urllib.parse import urlsplit
 
 from moot.core.deciders.effect import LONGEST_WAIT
-from moot.engine.performers import NEW_SECRET, Result
+from moot.effects.performers import NEW_SECRET, Result
 from moot.engine.tracing import VARIABLE, checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-    from moot.engine.performers import Job
+    from moot.effects.performers import Job
 
 _SECRET = "whsec_"  # noqa: S105 (how a secret begins, not one)
 _SHORTEST = 24  # bytes of a secret, as Standard Webhooks says

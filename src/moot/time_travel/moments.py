@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core import timestamps
-from moot.engine.settings import seconds
+from moot.settings import seconds
 
 
 def moment(text: str, now: float) -> float | None:

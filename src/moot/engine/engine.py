@@ -10,7 +10,7 @@ from moot.core.event import Commit, Event
 from moot.core.record import Record
 from moot.engine.clock import iso
 from moot.engine.facts import Facts, Wanted
-from moot.engine.work import Work
+from moot.engine.unit_of_work import Work
 from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
 
 TYPE_CHECKING = False
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.engine.clock import Clock
-    from moot.engine.rules import Rules
     from moot.log import Log
+    from moot.settings.rules import Rules
     from moot.views.store import Store, Writing
 
 _PAGE = 1000

@@ -4,7 +4,7 @@ One thread, the caller's, talks to the log: it takes effects and appends outcome
 performed in a thread of its own, so a slow one blocks no other; each handler has so many places, and no more. A message
 is sent in the commit that ends its effect, so it is sent exactly once.
 
-What may be performed is decided by `moot.core.deciders.effect`, and by this machine's person (`moot.engine.consent`).
+What may be performed is decided by `moot.core.deciders.effect`, and by this machine's person (`moot.effects.consent`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from moot.core.deciders.effect import FailEffect, FinishEffect
 from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
 from moot.core.record import Record
 from moot.core.redaction import is_redacted
+from moot.effects.attempts import Attempt, Hint, Performed
+from moot.effects.performers import Job, Result, perform
+from moot.effects.taking import Taking
 from moot.engine import runners
-from moot.engine.attempts import Attempt, Hint, Performed
-from moot.engine.performers import Job, Result, perform
-from moot.engine.taking import Taking
 from moot.engine.tracing import Tracing
 from moot.views import effects as view
 
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from moot.core.deciders.effect import Effect
     from moot.core.event import Event
     from moot.core.handler import Handler
-    from moot.engine.attempts import Roster
-    from moot.engine.loop import Engine
+    from moot.effects.attempts import Roster
+    from moot.engine.engine import Engine
     from moot.engine.presence import Presence
     from moot.engine.tracing import Span
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
 
 _PLACES = 32  # effects at the same time, of all handlers
 _GLANCE = 0.1  # seconds between looks at the log while something is being performed

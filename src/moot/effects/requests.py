@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from moot.engine.work import Work
+    from moot.engine.unit_of_work import Work
     from moot.views.store import Store
 
 _LETTERS = 10  # of the random part of an id: a million of them, and one chance in two thousand that two are the same

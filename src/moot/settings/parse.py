@@ -9,7 +9,7 @@
     lifecycle = "core"              [pack.NAME]                  torn_after = "5s"
     receipt = false                 stuck_after = "30m"
 
-    [[handlers]]                    what is done because of events: see `moot.engine.settings_handlers`
+    [[handlers]]                    what is done because of events: see `moot.settings.handlers`
 
 All problems of a file are told at once, each with its line. Loaded only when the file changed, so it may take its
 time. It reads no file itself.
@@ -25,8 +25,8 @@ from moot.core.claims import TTL_LIMIT
 from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.core.text import closest
-from moot.engine.settings import Settings, seconds
-from moot.engine.settings_lines import Lines
+from moot.settings import Settings, seconds
+from moot.settings.lines import Lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ class Reading:
             elif name not in _TABLES:
                 self._unknown((name,))
             elif name == "handlers":
-                from moot.engine.settings_handlers import read
+                from moot.settings.handlers import read
 
                 fields["handlers"] = read(value, self)
             elif not isinstance(value, dict):

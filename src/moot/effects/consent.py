@@ -1,9 +1,8 @@
-"""What this machine's person has allowed: what a repository asks to be done, and rules that it asks to be weakened.
+"""What the person on this machine has allowed: commands that a repository brings, and rules that it weakens.
 
-A repository comes from somewhere else, so nothing in it is done until its exact content was allowed once, here. What
-was allowed is kept outside of every repository, per workspace (`moot.engine.user_state`): a line for each, a digest and
-the name of what it is about. What is digested of a handler is said in `moot.engine.exact`, what weakens a rule in
-`moot.engine.rules`.
+A repository is untrusted, so none of its commands runs until a person has allowed their exact content on this machine.
+Consent is kept outside every repository, per workspace (`moot.location.user_state`): one line for each, with a digest
+and a name. `moot.effects.exact` says what is digested of a handler, `moot.settings.rules` which settings weaken a rule.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 import os
 
 from moot.core.errors import Unavailable
-from moot.engine import user_state
+from moot.location import user_state
 from moot.private_files import unsafe
 
 TYPE_CHECKING = False
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from moot.core.handler import Handler
-    from moot.engine.exact import Exact
+    from moot.effects.exact import Exact
 
 _FOLDER = "allowed"
 
@@ -49,7 +48,7 @@ class Consent:
 
     def exactly(self, handler: Handler) -> Exact:
         """What it would do now, with the bytes of its files."""
-        from moot.engine.exact import exactly
+        from moot.effects.exact import exactly
 
         return exactly(handler, self.root, self._env, *self._roots[1:], *self._more())
 
@@ -89,7 +88,7 @@ class Consent:
 
     def _check(self) -> None:
         """What a repository could have brought along says nothing about what its user allows."""
-        from moot.engine.performers.environment import outside
+        from moot.processes.environment import outside
 
         if not all(outside(self.path, root) for root in self._roots):
             home = user_state.home(self._env)

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from moot.engine.place import Place
+    from moot.location import Place
 
 TRUSTED = "trusted"
 _ROOT = 0
@@ -88,7 +88,7 @@ def remedy(place: Place, env: Mapping[str, str]) -> str:
     if place.common is not None:
         command = f"git config --global --add safe.directory {root}"
     else:
-        from moot.engine.user_state import home
+        from moot.location.user_state import home
 
         store = shell_word(home(env), "DIR")
         command = f"mkdir -p -m 700 {store} && printf '%s\\n' {root} >> {store}/{TRUSTED}"
@@ -147,7 +147,7 @@ def _status(path: str, *, follow: bool = False) -> os.stat_result | None:
 
 
 def _is_trusted(root: str, env: Mapping[str, str]) -> bool:
-    from moot.engine.user_state import read
+    from moot.location.user_state import read
 
     said = (read(env, TRUSTED) or b"")[:_LONGEST_LIST]
     if _covers(root, os.fsdecode(said).removesuffix("\n").split("\n"), env):
@@ -190,7 +190,7 @@ def _safe_directories(env: Mapping[str, str]) -> list[str]:
 
 
 def _said_in(path: str, home: str, deep: int) -> Iterator[str]:
-    from moot.engine.gitdir import entries
+    from moot.location.gitdir import entries
 
     try:
         found = list(entries(path))

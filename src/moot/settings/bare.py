@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import os
 
-from moot.engine import gitdir, trust
-from moot.engine.place import MAIN
+from moot.location import MAIN, gitdir, trust
 from moot.private_files import read_private, write_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.engine.place import Place
+    from moot.location import Place
 
 _FILE = "moot.toml"
 _RECORD = "worktree"

@@ -13,9 +13,9 @@ from moot.core.errors import Held, Unavailable, Usage
 from moot.core.event import Commit
 from moot.core.record import Record
 from moot.engine.clock import Clock
-from moot.engine.moments import moment
 from moot.engine.presence import Presence
 from moot.log import Appended, Duplicate, Handle, Log, Shown
+from moot.time_travel.moments import moment
 from moot.views.leftovers import discard
 from moot.views.private_copy import PrivateCopy
 from moot.views.snapshots import Shelf

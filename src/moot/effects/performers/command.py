@@ -1,7 +1,7 @@
 """The command of an effect: the event as JSON on standard input, the end of its output kept.
 
-It runs in the root of the worktree, with the program and the files that `moot.engine.exact` has found, and an
-environment of its own; `moot.engine.processes` runs it. A function of Python is a command too: the interpreter runs
+It runs in the root of the worktree, with the program and the files that `moot.effects.exact` has found, and an
+environment of its own; `moot.processes` runs it. A function of Python is a command too: the interpreter runs
 `entry.py`, which calls it.
 """
 
@@ -11,16 +11,17 @@ import json
 import os
 import sys
 
-from moot.engine import processes
-from moot.engine.exact import interpreter, is_elsewhere
-from moot.engine.performers import Result, entry, environment
-from moot.engine.performers.copies import copies
+from moot import processes
+from moot.effects.exact import interpreter, is_elsewhere
+from moot.effects.performers import Result, entry
+from moot.effects.performers.copies import copies
+from moot.processes import environment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.engine.exact import Exact
-    from moot.engine.performers import Job
-    from moot.engine.processes import Ran
+    from moot.effects.exact import Exact
+    from moot.effects.performers import Job
+    from moot.processes import Ran
 
 _KEPT = 2000  # bytes of output, the last ones
 

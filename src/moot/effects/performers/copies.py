@@ -10,15 +10,15 @@ import tempfile  # noqa: TID253 (this module itself is loaded on demand)
 from contextlib import contextmanager
 
 from moot.core.errors import Unavailable
-from moot.engine import user_state
-from moot.engine.performers.environment import outside
 from moot.engine.sweeping import RUN, sweep_rooms
+from moot.location import user_state
+from moot.processes.environment import outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from moot.engine.exact import Exact, File
+    from moot.effects.exact import Exact, File
 
 _NO_EXECUTION = getattr(os, "ST_NOEXEC", 8)
 

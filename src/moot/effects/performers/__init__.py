@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.handler import Handler
-    from moot.engine.exact import Exact
+    from moot.effects.exact import Exact
 
 
 class Result(Record):
@@ -44,10 +44,10 @@ class Job(Record):
 
 def perform(job: Job) -> Result:
     if job.handler.kind == "url":
-        from moot.engine.performers.webhook import post
+        from moot.effects.performers.webhook import post
 
         return post(job)
-    from moot.engine.performers.command import run
+    from moot.effects.performers.command import run
 
     return run(job)
 

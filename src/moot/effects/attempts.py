@@ -8,7 +8,7 @@ from moot.core.deciders.effect import Done, Parked
 from moot.core.errors import MootError
 from moot.core.record import Record
 from moot.core.text import command_line
-from moot.engine.performers import missing
+from moot.effects.performers import missing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from moot.core.deciders.effect import Effect
     from moot.core.handler import Handler
-    from moot.engine.consent import Consent
-    from moot.engine.exact import Exact
-    from moot.engine.loop import Outcome
-    from moot.engine.performers import Result
+    from moot.effects.consent import Consent
+    from moot.effects.exact import Exact
+    from moot.effects.performers import Result
+    from moot.engine.engine import Outcome
     from moot.engine.runners import Grip
 
 

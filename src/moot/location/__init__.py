@@ -2,7 +2,7 @@
 
 One repository is one workspace, shared by all its worktrees; its state lives in `<git common dir>/moot`. Outside
 git a workspace is a folder with `.moot/` or `moot.toml`. Nothing here runs git, or opens the log. A workspace that may
-not be trusted (`moot.engine.trust`) is not even given out.
+not be trusted (`moot.location.trust`) is not even given out.
 
 A path means the real file: links are followed, the last part included, so that two spellings of one file are one
 claim. What lies behind a link that leaves the worktree is refused.
@@ -15,7 +15,7 @@ import os
 from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.record import Record
 from moot.core.text import shell_word
-from moot.engine import gitdir, trust
+from moot.location import gitdir, trust
 from moot.private_files import make_folder, open_private
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ In a repository that is git's own tree of all files that are tracked or could be
 they are; ignored ones not). It is made with an index and an object store of its own: the repository is not touched.
 Elsewhere it is a digest of all files. Loaded only when a receipt is made or looked at.
 
-This is the only place that runs git, in a workspace that was trusted (`moot.engine.trust`). Git is told which
+This is the only place that runs git, in a workspace that was trusted (`moot.location.trust`). Git is told which
 repository is meant, takes nothing of it from the environment, and runs nothing that its config names: no hooks, no
 monitor, no external diff, no transport. Only filters stay, so that the tree is the one of `git add`.
 """
@@ -15,10 +15,11 @@ import os
 import shutil  # noqa: TID253 (loaded on demand)
 import tempfile  # noqa: TID253 (loaded on demand)
 
+from moot import processes
 from moot.core.record import Record
-from moot.engine import gitdir, processes
-from moot.engine.performers.environment import search_path
 from moot.engine.sweeping import TREE
+from moot.location import gitdir
+from moot.processes.environment import search_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

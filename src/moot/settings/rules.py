@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.lifecycle import Lifecycle
-    from moot.engine.settings import Settings
+    from moot.settings import Settings
 
 COMMAND = "moot allow settings"
 

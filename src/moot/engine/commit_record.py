@@ -13,7 +13,7 @@ import time
 from moot.core.chain import digest_of
 from moot.core.compact import dumps_ascii, loads
 from moot.core.errors import MootError
-from moot.engine.user_state import home, read, write
+from moot.location.user_state import home, read, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from moot.engine.loop import Engine
-from moot.engine.past import NoPresence, PastLog, StoppedClock, find, views_at
+from moot.engine.engine import Engine
 from moot.log import Shown
+from moot.time_travel import NoPresence, PastLog, StoppedClock, find, views_at
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from moot.engine.clock import Clock
-    from moot.engine.past import Progress
     from moot.log import Log
+    from moot.time_travel import Progress
 
 
 class Visits:

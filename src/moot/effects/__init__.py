@@ -1,0 +1,1 @@
+"""Performing effects: requests, consent, attempts, and the programs and webhooks that carry them out."""
