@@ -17,12 +17,12 @@ import workspaces
 from common import Row, interleaved
 
 from moot import Workspace
-from moot.api.carried_blobs import Incoming
-from moot.api.carrying import Import
-from moot.api.proving import Proof
 from moot.core.identity import decide
 from moot.engine.blobs import Blobs
 from moot.logs.sqlite import queries
+from moot.transfer.carried_blobs import Incoming
+from moot.transfer.carrying import Import
+from moot.transfer.proving import Proof
 from moot.views.trial import Trial
 from moot.wiring import open_workspace
 

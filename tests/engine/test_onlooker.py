@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot import Workspace
-from moot.api.overview import overview
-from moot.api.recent import Recent
 from moot.core.errors import Refused
+from moot.overview import overview
+from moot.overview.recent import Recent
 from tests.calls import open_call
 
 if TYPE_CHECKING:

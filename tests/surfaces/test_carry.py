@@ -512,7 +512,7 @@ SAMPLE = {
 
 @given(st.sampled_from([*SAMPLE]), JSON)
 def test_no_line_however_changed_ends_in_anything_but_an_event_or_a_reason(name: str, value: Any) -> None:
-    from moot.api.envelopes import Bad, item
+    from moot.transfer.cloudevents import Bad, item
 
     said = ""
     try:

@@ -8,8 +8,8 @@ import pty
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.api.panes import Pane
 from moot.core.text import cells
+from moot.overview.panes import Pane
 from moot.surfaces.cli.screen import Choice, compose, fit, wrap
 from moot.surfaces.cli.terminal import Terminal
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot import Workspace
-from moot.api.overview import overview
 from moot.core.event import Commit, Draft
 from moot.logs.sqlite import SqliteLog
+from moot.overview import overview
 from tests.calls import open_call
 from tests.surfaces.command import PATIENCE, Command
 from tests.surfaces.town import Town, of_two
@@ -26,7 +26,7 @@ from tests.surfaces.worlds import TO_DEVELOPER, enliven, orchestrate
 
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.api.overview import Overview
+    from moot.overview import Overview
 
 
 @pytest.fixture
@@ -306,7 +306,7 @@ def test_views_of_another_log_are_not_believed(town: Town) -> None:
 
 READER = """
 import encodings.ascii, json, os, pwd, sys, unicodedata
-import moot.wiring, moot.api.verbs.watch, moot.location.user_state
+import moot.wiring, moot.overview.verbs, moot.location.user_state
 import moot.views.private_copy, moot.views.project, moot.logs.sqlite.codec
 from moot.core.kind import kind_of
 from moot.surfaces.cli.main import main

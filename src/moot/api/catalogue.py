@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from moot.core.identity import Caller
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "agents": ("join", "leave", "whoami", "agents"),
-    "mail": ("send", "reply", "thread"),
-    "inbox": ("inbox", "ack", "overdue"),
-    "boxes": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
-    "tasks": (
+    "moot.api.verbs.agents": ("join", "leave", "whoami", "agents"),
+    "moot.api.verbs.mail": ("send", "reply", "thread"),
+    "moot.api.verbs.inbox": ("inbox", "ack", "overdue"),
+    "moot.api.verbs.boxes": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
+    "moot.api.verbs.tasks": (
         "task add",
         "task link",
         "task unlink",
@@ -39,30 +39,30 @@ MODULES: dict[str, tuple[str, ...]] = {
         "task release",
         "task move",
     ),
-    "board": ("task show", "board", "ready"),
-    "files": ("claim", "release", "claims", "who-holds"),
-    "artifacts": ("artifact add", "artifact modify", "artifact show", "artifacts"),
-    "dependencies": ("artifact need", "artifact needed"),
-    "decisions": ("decide", "decision supersede", "decision show", "decisions"),
-    "checkpoints": (
+    "moot.api.verbs.board": ("task show", "board", "ready"),
+    "moot.api.verbs.files": ("claim", "release", "claims", "who-holds"),
+    "moot.api.verbs.artifacts": ("artifact add", "artifact modify", "artifact show", "artifacts"),
+    "moot.api.verbs.dependencies": ("artifact need", "artifact needed"),
+    "moot.api.verbs.decisions": ("decide", "decision supersede", "decision show", "decisions"),
+    "moot.api.verbs.checkpoints": (
         "checkpoint reach",
         "checkpoint resolve",
         "checkpoint withdraw",
         "checkpoint show",
         "checkpoints",
     ),
-    "checks": ("check", "receipt show", "receipts"),
-    "person": ("needs-me",),
-    "entries": ("held", "held show", "held resubmit", "held drop"),
-    "events": ("wait", "log", "explain"),
-    "topics": ("emit",),
-    "handling": ("handle",),
-    "allowing": ("allow",),
-    "effects": ("effects", "effects retry", "effects drop"),
-    "search": ("search",),
-    "watch": ("watch",),
-    "care": ("init", "verify", "doctor", "mirror"),
-    "carry": ("export", "import", "backup", "restore", "redact"),
+    "moot.api.verbs.checks": ("check", "receipt show", "receipts"),
+    "moot.needs_me.verbs": ("needs-me",),
+    "moot.api.verbs.entries": ("held", "held show", "held resubmit", "held drop"),
+    "moot.api.verbs.events": ("wait", "log", "explain"),
+    "moot.api.verbs.topics": ("emit",),
+    "moot.api.verbs.handling": ("handle",),
+    "moot.api.verbs.allowing": ("allow",),
+    "moot.api.verbs.effects": ("effects", "effects retry", "effects drop"),
+    "moot.api.verbs.search": ("search",),
+    "moot.overview.verbs": ("watch",),
+    "moot.api.verbs.care": ("init", "verify", "doctor", "mirror"),
+    "moot.transfer.verbs": ("export", "import", "backup", "restore", "redact"),
 }
 
 
@@ -180,7 +180,7 @@ def find(name: str) -> Verb:
     module = next((m for m, verbs in MODULES.items() if name in verbs), None)
     if module is None:
         raise unknown_verb(name)
-    loaded = __import__(f"moot.api.verbs.{module}", fromlist=["VERBS"])
+    loaded = __import__(module, fromlist=["VERBS"])
     found: Verb = next(verb for verb in loaded.VERBS if verb.name == name)
     _found[name] = found
     return found

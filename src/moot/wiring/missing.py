@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 
 from moot.core.errors import Refused
-from moot.engine.arrivals import Arrivals
 from moot.engine.blobs import Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog, faults
 from moot.logs.sqlite.file import NAME, sync_folder
 from moot.private_files import forbidden
+from moot.transfer.arrivals import Arrivals
 from moot.views.trial import Trial
 
 TYPE_CHECKING = False

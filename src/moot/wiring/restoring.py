@@ -15,15 +15,15 @@ from moot.core.event import Commit
 from moot.core.identity import decide
 from moot.core.leases import has_lapsed
 from moot.engine import commit_record
-from moot.engine.arrivals import Arrivals
 from moot.engine.blob_names import Named, removed_in
 from moot.engine.blobs import LARGEST, Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
-from moot.engine.reburying import bury_again
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog, foreign, restore
 from moot.logs.sqlite.rebuild import Rebuilt
+from moot.transfer.arrivals import Arrivals
+from moot.transfer.reburying import bury_again
 from moot.views import look
 from moot.views.effects import open_effects
 from moot.views.store import Store

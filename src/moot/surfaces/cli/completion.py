@@ -228,9 +228,9 @@ def _names(session: Call, kind: str) -> Iterable[str]:
         case "handlers":
             return [handler["name"] for handler in session.settings.handlers]
         case "needs":
-            from moot.api import needs
+            from moot import needs_me
 
-            return [item.id for item in needs.waiting(session)]
+            return [item.id for item in needs_me.waiting(session)]
         case "things":
             parts = dict.fromkeys(("tasks", "agents", "messages", *(known.plural for known in kinds() if known.plural)))
             return [name for part in parts for name in _names(session, part)]

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from moot.api.panes import Line, Pane
+    from moot.overview.panes import Line, Pane
 
 _WIDE = 120  # columns: from here on, two sections stand beside each other
 _GAP = 2

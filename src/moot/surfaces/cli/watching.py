@@ -12,12 +12,12 @@ import sys
 import threading  # noqa: TID253 (this module is loaded only at a person's terminal)
 import time
 
-from moot.api.overview import overview
-from moot.api.panes import Pane, headline, panes
-from moot.api.recent import Recent
 from moot.core.errors import MootError, Unavailable
 from moot.core.identity import decide
 from moot.core.text import one_line
+from moot.overview import overview
+from moot.overview.panes import Pane, headline, panes
+from moot.overview.recent import Recent
 from moot.surfaces.cli.screen import Choice, compose, paint
 from moot.surfaces.cli.terminal import Ended, Terminal, drain
 from moot.wiring import open_workspace
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from moot.api.call import Call
-    from moot.api.panes import Line
     from moot.log import Log
+    from moot.overview.panes import Line
 
 _TICK = 2.0  # seconds between looks at what no event announces: who was seen when, what is late
 _LEAST = 0.2  # seconds between two looks, however fast events come

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Literal
 
-    from moot.api.carrying import Imported
-    from moot.api.redacting import Gone
-    from moot.api.verbs.carry import Copied, Exported
+    from moot.transfer.carrying import Imported
+    from moot.transfer.redact import Gone
+    from moot.transfer.verbs import Copied, Exported
 
     Some = str | Sequence[str]
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from moot.api.needs import Waiting
-    from moot.api.overview import Overview
     from moot.api.verbs.artifacts import Made, Shown
     from moot.api.verbs.checks import Checked
     from moot.api.verbs.decisions import Made as Decided
@@ -26,6 +24,8 @@ if TYPE_CHECKING:
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.deciders.decision import Decision
     from moot.core.deciders.receipt import Receipt
+    from moot.needs_me import Waiting
+    from moot.overview import Overview
 
     Some = str | Sequence[str]
 

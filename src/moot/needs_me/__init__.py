@@ -187,25 +187,25 @@ def _reopen(session: Call, name: str, text: str) -> Answer:
 
 
 def _effects(session: Call) -> Iterator[Waiting]:
-    from moot.api.stalled import parked
+    from moot.needs_me.stalled import parked
 
     return parked(session, _SHOWN)
 
 
 def _retry(session: Call, name: str, text: str) -> Answer:
-    from moot.api.stalled import retry
+    from moot.needs_me.stalled import retry
 
     return retry(session, name, text)
 
 
 def _handlers(session: Call) -> Iterator[Waiting]:
-    from moot.api.stalled import unallowed
+    from moot.needs_me.stalled import unallowed
 
     return unallowed(session)
 
 
 def _allow(session: Call, name: str, text: str) -> Answer:
-    from moot.api.stalled import allow
+    from moot.needs_me.stalled import allow
 
     return allow(session, name, text)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from contextlib import closing
 
-from moot.api import targets
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import MootError, Unavailable, Unknown
 from moot.core.record import Record
 from moot.core.text import counted
+from moot.transfer import targets
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from moot.api.call import Call
-    from moot.api.carried_blobs import Outgoing
-    from moot.api.carrying import Imported
     from moot.api.verbs.care import Opener
     from moot.core.event import Event
     from moot.log import BlobPieces
+    from moot.transfer.carried_blobs import Outgoing
+    from moot.transfer.carrying import Imported
 
 _LINE = 64 << 20
 _NAMED = 20  # positions that an answer names
@@ -75,8 +75,8 @@ def export(
 
 
 def _outgoing(session: Call, lost: list[Notice]) -> Outgoing:
-    from moot.api.carried_blobs import Outgoing
     from moot.engine.blobs import Blobs
+    from moot.transfer.carried_blobs import Outgoing
 
     def lose(error: MootError) -> None:
         lost.append(Notice(error.code, f"{error.message} It is not in the export."))
@@ -85,7 +85,7 @@ def _outgoing(session: Call, lost: list[Notice]) -> Outgoing:
 
 
 def _pages(session: Call, after: int, fits: Any, blobs: Outgoing) -> Iterator[list[dict[str, Any]]]:
-    from moot.api.carrying import exported
+    from moot.transfer.carrying import exported
 
     head = session.engine.log.head()
     for position, page in exported(session.engine.log, after, fits, blobs):
@@ -101,7 +101,7 @@ def _to_the_end(session: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterato
 
 
 def _spoken(pages: Iterator[list[dict[str, Any]]], lost: list[Notice]) -> Iterator[Answer]:
-    from moot.api.envelopes import line
+    from moot.transfer.cloudevents import line
 
     for page in pages:
         yield Answer(result=page, say=tuple(map(line, page)), warnings=(*lost,))
@@ -110,8 +110,8 @@ def _spoken(pages: Iterator[list[dict[str, Any]]], lost: list[Notice]) -> Iterat
 
 def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> int:
     """Under another name until it is whole."""
-    from moot.api.envelopes import line
-    from moot.api.parts import Part
+    from moot.transfer.cloudevents import line
+    from moot.transfer.output_file import Part
 
     count = 0
     try:
@@ -131,11 +131,11 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
 def import_(session: Call, file: str, dry_run: bool) -> Answer:
     from hashlib import sha256
 
-    from moot.api.carried_blobs import Incoming
-    from moot.api.carrying import Import
-    from moot.api.proving import Proof, rereadable
-    from moot.engine.arrivals import at_once
     from moot.engine.blobs import Blobs
+    from moot.transfer.arrivals import at_once
+    from moot.transfer.carried_blobs import Incoming
+    from moot.transfer.carrying import Import
+    from moot.transfer.proving import Proof, rereadable
     from moot.views.trial import Trial
 
     read = sha256()
@@ -192,7 +192,7 @@ def _note(session: Call, path: str, digest: str, taken: Imported) -> None:
 
 
 def backup(session: Call, file: str, force: bool) -> Answer:
-    from moot.api.parts import Part
+    from moot.transfer.output_file import Part
 
     path = targets.checked(session, file, force=force, leaves=True)
     kept: list[str] = []
@@ -257,9 +257,9 @@ def _reopened(effects: int) -> tuple[Notice, ...]:
 
 
 def redact(session: Call, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
-    from moot.api import redacting
+    from moot.transfer import redact
 
-    gone = redacting.redact(session, thing, field, reason or "", erase=erase)
+    gone = redact.redact(session, thing, field, reason or "", erase=erase)
     named = ", ".join(f"#{position}" for position in gone.positions[:_NAMED])
     named += f" and {len(gone.positions) - _NAMED} more" if len(gone.positions) > _NAMED else ""
     said = f"redacted {named}" + (f" ({', '.join(gone.fields)})" if gone.fields else "")
@@ -267,7 +267,7 @@ def redact(session: Call, thing: str, field: tuple[str, ...], reason: str | None
         said += "; the text is erased from the log" if erase else "; the log still has the text, --erase takes it out"
     said += f"; {counted(len(gone.removed), 'blob')} removed" if gone.removed else ""
     session.warn("copies_elsewhere", "Exports and backups that were made before still hold it.")
-    for name in redacting.copies(session.place.state):
+    for name in redact.copies(session.place.state):
         session.warn("old_log_kept", f"{os.path.join(session.place.state, name)} may still hold it; delete it.")
     for position in gone.shared[:_NAMED]:
         session.warn("blob_shared", f"#{position} names the same bytes, so they are gone for it as well.")

@@ -7,12 +7,12 @@ So an import can make a blob durable before the commit, and takes none that the 
 
 from __future__ import annotations
 
-from moot.api import envelopes
 from moot.core.blob import is_digest, named_by
 from moot.core.errors import MootError
 from moot.core.record import Record
 from moot.engine.blob_names import Named, removed_in
 from moot.engine.blobs import LARGEST
+from moot.transfer import cloudevents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,18 +43,18 @@ def piece_of(text: str) -> Piece | None:
     """The piece of a blob that a line holds; None if it holds something else. Raises `envelopes.Bad`."""
     if _HINT not in text:
         return None
-    found = envelopes.parsed(text)
+    found = cloudevents.parsed(text)
     if found.get("type") != _TYPE:
         return None
     from base64 import b64decode
 
     digest, number, last = str(found.get("subject")).removeprefix(_STREAM), found.get("mootn"), found.get("mootlast")
     if not is_digest(digest) or type(number) is not int or last not in (None, True):
-        raise envelopes.Bad("it is not a piece of a blob that moot writes")
+        raise cloudevents.Bad("it is not a piece of a blob that moot writes")
     try:
         data = b64decode(str(found.get("data_base64")), validate=True)
     except ValueError:
-        raise envelopes.Bad("`data_base64` is not base64") from None
+        raise cloudevents.Bad("`data_base64` is not base64") from None
     return Piece(digest=digest, number=number, last=bool(last), data=data, source=str(found.get("source")))
 
 
@@ -63,7 +63,7 @@ class Outgoing:
 
     def __init__(self, log: Shown, blobs: Blobs, lost: Callable[[MootError], None]) -> None:
         self._blobs, self._lost = blobs, lost
-        self._source = envelopes.source_of(log.archive.identity())
+        self._source = cloudevents.source_of(log.archive.identity())
         self._removed = removed_in(log)
         self.sent: set[str] = set()
 
@@ -90,7 +90,7 @@ class Outgoing:
         while True:
             following = next(pieces, None)
             found = {
-                "specversion": envelopes.SPEC,
+                "specversion": cloudevents.SPEC,
                 "id": f"{digest}.{number}",
                 "source": self._source,
                 "type": _TYPE,
@@ -125,10 +125,10 @@ class Incoming:
         if self._current[0] == "":
             self._begin(piece, last)
         if (piece.digest, piece.number) != self._current or piece.source != self._source:
-            raise envelopes.Bad("it does not go on with the blob of the line before")
+            raise cloudevents.Bad("it does not go on with the blob of the line before")
         self._size += len(piece.data)
         if self._size > LARGEST or self._size + sum(self._waiting.values()) > _MOST:
-            raise envelopes.Bad(f"the blob has more than {LARGEST} bytes, or all before one commit more than {_MOST}")
+            raise cloudevents.Bad(f"the blob has more than {LARGEST} bytes, or all before one commit more than {_MOST}")
         self._digest.update(piece.data)
         if self._writing is not None:
             self._writing.write(piece.data)
@@ -146,7 +146,7 @@ class Incoming:
 
     def _end(self, digest: str) -> None:
         if self._digest.hexdigest() != digest:
-            raise envelopes.Bad("the blob is not what its digest says")
+            raise cloudevents.Bad("the blob is not what its digest says")
         if self._writing is not None:
             self._writing.keep(digest)
             self.brought += 1
@@ -158,11 +158,11 @@ class Incoming:
     def commit(self, events: list[Event], source: str) -> None:
         """A whole commit came. It must name what came before it."""
         if self._current[0]:
-            raise envelopes.Bad("the blob before it is not whole")
+            raise cloudevents.Bad("the blob before it is not whole")
         if self._waiting:
             named = {digest for event in events for digest in named_by(event)}
             if not named.issuperset(self._waiting) or source != self._source:
-                raise envelopes.Bad("it does not name the blob before it")
+                raise cloudevents.Bad("it does not name the blob before it")
             self._waiting.clear()
         self._named.see(events)
 

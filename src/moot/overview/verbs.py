@@ -6,21 +6,21 @@ import time
 
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
-from moot.api.overview import overview
-from moot.api.panes import headline, panes
-from moot.api.recent import Recent
 from moot.api.stories import line
 from moot.api.verbs.events import PAUSE, in_trouble
 from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.core.text import one_line
+from moot.overview import overview
+from moot.overview.panes import headline, panes
+from moot.overview.recent import Recent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.api.call import Call
-    from moot.api.overview import Overview, Problem
+    from moot.overview import Overview, Problem
 
 _ROUND = 2.0  # seconds between looks at what no event announces: silence, and answers that are late
 _LEAST = ("events",)  # sections that a snapshot shows only the beginning of

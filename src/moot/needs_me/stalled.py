@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import islice
 
-from moot.api.needs import Waiting
 from moot.core.errors import Refused
 from moot.core.text import REASON, command_line, counted, one_line, option
+from moot.needs_me import Waiting
 from moot.views import effects as view
 
 TYPE_CHECKING = False

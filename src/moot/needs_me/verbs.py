@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from moot.api import needs
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import Usage
 from moot.core.text import command_line, one_line, option
+from moot.needs_me import answer as give_answer
+from moot.needs_me import waiting
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,10 +22,10 @@ def needs_me(session: Call, text: str | None, answer: str | None) -> Answer:
                 "The answer is missing.",
                 f"{command_line('needs-me', options=option('--answer', answer))} 'text'",
             )
-        return needs.answer(session, answer, text)
+        return give_answer(session, answer, text)
     if text is not None:
         raise Usage("bad_arguments", "An answer to what?", "Name it: moot needs-me --answer ID 'text'")
-    found = needs.waiting(session)
+    found = waiting(session)
     lines = []
     for item in found:
         about = f" about {item.task}" if item.task and item.task != item.id else ""

@@ -6,11 +6,11 @@ redactions, before anything of it is taken.
 
 from __future__ import annotations
 
-from moot.api import envelopes
 from moot.core.blob import removed_by
 from moot.core.redaction import Redacted, fault_of, is_well_formed
 from moot.engine.blob_names import removed_in
 from moot.log import REDACTIONS
+from moot.transfer import cloudevents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class Proof:
 def _tombstone(raw: bytes) -> Event | None:
     """The redaction that a line holds, if it does; whether it may stand there is found out when it is imported."""
     try:
-        event = envelopes.item(raw.decode("utf-8-sig")).event
-    except (envelopes.Bad, UnicodeDecodeError):
+        event = cloudevents.item(raw.decode("utf-8-sig")).event
+    except (cloudevents.Bad, UnicodeDecodeError):
         return None
     fits = event.stream == REDACTIONS and event.type == Redacted.type and is_well_formed(event.data)
     return event if fits else None

@@ -6,8 +6,6 @@ it goes on exactly where the log ends, in whole commits, or it does not go on.
 
 from __future__ import annotations
 
-from moot.api import envelopes
-from moot.api.carried_blobs import piece_of
 from moot.core.blob import named_by
 from moot.core.chain import digest_of
 from moot.core.compact import storable
@@ -15,17 +13,19 @@ from moot.core.errors import Held, Refused
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
 from moot.log import REDACTIONS, Duplicate
+from moot.transfer import cloudevents
+from moot.transfer.carried_blobs import piece_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
-    from moot.api.carried_blobs import Incoming, Outgoing, Piece
-    from moot.api.envelopes import Item
-    from moot.api.proving import Proof
     from moot.core.event import Event
     from moot.log import Log, Shown
+    from moot.transfer.carried_blobs import Incoming, Outgoing, Piece
+    from moot.transfer.cloudevents import Item
+    from moot.transfer.proving import Proof
     from moot.views.trial import Trial
 
     Commits = list[tuple[Commit, list[Draft]]]
@@ -44,7 +44,7 @@ def exported(
     log: Shown, after: int, fits: Callable[[Event], bool], blobs: Outgoing
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
     """Envelopes in order, in lists, each with the position up to which the log was read."""
-    source, upto = envelopes.source_of(log.archive.identity()), log.head()
+    source, upto = cloudevents.source_of(log.archive.identity()), log.head()
     redacted = _redacted(log, upto)
     rest: list[Event] = []
     while after < upto and (page := log.read(after, min(_PAGE, upto - after))):
@@ -90,7 +90,7 @@ def _in_envelopes(
                 yield page
                 page = []
                 yield from ([piece] for piece in blobs.envelopes(digest))
-        page.append(envelopes.envelope(_provable(event, redacted), of[event.commit], source))
+        page.append(cloudevents.envelope(_provable(event, redacted), of[event.commit], source))
     yield page
 
 
@@ -147,8 +147,8 @@ class Import:
                     if piece is not None:
                         self._piece(piece)
                         continue
-                    found = envelopes.item(text)
-                except envelopes.Bad as error:
+                    found = cloudevents.item(text)
+                except cloudevents.Bad as error:
                     if not raw.endswith(b"\n"):  # the file ends in the middle of a line
                         self._torn = 1
                         break
@@ -169,7 +169,7 @@ class Import:
 
     def _piece(self, piece: Piece) -> None:
         if self._commit:
-            raise envelopes.Bad("a blob stands in the middle of a commit")
+            raise cloudevents.Bad("a blob stands in the middle of a commit")
         self._blobs.take(piece, self._last)
 
     def _decoded(self, raw: bytes, number: int) -> str:
@@ -223,7 +223,7 @@ class Import:
 
     def _begin(self, found: Item, number: int) -> None:
         self._source = found.source
-        if self._head and envelopes.identity_of(found.source) != self._archive.identity():
+        if self._head and cloudevents.identity_of(found.source) != self._archive.identity():
             raise self._another_history(found.event.position, number)
 
     def _whole(self, number: int) -> None:
@@ -231,7 +231,7 @@ class Import:
         events = [found.event for found in self._commit]
         try:
             self._blobs.commit(events, self._source)
-        except envelopes.Bad as error:
+        except cloudevents.Bad as error:
             raise self._bad(number, str(error)) from None
         self._commit = []
         start, last = events[0].position, events[-1].position
@@ -318,7 +318,7 @@ class Import:
         if failed:
             self._leave_unproven()
         if self._ready and not self._dry_run:
-            identity = envelopes.identity_of(self._source)
+            identity = cloudevents.identity_of(self._source)
             if not self._archive.extend(self._head, self._ready, identity):
                 raise Held(
                     "log_moved",

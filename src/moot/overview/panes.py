@@ -5,18 +5,18 @@ Whatever others wrote is made safe and short here; what matters comes first in a
 
 from __future__ import annotations
 
-from moot.api.overview import ago
 from moot.core import timestamps
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import cells, counted, one_line
+from moot.overview import ago
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from moot.api.overview import Job, Overview, Seen, Work
     from moot.core.claims import Claim
+    from moot.overview import Job, Overview, Seen, Work
 
     Line = tuple[tuple[str, str], ...]  # pieces: text and tone
 

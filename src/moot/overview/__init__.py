@@ -6,15 +6,15 @@ with how much there is in all. Asking changes nothing. How it is shown is not kn
 
 from __future__ import annotations
 
-from moot.api import needs
+from moot import needs_me
 from moot.api.letters import expired
-from moot.api.recent import Recent
 from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.leases import has_lapsed
 from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.text import command_line, counted
+from moot.overview.recent import Recent
 from moot.views import load, look
 
 TYPE_CHECKING = False
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from moot.api.call import Call
-    from moot.api.needs import Waiting
-    from moot.api.recent import Happened
     from moot.core.claims import Claim
     from moot.core.deciders.agent import Agent
     from moot.core.task import Task
+    from moot.needs_me import Waiting
+    from moot.overview.recent import Happened
     from moot.views.store import Store
 
 _LIMIT = 50  # of each kind of thing
@@ -133,7 +133,7 @@ def _overview(session: Call, store: Store, recent: Recent) -> Overview:
     live = load.claims(store)[0].live
     known = look.agents(store)
     mail = tuple(Box(name=box, waiting=count, oldest=since) for box, count, since in look.open_per_mailbox(store))
-    waiting = needs.waiting(session)
+    waiting = needs_me.waiting(session)
     held: dict[str, list[Claim]] = {}
     for claim in live.values():
         held.setdefault(claim.holder, []).append(claim)
