@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from moot.api.pack import Mirrors
+from moot.api.protocol import Mirrors
 from moot.core.errors import Refused, Unavailable
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call

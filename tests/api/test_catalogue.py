@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import moot.api.verbs
+import moot
 from moot.api import catalogue
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Usage
@@ -23,10 +23,11 @@ KEYLESS = {"init", "inbox", "wait", "mirror", "handle", "check", "import", "rest
 
 
 def test_the_index_and_the_modules_name_the_same_verbs() -> None:
-    modules = {module.name for module in pkgutil.iter_modules(moot.api.verbs.__path__)}
+    found = (module.name for module in pkgutil.walk_packages(moot.__path__, "moot.") if module.name != "moot.__main__")
+    modules = {name for name in found if hasattr(importlib.import_module(name), "VERBS")}
     assert set(catalogue.MODULES) == modules
     for module, names in catalogue.MODULES.items():
-        declared = importlib.import_module(f"moot.api.verbs.{module}").VERBS
+        declared = importlib.import_module(module).VERBS
         assert [verb.name for verb in declared] == list(names)
     assert len(set(catalogue.names())) == len(catalogue.names())
 

@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from moot.api.trail import Trail
+from moot.api.log_position import Trail
 from moot.logs.sqlite import SqliteLog
 from tests.logs.conformance import draft
 from tests.logs.roles import commit

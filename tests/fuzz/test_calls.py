@@ -30,17 +30,17 @@ pytestmark = pytest.mark.in_memory
 MODULES = (
     *(
         "moot.api.verbs.agents",
-        "moot.api.verbs.mail",
-        "moot.api.verbs.inbox",
-        "moot.api.verbs.boxes",
-        "moot.api.verbs.tasks",
-        "moot.api.verbs.board",
-        "moot.api.verbs.files",
+        "moot.api.verbs.mail.send",
+        "moot.api.verbs.mail.inbox",
+        "moot.api.verbs.mail.mailbox",
+        "moot.api.verbs.tasks.tasks",
+        "moot.api.verbs.tasks.board",
+        "moot.api.verbs.claims",
         "moot.api.verbs.artifacts",
-        "moot.api.verbs.dependencies",
+        "moot.api.verbs.tasks.dependencies",
         "moot.api.verbs.decisions",
     ),
-    *("moot.api.verbs.checkpoints", "moot.needs_me.verbs", "moot.api.verbs.entries", "moot.api.verbs.events"),
+    *("moot.api.verbs.checkpoints", "moot.needs_me.verbs", "moot.api.verbs.mail.held", "moot.api.verbs.events"),
 )
 MORE = ("receipt show", "receipts", "emit", "effects", "effects retry", "effects drop", "search", "redact")
 VERBS = [catalogue.find(name) for name in (*(name for module in MODULES for name in catalogue.MODULES[module]), *MORE)]

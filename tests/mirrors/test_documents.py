@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from moot.api.form import OutputForm, Rendering
-from moot.api.pack import MirrorSpec, Pack, Packs, Protocol
+from moot.api.protocol import MirrorSpec, Pack, Packs, Protocol
+from moot.api.protocol.form import OutputForm, Rendering
 from moot.core.deciders.document import ChangeDocument
 from moot.core.errors import Usage
 from moot.location import worktrees

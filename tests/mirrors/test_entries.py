@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from moot.api.pack import MessageType, MirrorSpec, Pack, Packs, Protocol, Role
+from moot.api.protocol import MessageType, MirrorSpec, Pack, Packs, Protocol, Role
 from moot.mirrors.forms import form_of
 from moot.mirrors.sync import FileMirrors
 from moot.views import look

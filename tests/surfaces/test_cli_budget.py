@@ -41,7 +41,7 @@ OUTSIDE = (
 )
 
 EVERYWHERE = words("""
-    moot moot.api moot.api.answer moot.api.catalogue moot.api.call moot.api.pack moot.api.pool moot.api.verbs
+    moot moot.api moot.api.answer moot.api.catalogue moot.api.call moot.api.protocol moot.api.pool moot.api.verbs
     moot.api.setup moot.api.workspace
     moot.core moot.core.claims moot.core.compact moot.core.errors moot.core.event moot.core.graph moot.core.identity
     moot.core.ids moot.core.kind moot.core.leases
@@ -60,8 +60,8 @@ EVERYWHERE = words("""
     moot.views moot.views.file moot.views.load moot.views.look moot.views.store
     moot.wiring
 """)
-MAIL = ["moot.core.addresses", "moot.api.letters", "moot.api.verbs.mail"]
-INBOX = ["moot.api.letters", "moot.api.verbs.inbox"]
+MAIL = ["moot.core.addresses", "moot.api.verbs.mail", "moot.api.message_view", "moot.api.verbs.mail.send"]
+INBOX = ["moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
 WRITING = ["moot.core.chain", "moot.views.project"]  # whoever appends, or catches up
 KEEPING = [
     "moot.engine.commit_record",
@@ -84,7 +84,12 @@ COMMANDS = {
         ["task", "claim", "task-003"],
         "Ada",
         3,
-        ["moot.api.told", "moot.api.verbs.tasks", "moot.core.task_refusals"],
+        [
+            "moot.api.verbs.tasks",
+            "moot.api.verbs.tasks.answers",
+            "moot.api.verbs.tasks.tasks",
+            "moot.core.task_refusals",
+        ],
         "",
     ),
     "a refusal with a hint": (["send", "Bbo", "hi"], "Ada", 4, MAIL, "difflib"),
@@ -103,7 +108,7 @@ COMMANDS = {
 #
 # `_socket` rings the bell of those who wait; `socket` would cost such a send 3.
 PACK = words("""
-    moot.api.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
+    moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
     moot.core.deciders.entry moot.core.phrases moot.core.schema moot.location.caches
     moot.mirrors moot.mirrors.exchange moot.mirrors.files moot.mirrors.folders moot.mirrors.forms
     moot.mirrors.forms.entries moot.mirrors.forms.holding moot.mirrors.lock moot.mirrors.looks moot.mirrors.memory

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from moot import Workspace
-from moot.api.verbs.care import PARAGRAPH
+from moot.api.verbs.workspace import PARAGRAPH
 from moot.surfaces.cli.main import main
 from moot.views.store import VERSION
 from tests.surfaces.command import PATIENCE, Command

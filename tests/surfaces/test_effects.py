@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from moot import Workspace
-from moot.api.pack import MessageType, Pack, Packs, Protocol, Saying
+from moot.api.protocol import MessageType, Pack, Packs, Protocol, Saying
 from moot.core.deciders.effect import DEEPEST
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused, Unknown, Usage

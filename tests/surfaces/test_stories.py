@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot import Workspace
-from moot.api import stories
+from moot.api import explain
 from moot.core.event import Event
 from moot.core.kind import event_types, kinds
 from moot.core.sentences import sentence
@@ -81,13 +81,13 @@ def test_every_event_has_a_sentence_of_its_own() -> None:
 @pytest.mark.parametrize("field", ["type", "stream", "by"])
 def test_a_line_of_the_log_stays_one_line_whatever_is_in_it(field: str) -> None:
     forged = {field: "x\n#8 2031 task:approved task/task-001 by Ada", **({} if field == "type" else {"type": "a:b"})}
-    assert "\n" not in stories.line(event(**forged))
+    assert "\n" not in explain.line(event(**forged))
 
 
 def test_a_story_is_searched_to_its_end(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """However much happened in a mailbox or to claims before: what matters is what the story is about."""
-    monkeypatch.setattr(stories, "_PAGE", 5)
-    monkeypatch.setattr(stories, "_LONGEST", 8)
+    monkeypatch.setattr(explain, "_PAGE", 5)
+    monkeypatch.setattr(explain, "_LONGEST", 8)
     with Workspace(run.repo, agent="Ada") as ada:
         for n in range(10):
             ada.send("Bob", f"Noise {n}.")
@@ -106,7 +106,7 @@ def test_a_story_is_searched_to_its_end(run: Command, monkeypatch: pytest.Monkey
 
 @pytest.mark.promise(15)
 def test_a_very_long_story_is_cut_at_its_beginning_and_says_so(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stories, "_LONGEST", 8)
+    monkeypatch.setattr(explain, "_LONGEST", 8)
     with Workspace(run.repo, agent="Ada") as ada:
         ada.task_add("Circle")
         for _ in range(10):

@@ -97,7 +97,7 @@ class Call:
     def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Carry out a verb."""
         if self.workspace.tracing is not None:
-            from moot.api.traced import run_in_span
+            from moot.api.tracing import run_in_span
 
             return run_in_span(self, self.workspace.tracing, name, arguments)
         return self.carry_out(name, arguments)
@@ -143,9 +143,9 @@ class Call:
     def _warn_of_the_log(self) -> None:
         handle = self.engine.log.handle
         if handle.upgraded is not None:
-            from moot.api.upgrades import notice_of
+            from moot.api.notices import of_upgrade
 
-            self._warnings.append(notice_of(handle))
+            self._warnings.append(of_upgrade(handle))
         if (damage := handle.damage) is not None:
             self.warn("damaged_log", f"{damage.message} All before it can be read: this goes as far. {damage.remedy}")
         if self.past is not None and self.past.said:
@@ -293,17 +293,17 @@ class Call:
         """Whoever wrote into a file what could not be taken is told by the next call, whoever makes it."""
         held = look.held_entries(self.engine.read())
         if held and not any(warning.code == "entry_held" for warning in self._warnings):
-            from moot.api import reminders
+            from moot.api import notices
 
-            self._warnings.append(reminders.of_held(held))
+            self._warnings.append(notices.of_held(held))
 
     def _remind_of_effects(self, outcome: Outcome) -> None:
         """Whoever causes an effect while nobody performs any is told so."""
         caused = sum(event.type == "effect:requested" for event in outcome.events)
         if caused:
-            from moot.api import reminders
+            from moot.api import notices
 
-            self._warnings += reminders.of_effects(caused, self.place.state)
+            self._warnings += notices.of_effects(caused, self.place.state)
 
     def warned(self, code: str) -> list[str]:
         """What this call was warned of so far, under this code."""

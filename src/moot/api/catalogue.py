@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 MODULES: dict[str, tuple[str, ...]] = {
     "moot.api.verbs.agents": ("join", "leave", "whoami", "agents"),
-    "moot.api.verbs.mail": ("send", "reply", "thread"),
-    "moot.api.verbs.inbox": ("inbox", "ack", "overdue"),
-    "moot.api.verbs.boxes": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
-    "moot.api.verbs.tasks": (
+    "moot.api.verbs.mail.send": ("send", "reply", "thread"),
+    "moot.api.verbs.mail.inbox": ("inbox", "ack", "overdue"),
+    "moot.api.verbs.mail.mailbox": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
+    "moot.api.verbs.tasks.tasks": (
         "task add",
         "task link",
         "task unlink",
@@ -39,10 +39,10 @@ MODULES: dict[str, tuple[str, ...]] = {
         "task release",
         "task move",
     ),
-    "moot.api.verbs.board": ("task show", "board", "ready"),
-    "moot.api.verbs.files": ("claim", "release", "claims", "who-holds"),
+    "moot.api.verbs.tasks.board": ("task show", "board", "ready"),
+    "moot.api.verbs.claims": ("claim", "release", "claims", "who-holds"),
     "moot.api.verbs.artifacts": ("artifact add", "artifact modify", "artifact show", "artifacts"),
-    "moot.api.verbs.dependencies": ("artifact need", "artifact needed"),
+    "moot.api.verbs.tasks.dependencies": ("artifact need", "artifact needed"),
     "moot.api.verbs.decisions": ("decide", "decision supersede", "decision show", "decisions"),
     "moot.api.verbs.checkpoints": (
         "checkpoint reach",
@@ -51,17 +51,17 @@ MODULES: dict[str, tuple[str, ...]] = {
         "checkpoint show",
         "checkpoints",
     ),
-    "moot.api.verbs.checks": ("check", "receipt show", "receipts"),
+    "moot.api.verbs.tasks.checks": ("check", "receipt show", "receipts"),
     "moot.needs_me.verbs": ("needs-me",),
-    "moot.api.verbs.entries": ("held", "held show", "held resubmit", "held drop"),
+    "moot.api.verbs.mail.held": ("held", "held show", "held resubmit", "held drop"),
     "moot.api.verbs.events": ("wait", "log", "explain"),
-    "moot.api.verbs.topics": ("emit",),
-    "moot.api.verbs.handling": ("handle",),
-    "moot.api.verbs.allowing": ("allow",),
-    "moot.api.verbs.effects": ("effects", "effects retry", "effects drop"),
+    "moot.api.verbs.effects.emit": ("emit",),
+    "moot.api.verbs.effects.handle": ("handle",),
+    "moot.api.verbs.effects.allow": ("allow",),
+    "moot.api.verbs.effects.effects": ("effects", "effects retry", "effects drop"),
     "moot.api.verbs.search": ("search",),
     "moot.overview.verbs": ("watch",),
-    "moot.api.verbs.care": ("init", "verify", "doctor", "mirror"),
+    "moot.api.verbs.workspace": ("init", "verify", "doctor", "mirror"),
     "moot.transfer.verbs": ("export", "import", "backup", "restore", "redact"),
 }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from moot.api.answer import Notice
-from moot.api.trail import Trail
+from moot.api.log_position import Trail
 from moot.api.verbs.events import PAUSE, in_trouble, matches
 from moot.core.errors import Unavailable
 from moot.core.record import Record

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from moot.api.pack import Mirrors, Packs
+    from moot.api.protocol import Mirrors, Packs
     from moot.api.workspace import Workspace
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction

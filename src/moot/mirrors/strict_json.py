@@ -9,7 +9,7 @@ This module does not know what the values mean.
 
 from __future__ import annotations
 
-from moot.api import form
+from moot.api.protocol import form
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

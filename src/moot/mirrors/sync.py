@@ -2,7 +2,7 @@
 
 One turn at a time per workspace. The foreground never waits for a writer: a torn file that is young is left alone
 and the answer warns; an old one goes into quarantine. A changed file is never overwritten before its content is
-absorbed or held. What a content means is known to its form (`moot.api.form`).
+absorbed or held. What a content means is known to its form (`moot.api.protocol.form`).
 
 Each file is looked at once in a turn, and read only if its signature does not prove that it is unchanged. What one
 author says in a content is one commit. Only files that changed, or whose streams moved, are rendered.
@@ -14,8 +14,8 @@ import os
 import sys
 
 from moot.api.answer import Notice
-from moot.api.form import Malformed, Taken, Torn
-from moot.api.pack import Mirrors
+from moot.api.protocol import Mirrors
+from moot.api.protocol.form import Malformed, Taken, Torn
 from moot.core.deciders.entry import QuarantineFile
 from moot.core.errors import Unavailable
 from moot.core.principal import leaves_stamps
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.form import Form, Instance, Rendering
+    from moot.api.protocol.form import Form, Instance, Rendering
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.mirrors.files import Found

@@ -6,7 +6,7 @@ both here. Looking writes nothing.
 
 from __future__ import annotations
 
-from moot.api.letters import expired
+from moot.api.message_view import expired
 from moot.core.errors import Unknown
 from moot.core.principal import label, name_of, person
 from moot.core.record import Record
@@ -103,7 +103,7 @@ def _requests(session: Call) -> Iterator[Waiting]:
 
 
 def _reply(session: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.mail import reply
+    from moot.api.verbs.mail.send import reply
 
     return reply(session, name, text, None)
 
@@ -126,7 +126,7 @@ def _held(session: Call) -> Iterator[Waiting]:
 
 
 def _drop(session: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.entries import drop
+    from moot.api.verbs.mail.held import drop
 
     return drop(session, name, text)
 
@@ -176,7 +176,7 @@ def _named(names: list[str]) -> str:
 
 
 def _reopen(session: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.tasks import moved
+    from moot.api.verbs.tasks.tasks import moved
 
     task, _ = load.task(session.engine.read(), name)
     check_stopped(task)

@@ -32,7 +32,7 @@ def parked(session: Call, most: int) -> Iterator[Waiting]:
 
 
 def retry(session: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.effects import retry as again
+    from moot.api.verbs.effects.effects import retry as again
 
     return again(session, (name,), text)
 
@@ -41,7 +41,7 @@ def unallowed(session: Call) -> Iterator[Waiting]:
     """One for each handler: what is allowed is the handler, not its effects."""
     if not session.settings.handlers:
         return
-    from moot.api.verbs.allowing import consent_of, handlers_of
+    from moot.api.verbs.effects.allow import consent_of, handlers_of
 
     store, consent = session.engine.read(), consent_of(session)
     for handler in handlers_of(session):
@@ -59,7 +59,7 @@ def unallowed(session: Call) -> Iterator[Waiting]:
 
 def allow(session: Call, name: str, text: str) -> Answer:
     """Only a plain yes lets something run on this machine."""
-    from moot.api.verbs.allowing import handlers_of, named, permit
+    from moot.api.verbs.effects.allow import handlers_of, named, permit
 
     if text.strip().lower() == "yes":
         return permit(session, named(handlers_of(session), (name,)), yes=session.ask is None)

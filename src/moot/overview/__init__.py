@@ -7,7 +7,7 @@ with how much there is in all. Asking changes nothing. How it is shown is not kn
 from __future__ import annotations
 
 from moot import needs_me
-from moot.api.letters import expired
+from moot.api.message_view import expired
 from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.leases import has_lapsed

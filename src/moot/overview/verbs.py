@@ -6,7 +6,7 @@ import time
 
 from moot.api.answer import Answer
 from moot.api.catalogue import Param, Verb
-from moot.api.stories import line
+from moot.api.explain import line
 from moot.api.verbs.events import PAUSE, in_trouble
 from moot.core.errors import Unavailable
 from moot.core.record import Record

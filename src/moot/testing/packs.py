@@ -16,7 +16,7 @@ import os
 import subprocess  # noqa: TID253 (only tests load this module)
 import sys
 
-from moot.api.pack import PARTS, Protocol
+from moot.api.protocol import PARTS, Protocol
 from moot.api.protocol.checking import parse
 from moot.api.protocol.loading import pack_of
 from moot.core.deciders.task import decide
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from moot.api.pack import MessageType, MirrorSpec, Pack
+    from moot.api.protocol import MessageType, MirrorSpec, Pack
     from moot.core.lifecycle import Edge, Lifecycle
     from moot.testing.rehearsal import Rehearsal
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from moot.api.pack import MirrorSpec
+    from moot.api.protocol import MirrorSpec
     from moot.testing.rehearsal import Rehearsal
 
 _MOST = 200  # steps at which a process is killed

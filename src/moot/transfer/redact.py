@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.pack import MessageType
+    from moot.api.protocol import MessageType
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.log import Log

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any, BinaryIO
 
     from moot.api.call import Call
-    from moot.api.verbs.care import Opener
+    from moot.api.verbs.workspace import Opener
     from moot.core.event import Event
     from moot.log import BlobPieces
     from moot.transfer.carried_blobs import Outgoing

@@ -7,8 +7,8 @@ import sys
 
 from moot import location as places
 from moot import settings as setting
-from moot.api.pack import Packs
 from moot.api.pool import LIMIT, Pool
+from moot.api.protocol import Packs
 from moot.api.setup import Setup
 from moot.api.workspace import Workspace
 from moot.core.lifecycle import CORE, reviewed, with_receipts
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from moot.api.answer import Notice
-    from moot.api.pack import Mirrors
+    from moot.api.protocol import Mirrors
     from moot.api.workspace import Judge, Progress
     from moot.core.lifecycle import Lifecycle
     from moot.location import Place

@@ -12,7 +12,7 @@ import os
 import sys
 import time
 
-from moot.api.pack import PARTS, Packs, Protocol
+from moot.api.protocol import PARTS, Packs, Protocol
 from moot.api.protocol.loading import pack_of
 from moot.core.errors import Unavailable, Usage
 from moot.core.record import Record
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from moot.api.pack import Pack
+    from moot.api.protocol import Pack
     from moot.location import Place
     from moot.settings import Settings
 
@@ -178,7 +178,7 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
 
     code = _attribute(source.code) if ":" in source.code else None
     if code is not None and not (isinstance(code, type) and issubclass(code, Protocol)):
-        raise _broken(name, source.code, "it is not a subclass of moot.api.pack.Protocol")
+        raise _broken(name, source.code, "it is not a subclass of moot.api.protocol.Protocol")
     parts = [part for part in PARTS if code is not None and getattr(code, part) is not getattr(Protocol, part)]
     forms = (*SHARED, *(code.forms if code is not None else ()))
     below = f".{name}/" if source.root else ""

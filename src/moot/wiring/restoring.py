@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 from apsw import SQLITE_OPEN_READONLY, Connection
 
 from moot import location as places
-from moot.api.verbs.care import Restored
+from moot.api.verbs.workspace import Restored
 from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit

@@ -6,8 +6,8 @@ import os
 
 from moot import location as places
 from moot import settings as setting
-from moot.api.verbs.allowing import consent_of, weak_of
-from moot.api.verbs.care import Created, Finding, Opener, Restored, checkup
+from moot.api.verbs.effects.allow import consent_of, weak_of
+from moot.api.verbs.workspace import Created, Finding, Opener, Restored, checkup
 from moot.api.workspace import quietly
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, people_only

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from moot.api.pack import Protocol, Saying
-from moot.api.verbs.care import Finding
+from moot.api.protocol import Protocol, Saying
+from moot.api.verbs.workspace import Finding
 from moot.core.deciders.message import SendMessage
 from moot.core.deciders.topic import Emit
 from moot.core.errors import Refused

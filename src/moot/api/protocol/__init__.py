@@ -1,1 +1,368 @@
-"""What the data of a pack makes of a message, without a line of the pack's own code."""
+"""What a pack is: a protocol as data, plus a `Protocol` for the few things that data cannot say.
+
+`Packs` are the active ones of a workspace. Which packs exist, and where, is known to `moot.wiring` alone. What the
+data of a pack makes of a message is in the modules beside this one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from moot.core.compact import dumps
+from moot.core.deciders.message import WANTS
+from moot.core.errors import Unknown
+from moot.core.principal import Actor
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from moot.api.answer import Answer, Notice
+    from moot.api.call import Call
+    from moot.api.verbs.workspace import Finding
+    from moot.core.lifecycle import Lifecycle
+    from moot.core.reactions import Reaction
+    from moot.core.schema import Defect
+    from moot.core.task import Task
+    from moot.engine.unit_of_work import Work
+
+NOBODY = Actor(principal="")
+
+
+class Mirrors(ABC):
+    """The protocol files of the active packs. They belong to the workspace; each time they are handed the call."""
+
+    @abstractmethod
+    def sync(self, call: Call) -> tuple[Notice, ...]:
+        """Absorb what others wrote, render what the log says. Never waits long."""
+
+    def kept(self, call: Call) -> list[str]:  # noqa: ARG002
+        """Files that were replaced and are kept for some seconds, in case that somebody still writes into one."""
+        return []
+
+
+class Role(Record):
+    name: str
+    title: str = ""
+    does: str = ""
+    delivery: str = "each"  # each (every member gets its own), one (a mailbox of the role; the first to ack takes it)
+    also: tuple[str, ...] = ()  # who may act in the role without having joined with it
+
+
+class MessageType(Record):
+    """A type of message, or an event that the pack binds: the same without recipients."""
+
+    name: str
+    pack: str
+    senders: tuple[str, ...] = ()  # the roles that send it; none: anybody may
+    also: tuple[str, ...] = ()  # who may do so without having joined in such a role
+    to: tuple[str, ...] = ()  # roles, @requester, @all
+    schema: dict[str, Any] = {}  # noqa: RUF012
+    order: tuple[str, ...] = ()
+    wants: str = "nothing"
+    stamp: str | None = None
+    task: str | None = None  # the field that names the task
+    paths: tuple[str, ...] = ()
+    answers: str | None = None  # the type of message that it answers
+    creates: Mapping[str, Any] | None = None  # lifecycle of the task that it adds; fields for its title, body, extra
+    moves: str | None = None  # the verb by which it moves its task
+    reason: str | None = None  # the field with the reason of such a move
+    repeat: str = "store"  # store, ignore (an equal one has no effect), amend (nor has it, and another one amends)
+    how: str = "message"  # or event
+
+    @property
+    def sender(self) -> str:
+        """The role that a file speaks for."""
+        return self.senders[0] if self.senders else self.pack
+
+    @property
+    def word(self) -> str:
+        """What the protocol itself calls it: a name that another pack has, too, is written `pack/name`."""
+        return self.name.rpartition("/")[2]
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        return tuple(to if to.startswith("@") else f"@{to}" for to in self.to)
+
+    def render(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The message as the protocol writes it."""
+        from moot.api.protocol.content import render
+
+        return render(self.word, data, self.order)
+
+
+class MirrorSpec(Record):
+    """A file of the protocol. `fields` has the names that the form uses inside of it; what they mean is the form's."""
+
+    name: str
+    pack: str
+    path: str
+    form: str
+    mailbox: str = ""
+    types: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()  # prefixes of streams; none: the form says so
+    scope: str = "workspace"  # or worktree
+    missing: str = "restore"  # or reset, ignore
+    emptied: str = "clear"  # or restore
+    wins: str = "log"  # or file, where both changed the same
+    counts: bool = False  # whether the file belongs to the content that receipts are bound to
+    fields: Mapping[str, Any] = {}
+
+
+class Pack(Record):
+    name: str
+    title: str
+    version: str = ""
+    roles: tuple[Role, ...] = ()
+    messages: tuple[MessageType, ...] = ()
+    events: tuple[MessageType, ...] = ()  # free events that are commands of this pack; a name may end in `*`
+    mirrors: tuple[MirrorSpec, ...] = ()
+    lifecycles: tuple[Lifecycle, ...] = ()
+    message_limit: int = 0
+    settings: Mapping[str, dict[str, Any]] = {}  # a schema for each key of [pack.NAME], with its default
+    values: Mapping[str, Any] = {}  # of those, as moot.toml sets them
+    digest: str = ""  # of its files
+    code: str = ""  # "module:attribute" of its protocol, if it has one
+    parts: tuple[str, ...] = ()  # of `Protocol`, those that it has code for
+
+    def role(self, name: str) -> Role | None:
+        return next((role for role in self.roles if role.name == name), None)
+
+
+class Saying(Record):
+    """A message, or an event that a pack binds, on its way in: from a caller, or (`source`) from a file."""
+
+    spec: MessageType
+    data: dict[str, Any]
+    given: Mapping[str, Any] = {}  # the data as it was said, without a stamp of moot's
+    type: str = ""  # as it was said; an event's may be one of a family
+    sender: Actor = NOBODY
+    id: str = ""  # that a message gets
+    limit: int = 0
+    roots: tuple[str, ...] = ()  # of the worktrees, to make paths relative
+    now: float = 0.0
+    ttl: float = 0.0  # of a task that it makes
+    source: str | None = None
+    thread: str | None = None
+    facts: Mapping[str, Any] = {}  # what `Protocol.observe` found
+    flags: tuple[str, ...] = ()  # each a code, a colon and a sentence
+    defects: tuple[Defect, ...] = ()
+
+
+PARTS = (
+    "observe",
+    "hear",
+    "same",
+    "move",
+    "reactions",
+    "closers",
+    "forms",
+    "stages",
+    "address",
+    "guard",
+    "check",
+)
+
+
+class Protocol:
+    """The computations of a pack. All parts are optional; the data of the pack does the rest.
+
+    Only `observe` may look at anything outside, and it runs before the commit. Everything else is pure, or decides
+    through `Work`.
+    """
+
+    reactions: tuple[Reaction, ...] = ()  # what follows from an event, in the same commit
+    closers: tuple[Callable[[Work], None], ...] = ()  # run when all is decided, before the append
+    forms: Mapping[str, Any] = {}  # of mirrors, beside the shared ones
+    stages: Mapping[str, Any] = {}  # the criteria of stages, by name
+
+    def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
+        self.pack, self.settings = pack, settings or {}
+
+    def observe(self, _call: Call, _saying: Saying) -> Mapping[str, Any]:
+        """What has to be looked up for this saying. The facts come with it."""
+        return {}
+
+    def hear(self, work: Work, saying: Saying) -> None:
+        """Let a message or an event happen. Raises what is wrong with it."""
+        from moot.api.protocol import hearing
+
+        hearing.hear(work, self, saying)
+
+    def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
+        """A text that is equal for equal messages, however they were written down."""
+        from moot.api.protocol.content import fingerprint, normalise_paths
+
+        return fingerprint(normalise_paths({**data, "type": spec.word}, spec.paths, roots)[0])
+
+    def move(self, _work: Work, _task: Task, _verb: str, _reason: str | None) -> tuple[str, ...]:
+        """Flags that a move of one of its tasks gets; raises if it needs more than was given."""
+        return ()
+
+    def address(self, _text: str) -> str | None:
+        """An address in the protocol's own words as one that moot knows; None: this is not one of them."""
+        return None
+
+    def guard(self, _actor: Actor, _paths: Sequence[str]) -> None:
+        """Raise what stands against this actor's claiming of these paths."""
+
+    def check(self) -> Sequence[Finding]:
+        """What `moot doctor` should say about the pack."""
+        return ()
+
+
+class Packs:
+    """The active packs."""
+
+    def __init__(self, packs: Sequence[Pack] = (), protocol: Callable[[Pack], Protocol] = Protocol) -> None:
+        self.packs = tuple(packs)
+        self._make = protocol
+        self._made: dict[str, Protocol] = {}
+        self.shared_roles = frozenset(r.name for p in packs for r in p.roles if r.delivery == "one")
+
+    def protocol(self, pack: str) -> Protocol:
+        if pack not in self._made:
+            self._made[pack] = self._make(next(one for one in self.packs if one.name == pack))
+        return self._made[pack]
+
+    def having(self, part: str) -> list[Protocol]:
+        """The protocols of the packs that have code for this part."""
+        return [self.protocol(pack.name) for pack in self.packs if part in pack.parts]
+
+    def forms(self, pack: str) -> Mapping[str, Any]:
+        """The forms of mirrors that a pack brings itself."""
+        return {name: form for one in self.having("forms") if one.pack.name == pack for name, form in one.forms.items()}
+
+    def addresses(self, to: Sequence[str]) -> Sequence[str]:
+        """Addresses in the words of a protocol become those that moot knows; others stay as they are."""
+        own = self.having("address")
+        return [next(filter(None, (one.address(text) for one in own)), text) for text in to] if own else to
+
+    def guard(self, actor: Actor, paths: Sequence[str]) -> None:
+        """Raise what a pack has against this actor's claiming of these paths."""
+        for protocol in self.having("guard"):
+            protocol.guard(actor, paths)
+
+    @property
+    def instructed(self) -> str:
+        """The mailbox that gets what starts a task."""
+        starting = (spec for pack in self.packs for spec in pack.messages if spec.creates)
+        return next((address for spec in starting for address in spec.addresses), "")
+
+    @property
+    def mirrors(self) -> tuple[MirrorSpec, ...]:
+        return tuple(mirror for pack in self.packs for mirror in pack.mirrors)
+
+    def lifecycles(self) -> dict[str, Lifecycle]:
+        return {life.name: life for pack in self.packs for life in pack.lifecycles}
+
+    def reactions(self) -> tuple[Reaction, ...]:
+        if not self.packs:
+            return ()
+        from moot.api.protocol.clearing import clearing
+
+        usual = (clearing(pack) for pack in self.packs if pack.mirrors)
+        return (*usual, *(reaction for protocol in self.having("reactions") for reaction in protocol.reactions))
+
+    def closers(self) -> tuple[Callable[[Work], None], ...]:
+        """What is done when everything else is decided: those of the packs, and recording which packs are in force."""
+        if not self.packs:
+            return ()
+        return (*(close for protocol in self.having("closers") for close in protocol.closers), self._record)
+
+    def _record(self, work: Work) -> None:
+        from moot.core.deciders.pack import Activate
+
+        for pack in self.packs:
+            work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
+
+    def find(self, kind: str, pack: str | None = None) -> MessageType | None:
+        """The type of message with this name. `pack/type` is always possible; `pack`: among those of one pack."""
+        types = [spec for p in self.packs if pack in (None, p.name) for spec in p.messages]
+        return next((spec for spec in types if kind in (spec.name, f"{spec.pack}/{spec.name}")), None)
+
+    def binding(self, kind: str) -> MessageType | None:
+        """What a pack has made of this type of event."""
+        bound = [spec for pack in self.packs for spec in pack.events]
+        return next((spec for spec in bound if spec.name == kind), None) or next(
+            (spec for spec in bound if spec.name.endswith("*") and kind.startswith(spec.name[:-1])), None
+        )
+
+    def limit(self, pack: str, setting: int) -> int:
+        return max(setting, *(p.message_limit for p in self.packs if p.name == pack))
+
+    def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
+        pack = task.lifecycle.partition("/")[0]
+        if not any(one.name == pack and "move" in one.parts for one in self.packs):
+            return ()
+        return self.protocol(pack).move(work, task, verb, reason)
+
+    def saying(
+        self,
+        call: Call,
+        spec: MessageType,
+        data: dict[str, Any],
+        *,
+        kind: str = "",
+        roots: tuple[str, ...] | None = None,
+        source: str | None = None,
+        sender: Actor = NOBODY,
+        thread: str | None = None,
+    ) -> Saying:
+        """Something that is about to be said, with all that has to be known before the commit."""
+        if roots is None:
+            from moot.location import worktrees
+
+            roots = tuple(tree.root for tree in worktrees(call.place))
+        saying = Saying(
+            spec=spec,
+            data=data,
+            type=kind or spec.name,
+            sender=sender,
+            limit=self.limit(spec.pack, call.settings.message_limit),
+            roots=roots,
+            now=call.clock.wall_seconds(),
+            ttl=call.settings.task_ttl,
+            source=source,
+            thread=thread,
+        )
+        facts = self.protocol(spec.pack).observe(call, saying)
+        return saying.replace(facts=facts) if facts else saying
+
+    def hear(self, work: Work, saying: Saying) -> str:
+        """Let it happen, inside of a commit. The id of the message, if it is one and was not said before."""
+        if saying.spec.how == "message" and not saying.id:
+            saying = saying.replace(id=work.new_message())
+        self.protocol(saying.spec.pack).hear(work, saying)
+        return saying.id
+
+    def send(
+        self,
+        session: Call,
+        kind: str,
+        to: tuple[str, ...],
+        data: Any,
+        text: str | None,
+        thread: str | None,
+        *,
+        dry_run: bool,
+    ) -> Answer:
+        """A typed message from a surface."""
+        from moot.api.protocol.sending import send
+
+        spec = self.find(kind)
+        if spec is None:
+            raise self.unknown_type(kind)
+        return send(session, spec, to, data, text, thread, dry_run=dry_run)
+
+    def unknown_type(self, kind: str) -> Unknown:
+        typed = [spec.name for pack in self.packs for spec in pack.messages]
+        known = ", ".join([*(k for k in WANTS if k != "reply"), *typed])
+        pack, slash, _ = kind.partition("/")
+        off = slash and pack not in (active.name for active in self.packs)
+        hint = f"The pack {pack} is not active; moot.toml turns it on: packs = [{dumps(pack)}]. " if off else ""
+        return Unknown(
+            "unknown_type", f"{kind!r} is not a message type here.", f"{hint}Known: {known}.", known=known.split(", ")
+        )

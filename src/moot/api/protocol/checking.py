@@ -57,8 +57,8 @@ def parse(
     """Read a pack. Raises `Usage` with all that is wrong.
 
     `folder` is how the place is called in errors, `name` what moot.toml calls the pack, `forms` the forms of mirrors
-    that there are, `parts` what the pack has code for (see `moot.api.pack.Protocol`), `below` the directory that its
-    mirrors have to be in.
+    that there are, `parts` what the pack has code for (see `moot.api.protocol.Protocol`), `below` the directory that
+    its mirrors have to be in.
     """
     found: list[Problem] = []
     raw = _bytes(read, FILE, found)

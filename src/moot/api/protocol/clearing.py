@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.api.pack import Pack
+    from moot.api.protocol import Pack
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction, Step, World
 

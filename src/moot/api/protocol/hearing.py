@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from moot.api.pack import Pack, Protocol, Saying
+    from moot.api.protocol import Pack, Protocol, Saying
     from moot.core.deciders.message import Message
     from moot.core.principal import Actor
     from moot.core.schema import Defect

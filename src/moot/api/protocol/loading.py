@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.pack import MessageType, MirrorSpec, Pack, Role
+from moot.api.protocol import MessageType, MirrorSpec, Pack, Role
 from moot.core.lifecycle import Edge, Lifecycle, State
 
 TYPE_CHECKING = False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.pack import MessageType
+    from moot.api.protocol import MessageType
     from moot.engine.unit_of_work import Work
 
 
@@ -27,7 +27,7 @@ def send(
     *,
     dry_run: bool,
 ) -> Answer:
-    from moot.api.verbs.mail import stored
+    from moot.api.verbs.mail.send import stored
 
     if not isinstance(data, dict) or text is not None:
         raise Usage(
@@ -62,7 +62,7 @@ def send(
 
 def _there_already(session: Call, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
     """The answer to a message that is equal to one before it, and so changed nothing."""
-    from moot.api.verbs.mail import Receipt
+    from moot.api.verbs.mail.send import Receipt
     from moot.views import look
 
     def text(said: Mapping[str, Any]) -> str:

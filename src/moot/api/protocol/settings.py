@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from moot.api.pack import Pack
+    from moot.api.protocol import Pack
     from moot.core.phrases import Place
 
 OWN = ("path",)  # what moot itself is told about a pack

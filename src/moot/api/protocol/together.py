@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from moot.api.pack import Pack
+    from moot.api.protocol import Pack
 
 
 def check_together(packs: Iterable[Pack]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.verbs.files import readings
+from moot.api.verbs.claims import readings
 from moot.core.deciders.decision import (
     Decision,
     DecisionMade,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
-from moot.api.letters import pile
-from moot.api.stories import line, story
-from moot.api.trail import Trail
+from moot.api.explain import line, story
+from moot.api.log_position import Trail
+from moot.api.message_view import pile
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.leases import has_lapsed
 from moot.core.record import Record
@@ -170,7 +170,7 @@ def _lapse_silent(session: Call, name: str) -> None:
         return
     state, _ = load.task(session.engine.store, name)
     if state.holder is not None and has_lapsed(session.silence(state.holder), state.ttl):
-        from moot.api.verbs.tasks import lapse_if_silent
+        from moot.api.verbs.tasks.tasks import lapse_if_silent
 
         session.commit_aside(lambda work: lapse_if_silent(work, work.task(name)))  # judged again inside
 

@@ -6,8 +6,8 @@ from moot.core.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.form import Form
-    from moot.api.pack import MirrorSpec, Packs
+    from moot.api.protocol import MirrorSpec, Packs
+    from moot.api.protocol.form import Form
 
 SHARED = {
     "document": "moot.mirrors.forms.document:DocumentForm",

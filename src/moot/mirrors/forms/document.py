@@ -13,7 +13,7 @@ the log knows. The pack's data says the rest, in the `fields` of the mirror:
 from __future__ import annotations
 
 from moot.api.answer import Notice
-from moot.api.form import Form, Instance, Malformed, Rendering, Taken
+from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken
 from moot.core import leaves
 from moot.core.deciders.document import (
     WORKSPACE,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.pack import MirrorSpec, Packs
+    from moot.api.protocol import MirrorSpec, Packs
     from moot.core.deciders.document import Document
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work

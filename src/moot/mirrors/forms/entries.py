@@ -13,7 +13,7 @@ the protocol calls things, in the `fields` of the mirror:
 from __future__ import annotations
 
 from moot.api.answer import Notice
-from moot.api.form import Form, Malformed, Rendering, Taken
+from moot.api.protocol.form import Form, Malformed, Rendering, Taken
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.errors import MootError, Refused
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.form import Instance
-    from moot.api.pack import MessageType, MirrorSpec, Packs, Saying
+    from moot.api.protocol import MessageType, MirrorSpec, Packs, Saying
+    from moot.api.protocol.form import Instance
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.views.look import Delivery

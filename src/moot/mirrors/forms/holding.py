@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from moot.api.pack import MirrorSpec
+    from moot.api.protocol import MirrorSpec
     from moot.core.errors import MootError
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.pack import Protocol
+from moot.api.protocol import Protocol
 from moot.api.protocol.hearing import accepted, deliver, prepared
 from moot.core.errors import Held, Refused
 from moot.core.principal import name_of, same_agent
@@ -12,7 +12,7 @@ from moot.packs.orchestrator import rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.pack import Saying
+    from moot.api.protocol import Saying
     from moot.core.deciders.message import Message
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work

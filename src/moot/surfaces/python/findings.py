@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.verbs.artifacts import Made, Shown
-    from moot.api.verbs.checks import Checked
     from moot.api.verbs.decisions import Made as Decided
-    from moot.api.verbs.dependencies import Need
+    from moot.api.verbs.tasks.checks import Checked
+    from moot.api.verbs.tasks.dependencies import Need
     from moot.core.deciders.artifact import Artifact
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.deciders.decision import Decision

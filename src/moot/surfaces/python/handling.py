@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any
 
-    from moot.api.verbs.allowing import Allowed, Weakening
-    from moot.api.verbs.effects import Standing
-    from moot.api.verbs.topics import Emission
+    from moot.api.verbs.effects.allow import Allowed, Weakening
+    from moot.api.verbs.effects.effects import Standing
+    from moot.api.verbs.effects.emit import Emission
     from moot.effects.attempts import Performed
 
     Some = str | Sequence[str]

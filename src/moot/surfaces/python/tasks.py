@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from moot.api.verbs.board import Story
+    from moot.api.verbs.tasks.board import Story
     from moot.core.task import Task
 
     Some = str | Sequence[str]

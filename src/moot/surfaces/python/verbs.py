@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
-    from moot.api.letters import Letter
+    from moot.api.message_view import Letter
     from moot.api.verbs.agents import Me, Member
-    from moot.api.verbs.boxes import Box, Instructions
+    from moot.api.verbs.claims import Grant, Holding
     from moot.api.verbs.events import Awaited
-    from moot.api.verbs.files import Grant, Holding
-    from moot.api.verbs.inbox import Inbox, Overdue
-    from moot.api.verbs.mail import Receipt
+    from moot.api.verbs.mail.inbox import Inbox, Overdue
+    from moot.api.verbs.mail.mailbox import Box, Instructions
+    from moot.api.verbs.mail.send import Receipt
     from moot.core.deciders.entry import Entry
     from moot.core.event import Event
     from moot.core.task import Task

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer, Notice
     from moot.api.call import Call
-    from moot.api.verbs.care import Finding, Restored
+    from moot.api.verbs.workspace import Finding, Restored
     from moot.api.workspace import Workspace as Opened
     from moot.core.event import Event
     from moot.surfaces.python.following import Follower

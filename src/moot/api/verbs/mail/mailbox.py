@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import ROOM, Letter, newest_whole, of_delivery, told
+from moot.api.message_view import ROOM, Letter, newest_whole, of_delivery, told
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent

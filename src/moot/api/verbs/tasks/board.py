@@ -74,7 +74,7 @@ def show(session: Call, task: str) -> Answer:
 
 
 def _receipt(session: Call, name: str) -> str:
-    from moot.api.verbs.checks import show as receipt_of
+    from moot.api.verbs.tasks.checks import show as receipt_of
 
     return receipt_of(session, name).say[0]
 

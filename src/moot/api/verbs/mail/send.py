@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import ROOM, newest_whole, of_message, told
+from moot.api.message_view import ROOM, newest_whole, of_message, told
 from moot.core import addresses
 from moot.core.compact import dumps
 from moot.core.deciders.mailbox import Answer as Settle

@@ -30,7 +30,7 @@ class Checked(Record):
 
 def check(session: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
     from moot import processes
-    from moot.api.proofs import content
+    from moot.api.receipts import content
 
     if timeout is not None and not timeout:
         raise Usage("bad_arguments", "A check needs some time.", "Leave --timeout out, or say how long: 10m.")
@@ -94,7 +94,7 @@ def _check_may(session: Call, work: Work, task: str | None) -> None:
 
 
 def show(session: Call, id: str) -> Answer:  # noqa: A002
-    from moot.api.proofs import content
+    from moot.api.receipts import content
 
     receipt: Receipt = load.state(session.engine.read(), "receipt", id)[0]
     if not receipt.exists:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.told import task_of, told
+from moot.api.verbs.tasks.answers import task_of, told
 from moot.core import task_refusals as refusals
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Usage
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.call import Call
-    from moot.api.proofs import Proof
+    from moot.api.receipts import Proof
     from moot.core.principal import Actor
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
@@ -216,7 +216,7 @@ def _proof(session: Call, task: str, verb: str | None, to: str, given: str | Non
     demands = any("receipt" in e.needs for life in session.engine.lifecycles.values() for e in life.edges)
     if given is None and not demands:
         return None
-    from moot.api.proofs import proof
+    from moot.api.receipts import proof
 
     return proof(session, task, verb, to, given)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Notice
     from moot.api.call import Call
-    from moot.api.pack import MirrorSpec, Packs
+    from moot.api.protocol import MirrorSpec, Packs
     from moot.core.event import Event
     from moot.core.schema import Defect
     from moot.engine.unit_of_work import Work

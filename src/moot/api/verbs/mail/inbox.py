@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.letters import ROOM, Letter, expired, of_delivery, pile, size_in_words, told, weight
+from moot.api.message_view import ROOM, Letter, expired, of_delivery, pile, size_in_words, told, weight
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.deciders.message import known

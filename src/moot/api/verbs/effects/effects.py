@@ -6,7 +6,7 @@ from itertools import islice
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.verbs.allowing import consent_of, handlers_of
+from moot.api.verbs.effects.allow import consent_of, handlers_of
 from moot.core.deciders.effect import DropEffect, RetryEffect
 from moot.core.record import Record
 from moot.core.text import one_line

@@ -66,7 +66,7 @@ def _quarantined(session: Call, entry: Entry) -> str:
 def resubmit(session: Call, id: str, data: Any) -> Answer:  # noqa: A002
     import json
 
-    from moot.api.verbs.mail import stored
+    from moot.api.verbs.mail.send import stored
 
     entry = _known(session, id)
     body = data if data is not None else json.loads(entry.raw or "null")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
-from moot.api.verbs import allowing
+from moot.api.verbs.effects import allow as allowing
 from moot.core.errors import Refused, Usage
 from moot.core.record import Record
 from moot.core.text import one_line

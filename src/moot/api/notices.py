@@ -1,4 +1,4 @@
-"""What a caller is told beside the answer, whatever it asked for. Loaded only where there is something to tell."""
+"""Warnings that any answer can carry. Imported only when there is one to give."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from moot.core.deciders.entry import Entry
+    from moot.log import Handle
 
 _NAMED = 3
 
@@ -26,3 +27,14 @@ def of_effects(caused: int, state: str) -> Iterator[Notice]:
         return
     said = f"{caused} effects wait" if caused > 1 else "An effect waits"
     yield Notice("nobody_handles", f"{said}, and nobody performs effects here: `moot handle` does.")
+
+
+def of_upgrade(handle: Handle) -> Notice:
+    """The log was upgraded by this call; reported once."""
+    before, now = handle.upgraded or (0, 0)
+    handle.upgraded = None
+    return Notice(
+        "log_migrated",
+        f"The log was upgraded from version {before} to {now}. Older versions of moot can no longer open it; end "
+        "watchers and runners that are still running an older version.",
+    )

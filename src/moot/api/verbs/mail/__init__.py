@@ -1,0 +1,1 @@
+"""Verbs about messages: sending, the inbox, mailboxes of roles, and held entries."""
