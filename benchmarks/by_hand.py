@@ -14,7 +14,7 @@ import apsw
 
 import moot.logs.sqlite.queries
 import moot.views.store
-from moot.core.chain import START, digest_of, hash_of
+from moot.core.integrity.chain import START, digest_of, hash_of
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"

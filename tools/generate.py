@@ -22,9 +22,9 @@ sys.path.insert(0, str(ROOT / "src"))
 from moot.api import catalogue  # noqa: E402
 from moot.api.protocol.grammar import SCHEMA  # noqa: E402
 from moot.api.protocol.loading import pack_of  # noqa: E402
-from moot.core.keywords import KEYWORDS  # noqa: E402
 from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
+from moot.core.schema.keywords import KEYWORDS  # noqa: E402
 from moot.surfaces.cli import man, reference  # noqa: E402
 from moot.surfaces.cli.help import HEADINGS, manual_lines, own_lines  # noqa: E402
 from moot.surfaces.python import Workspace  # noqa: E402

@@ -261,7 +261,7 @@ class Shown(Log):
                 return self.tombstones()
             del new[0]
         while new:
-            from moot.core.redaction import is_well_formed
+            from moot.core.integrity.redaction import is_well_formed
 
             for event in new:
                 if event.type != _TOMBSTONE or not is_well_formed(event.data):
@@ -284,6 +284,6 @@ class Shown(Log):
         named = self.tombstones() if events else {}
         if not named:
             return events
-        from moot.core.redaction import shown
+        from moot.core.integrity.redaction import shown
 
         return [shown(event, named[event.position]) if event.position in named else event for event in events]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from moot.core.leases import has_lapsed
+from moot.core.task.leases import has_lapsed
 
 SRC = Path(__file__).resolve().parents[2] / "src" / "moot"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from moot.core.event import Event
+from moot.core.integrity.redaction import BLANK, MARK, blanked, is_free, may_go, shown
 from moot.core.kind import Kind, kinds
-from moot.core.redaction import BLANK, MARK, blanked, is_free, may_go, shown
 
 DIGEST = "d" * 64
 SENT = {"id": "m-1", "to": ["Bob"], "sender": "Ada", "kind": "note", "text": "A secret."}

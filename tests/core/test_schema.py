@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from moot.core.errors import Usage
-from moot.core.patterns import matches, objection
 from moot.core.schema import MOST, Defect, check_schema, defects
+from moot.core.schema.patterns import matches, objection
 
 # ---------------------------------------------------------------------- against a full validator
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from moot.core.deciders.message import Sent
 from moot.core.kind import kinds
-from moot.core.shape import fits, forms, misfit, understood
+from moot.core.schema.shape import fits, forms, misfit, understood
 
 SAID = {"kind": "note", "sender": "Ada#1", "to": ["Bob"], "wants": "nothing"}
 
@@ -46,7 +46,7 @@ def test_every_field_of_every_event_has_a_form_that_is_understood() -> None:
     for events in (kind.events for kind in kinds()):
         for kind in events.values():
             strange = {name: form for name, form in forms(kind).items() if not understood(form)}
-            assert strange == {}, f"{kind.__name__}: teach `moot.core.shape` this form"
+            assert strange == {}, f"{kind.__name__}: teach `moot.core.schema.shape` this form"
 
 
 @given(

@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 from moot.core.event import Event
+from moot.core.integrity.redaction import words_of
 from moot.core.kind import kinds
 from moot.core.payload import ALL, Payload
-from moot.core.redaction import words_of
-from moot.core.shape import forms
+from moot.core.schema.shape import forms
 from moot.views.search import texts
 
 LISTS = ("words", "quiet", "names", "marks")

@@ -33,7 +33,7 @@ from moot.engine.engine import Engine, Outcome
 from moot.engine.unit_of_work import Work
 from moot.engine.verify import Report, verify
 from moot.logs.sqlite import SqliteLog
-from moot.views import load
+from moot.views import states
 from moot.views.store import Store
 from tests.core.lifecycles import ORCHESTRATOR
 
@@ -95,7 +95,7 @@ class Machine:
         return [event for event in self.log.read(0, 10_000) if kind in (None, event.type)]
 
     def task(self, name: str) -> Task:
-        return load.task(self.engine.read(), name)[0]
+        return states.task(self.engine.read(), name)[0]
 
     def rows(self) -> dict[str, list[Any]]:
         """All rows of all views, caught up."""

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.location import caches
-from moot.mirrors.memory import Known, Memory
+from moot.mirrors.state_cache import Known, Memory
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -10,7 +10,7 @@ from moot.core.deciders.decision import MakeDecision, SupersedeDecision
 from moot.core.deciders.dependency import DeclareNeed, DropNeed
 from moot.core.errors import Held, Refused
 from moot.core.principal import Actor
-from moot.views import load, look
+from moot.views import queries, states
 from tests.engine.harness import (
     ANNA,
     Command,
@@ -87,7 +87,7 @@ def test_need_and_artifact_meet_in_the_commit_of_the_second(machine):
     outcome = machine.run(need("src/user.ts", "Keats"))
     assert types(outcome.events) == ["dependency:declared", "dependency:satisfied", "message:sent"]
     assert mail(machine) == [("dependency/User", ("Yeats",)), ("dependency/src/user.ts", ("Keats",))]
-    assert [d.message.kind for d in look.inbox(machine.engine.read(), ("Yeats",), 10)] == ["dependency"]
+    assert [d.message.kind for d in queries.inbox(machine.engine.read(), ("Yeats",), 10)] == ["dependency"]
 
 
 def test_a_later_name_satisfies_and_an_old_one_does_not_again(machine):
@@ -175,8 +175,8 @@ def test_what_was_superseded_is_not_told_any_more_and_those_it_concerned_are_tol
     assert mail(machine)[1:] == [("d-2", ("Yeats",)), ("d-1", ("Keats",))]
     machine.does(move("release", "b", "Keats"), join("Blake"), move("claim", "b", "Blake"))
     assert len(mail(machine)) == 3
-    assert [d.id for d in look.things(machine.engine.read(), "decision", 10)] == ["d-2"]
-    assert [d.id for d in look.things(machine.engine.read(), "decision", 10, ended=True)] == ["d-2", "d-1"]
+    assert [d.id for d in queries.things(machine.engine.read(), "decision", 10)] == ["d-2"]
+    assert [d.id for d in queries.things(machine.engine.read(), "decision", 10, ended=True)] == ["d-2", "d-1"]
 
 
 def test_a_decision_and_a_claim_of_files_of_the_same_moment_do_not_miss_each_other(two):
@@ -196,8 +196,8 @@ def test_the_answer_is_mail_in_the_same_commit(machine):
     sent = outcome.events[-1]
     assert (sent.thread, sent.data["to"], sent.data["sender"]) == ("k-1", ["Yeats", "Keats"], ANNA)
     assert sent.data["text"] == "blue\n\nThat answers k-1: Which?"
-    assert list(look.things(machine.engine.read(), "checkpoint", 10)) == []
-    assert look.things_of_task(machine.engine.read(), "a") == [("checkpoint", "k-1")]
+    assert list(queries.things(machine.engine.read(), "checkpoint", 10)) == []
+    assert queries.things_of_task(machine.engine.read(), "a") == [("checkpoint", "k-1")]
 
 
 def test_two_persons_who_answer_at_once_leave_one_answer(two):
@@ -207,7 +207,7 @@ def test_two_persons_who_answer_at_once_leave_one_answer(two):
         one.run(interrupted(resolve("k-1", "blue"), lambda: other.does(resolve("k-1", "red", "person:bert"))))
     assert (caught.value.details["by"], caught.value.details["answer"]) == ("person:bert", "red")
     assert len(one.events("checkpoint:resolved")) == len(mail(one)) == 1
-    assert load.state(one.engine.read(), "checkpoint", "k-1")[0].answer == "red"
+    assert states.state(one.engine.read(), "checkpoint", "k-1")[0].answer == "red"
 
 
 def test_log_and_views_are_sound_after_all_of_it(machine):

@@ -18,7 +18,7 @@ from moot.core.event import Commit, Draft, Event
 from moot.core.task import LapseTask
 from moot.engine import unit_of_work as works
 from moot.engine.engine import Outcome
-from moot.views import load, look
+from moot.views import queries, states
 from moot.views import store as stores
 from tests.engine.harness import (
     ANNA,
@@ -104,7 +104,7 @@ def test_half_a_surrogate_pair_is_kept_and_breaks_nothing(machine):
     outcome = machine.run(send("m-1", "Yeats", text="half \ud83d"))
     assert not outcome.behind
     machine.does(send("m-2", "Yeats"), add("a", body="\udcff"))
-    (first, _) = look.inbox(machine.engine.read(), ("Yeats",), 10)
+    (first, _) = queries.inbox(machine.engine.read(), ("Yeats",), 10)
     assert first.message.text == "half \ud83d"
     assert machine.verify().sound
 
@@ -388,7 +388,7 @@ def test_damage_inside_the_views_is_told_once_to_a_writer_and_loses_nothing(live
             acknowledged += outcome.events
     assert told in (["views_damaged"], ["behind"])
     assert machine.events("task:started") == acknowledged
-    assert [task.id for task in look.tasks(machine.engine.read(), "working")] == [e.stream[5:] for e in acknowledged]
+    assert [task.id for task in queries.tasks(machine.engine.read(), "working")] == [e.stream[5:] for e in acknowledged]
     assert machine.verify().sound
 
 
@@ -545,7 +545,7 @@ def test_a_reopened_task_blocks_again_those_that_need_it_in_the_same_commit(mach
 def test_a_task_given_back_waits_for_what_was_reopened_meanwhile(machine):
     machine.does(add("a"), add("b", needs=("a",)), *finish_reviewed("a"), move("claim", "b"))
     machine.does(move("reopen", "a", ANNA), move("release", "b"))
-    assert [task.id for task in look.ready(machine.engine.read())] == ["a"]
+    assert [task.id for task in queries.ready(machine.engine.read())] == ["a"]
     with pytest.raises(Refused):
         machine.run(move("claim", "b"))
 
@@ -557,16 +557,16 @@ def test_a_reopened_task_waits_itself_for_what_is_not_done_any_more(machine):
     assert machine.task("b").state == "done"
     machine.does(move("reopen", "b", ANNA))
     assert machine.task("b").waits == ("a",)
-    assert [task.id for task in look.ready(machine.engine.read())] == ["a"]
+    assert [task.id for task in queries.ready(machine.engine.read())] == ["a"]
 
 
 @pytest.mark.promise(9)
 def test_a_need_that_was_done_when_it_was_linked_counts_as_any_other(machine):
     machine.does(add("a"), add("b"), *finish_reviewed("a"), link("b", "a"), *finish_reviewed("b"))
     machine.does(move("reopen", "a", ANNA), move("reopen", "b", ANNA))
-    assert [task.id for task in look.ready(machine.engine.read())] == ["a"]
+    assert [task.id for task in queries.ready(machine.engine.read())] == ["a"]
     machine.does(*finish_reviewed("a"))
-    assert [task.id for task in look.ready(machine.engine.read())] == ["b"]
+    assert [task.id for task in queries.ready(machine.engine.read())] == ["b"]
 
 
 @pytest.mark.promise(9)
@@ -618,7 +618,7 @@ def test_whoever_is_replaced_loses_tasks_and_files_in_the_joining_commit(machine
     assert one_commit(replaced)
     assert replaced[1].data["reason"] == "replaced by Yeats#2"
     assert [machine.task(name).holder for name in ("a", "b", "kept")] == [None, None, "Keats#1"]
-    assert [claim.holder for claim in load.claims(machine.store)[0].live.values()] == ["Keats#1"]
+    assert [claim.holder for claim in states.claims(machine.store)[0].live.values()] == ["Keats#1"]
 
 
 @pytest.mark.promise(8)
@@ -628,7 +628,7 @@ def test_whoever_leaves_lets_go_of_everything_in_the_same_commit(machine):
     assert types(left) == ["agent:left", "task:lapsed", "file:released"]
     assert one_commit(left)
     assert machine.task("a").attempt == 1, "who takes its leave has used up no attempt"
-    assert look.count_open(machine.engine.read(), "Yeats") == 1
+    assert queries.count_open(machine.engine.read(), "Yeats") == 1
 
 
 def test_a_task_of_the_orchestrator_is_flagged_when_its_starter_goes(machine):
@@ -646,7 +646,7 @@ def test_whoever_retires_leaves_no_mail_that_waits_for_nobody(machine):
     assert types(retired) == ["agent:left", "message:dead"]
     assert one_commit(retired)
     assert retired[1].data == {"ids": ["m-1", "m-2"], "reason": "Yeats retired"}
-    stages = {box: entry.stage for box, entry, _, _ in look.chain(machine.engine.read(), "m-1")}
+    stages = {box: entry.stage for box, entry, _, _ in queries.chain(machine.engine.read(), "m-1")}
     assert stages == {"yeats": "dead", "keats": "stored"}
 
 
@@ -659,7 +659,7 @@ def test_the_sender_sees_where_each_recipient_stands(machine):
     machine.does(offer("Yeats", "m-1"), ack("Keats", "m-1", who="Keats#1"), ack("@dev", "m-1", who="Keats#1"))
     machine.does(answer("@dev", "m-1", reply="m-2", who="Keats#1"))
     machine.does(Command("expire", ANNA, lambda work: work.do("mailbox", "Ada", Expire(ids=("m-1",)))))
-    chain = look.chain(machine.engine.read(), "m-1")
+    chain = queries.chain(machine.engine.read(), "m-1")
     assert {box: entry.stage for box, entry, _, _ in chain} == {
         "yeats": "offered",
         "keats": "acked",
@@ -678,7 +678,7 @@ def test_recipients_do_not_touch_each_other(machine):
     machine.does(send("m-1", "Yeats", "Keats"))
     (event,) = machine.does(offer("Yeats", "m-1"))
     assert event.stream == "mailbox/yeats"
-    assert look.count_open(machine.engine.read(), "Keats") == 1
+    assert queries.count_open(machine.engine.read(), "Keats") == 1
 
 
 @pytest.mark.promise(8)

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from moot.core.errors import Held, MootError, Refused
 from moot.core.task import DescribeTask
-from moot.views import load, look
+from moot.views import queries, states
 from tests.engine.harness import (
     ANNA,
     Command,
@@ -77,7 +77,7 @@ def test_a_file_that_another_took_meanwhile_is_refused(two):
     rival = claim_files("c2", "Keats#1", "src/*.py")
     with pytest.raises(Held):
         one.run(interrupted(claim_files("c1", "Yeats#1", "src/api.py"), lambda: other.does(rival)))
-    assert [claim.id for claim in load.claims(one.engine.read())[0].live.values()] == ["c2"]
+    assert [claim.id for claim in states.claims(one.engine.read())[0].live.values()] == ["c2"]
     agree(one, other)
 
 
@@ -86,7 +86,7 @@ def test_what_does_not_meet_is_both_done_at_the_second_try(two):
     rival = claim_files("c2", "Keats#1", "docs/")
     outcome = one.run(interrupted(claim_files("c1", "Yeats#1", "src/"), lambda: other.does(rival)))
     assert types(outcome.events) == ["file:claimed"]
-    assert len(load.claims(other.engine.read())[0].live) == 2
+    assert len(states.claims(other.engine.read())[0].live) == 2
     agree(one, other)
 
 
@@ -96,7 +96,7 @@ def test_what_another_appends_just_before_is_not_skipped_by_the_views(two):
     outcome = one.run(interrupted(add("c"), lambda: other.does(add("d"), send("m-1", "Yeats"))))
     assert outcome.last == one.log.head()
     assert (one.task("c").exists, one.task("d").exists) == (True, True)
-    assert look.count_open(one.engine.read(), "Yeats") == 1
+    assert queries.count_open(one.engine.read(), "Yeats") == 1
     agree(one, other)
 
 
@@ -328,8 +328,8 @@ class Interleavings(RuleBasedStateMachine):
 
     def _check_waiting(self, store):
         """A task waits for exactly those of its needs that are not done."""
-        tasks = {task.id: task for task in look.tasks(store)}
-        needs = load.graph(store, tasks)[0].needs
+        tasks = {task.id: task for task in queries.tasks(store)}
+        needs = states.graph(store, tasks)[0].needs
         for name, task in tasks.items():
             assert set(task.waits) == {need for need in needs.get(name, ()) if tasks[need].phase != "done"}
 

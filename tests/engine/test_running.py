@@ -14,7 +14,7 @@ from moot.core.handler import Handler
 from moot.effects.exact import Exact, exactly
 from moot.effects.running import Runner, Setup
 from moot.engine.presence import Presence
-from moot.logs.sqlite import restore
+from moot.logs.sqlite.archive import restore
 from moot.views.store import Store
 from tests.engine.harness import ANNA, Command, Machine, add, together
 

@@ -16,9 +16,10 @@ from moot.core import addresses
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Held, MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft, Key
-from moot.logs.sqlite import SqliteLog, restore
+from moot.logs.sqlite import SqliteLog
+from moot.logs.sqlite.archive import restore
 from moot.logs.sqlite.lock import WriterLock
-from moot.views import look
+from moot.views import queries
 from tests.engine.harness import NOON, Command, Machine, join, leave
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ def test_the_views_are_complete_after_many_have_waited(machine, waiting):
     for attempt in attempts:
         attempt.ended()
     assert machine.store.cursor() == machine.log.head()
-    assert len(look.inbox(machine.store, ("keats",), 10)) == 5
+    assert len(queries.inbox(machine.store, ("keats",), 10)) == 5
 
 
 def test_what_moved_meanwhile_is_seen_by_the_decision(machine, waiting):

@@ -118,7 +118,7 @@ def stop_at(line: int, only: str, verb: str, arguments: dict[str, Any]) -> dict[
 
 def stop_in_the_mirrors(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Stand still with the turn at the mirrors in hand."""
-    from moot.mirrors.memory import Memory
+    from moot.mirrors.state_cache import Memory
 
     _stop_once(Memory, "write")
     return outcome(_here[0], verb, arguments)

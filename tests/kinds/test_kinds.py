@@ -14,7 +14,7 @@ from moot.core.event import Commit, Draft
 from moot.core.kind import TABLE, find, kinds
 from moot.surfaces.cli.main import main
 from moot.testing import kinds as more_kinds
-from moot.views import load, look
+from moot.views import queries, states
 from tests.kinds.note import Close, Write
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ pytestmark = pytest.mark.usefixtures("_known")
 def test_it_is_decided_folded_and_listed(noted: Path) -> None:
     with engine_in(noted) as engine:
         store = engine.read()
-        assert load.state(store, "note", "n-1")[0].title == NOTE.title
-        assert [note.id for note in look.things(store, "note", 10)] == ["n-1"]
-        assert [note.id for note in look.things(store, "note", 10, ended=True)] == ["n-2", "n-1"]
+        assert states.state(store, "note", "n-1")[0].title == NOTE.title
+        assert [note.id for note in queries.things(store, "note", 10)] == ["n-1"]
+        assert [note.id for note in queries.things(store, "note", 10, ended=True)] == ["n-2", "n-1"]
         with pytest.raises(Refused, match="needs a title"):
             engine.commit("person:anna", lambda work: work.do("note", "n-3", NOTE.replace(title="")))
 
@@ -118,7 +118,7 @@ def test_redact_takes_its_words_and_verify_agrees(noted: Path, moot: Moot) -> No
     assert "src/lease.py" in moot("log", "--json"), "what rules go by stays"
     assert "sound" in moot("verify")
     with engine_in(noted) as engine:
-        state = load.state(engine.read(), "note", "n-1")[0]
+        state = states.state(engine.read(), "note", "n-1")[0]
     assert (state.title, state.place) == ("[redacted]", NOTE.place)
 
 
@@ -136,7 +136,7 @@ def test_the_past_has_it_as_it_was(noted: Path, moot: Moot) -> None:
     then = next(event for event in json.loads(moot("log", "--json"))["result"] if event["type"] == "note:closed")
     assert "closed" not in moot("--at", str(then["position"] - 1), "explain", "n-2")
     with engine_in(noted, then["position"] - 1) as engine:
-        assert load.state(engine.read(), "note", "n-2")[0].status == "open"
+        assert states.state(engine.read(), "note", "n-2")[0].status == "open"
 
 
 def test_it_is_exported_and_imported(noted: Path, moot: Moot, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from moot.core.event import Draft
 from moot.log import Appended, Conflict, Shown
-from moot.logs.sqlite import SqliteLog, restore
+from moot.logs.sqlite import SqliteLog
+from moot.logs.sqlite.archive import restore
 from tests.logs.conformance import check_chain, draft, everything, quiet
 from tests.logs.roles import commit
 

@@ -9,7 +9,7 @@ import pytest
 from moot.location import worktrees
 from moot.mirrors import strict_json
 from moot.mirrors.forms import form_of
-from moot.views import look
+from moot.views import queries
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
@@ -43,7 +43,7 @@ def assigned(session, task):
 
 
 def shown(session):
-    return [d.entry.id for d in look.shown_in_file(session.engine.read(), "@developer", ["task_assignment"])]
+    return [d.entry.id for d in queries.shown_in_file(session.engine.read(), "@developer", ["task_assignment"])]
 
 
 def absorb(session, data, had):

@@ -17,7 +17,7 @@ from moot.core.errors import Usage
 from moot.location import worktrees
 from moot.mirrors.forms import form_of
 from moot.mirrors.sync import FileMirrors
-from moot.views import look
+from moot.views import queries
 from moot.wiring import open_workspace
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call
@@ -32,7 +32,7 @@ class Count(OutputForm):
     """How many documents there are."""
 
     def render(self, store, one):  # noqa: ARG002
-        return Rendering(data=f"{len(list(look.things(store, 'document', 100)))}\n".encode())
+        return Rendering(data=f"{len(list(queries.things(store, 'document', 100)))}\n".encode())
 
 
 class Fieldnotes(Protocol):
@@ -348,5 +348,5 @@ def test_the_past_of_a_document_can_be_looked_at(place):
     here.write({"note": "second"})
     here.sync()
     with open_workspace(str(here.root), AS_A_PERSON, at=then) as past:
-        (document,) = look.things(past.call(here.call.caller).engine.read(), "document", 10)
+        (document,) = queries.things(past.call(here.call.caller).engine.read(), "document", 10)
     assert document.leaves == {"/note": "first"}

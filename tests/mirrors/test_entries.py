@@ -12,7 +12,7 @@ import pytest
 from moot.api.protocol import MessageType, MirrorSpec, Pack, Packs, Protocol, Role
 from moot.mirrors.forms import form_of
 from moot.mirrors.sync import FileMirrors
-from moot.views import look
+from moot.views import queries
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
@@ -180,7 +180,7 @@ def test_whether_a_message_belongs_to_a_file_is_in_its_event(place):
     assert [(data["kind"], data["mirror"]) for data in events] == [("sighting", "radio"), ("aside", "")]
     assert [entry["text"] for entry in here.shown] == ["sighting"]
     store = here.call.engine.read()
-    assert [d.message.kind for d in look.shown_in_file(store, "@base", ("sighting", "aside"))] == ["sighting"]
+    assert [d.message.kind for d in queries.shown_in_file(store, "@base", ("sighting", "aside"))] == ["sighting"]
 
 
 def test_the_defects_of_a_file_are_told_without_storing_anything(place):

@@ -17,7 +17,7 @@ import pytest
 from moot import Workspace
 from moot.core.errors import MootError
 from moot.logs.sqlite import file
-from moot.logs.sqlite.rebuild import Rebuilt
+from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.views.trial import Trial
 from moot.wiring.workshop import Workshop
 from tests.security.lines import workspace

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 from moot import MootError, Workspace
-from moot.core import chain, redaction
+from moot.core.integrity import chain, redaction
 from moot.logs.sqlite import queries
 from tests.security.test_tampering import Attack, imported, path_of, place, problems, tamper
 from tests.surfaces.command import git

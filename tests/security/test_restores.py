@@ -240,7 +240,7 @@ def test_what_was_redacted_and_erased_is_restored_as_it_is(tmp_path: Path, targe
 def test_the_old_log_is_kept_until_the_new_one_was_opened(
     source: Path, target: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("moot.logs.sqlite.restore.opens", lambda *_: False)
+    monkeypatch.setattr("moot.logs.sqlite.archive.restore.opens", lambda *_: False)
     assert moot(target, "restore", str(source))[0] == 0
     assert [name for name in os.listdir(target / ".moot") if name.startswith("log-")]
 

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from moot import MootError, Workspace
-from moot.core.chain import digest_of, hash_of
+from moot.core.integrity.chain import digest_of, hash_of
 from moot.logs.sqlite import queries
 from tests.surfaces.command import git
 

@@ -43,8 +43,8 @@ OUTSIDE = (
 EVERYWHERE = words("""
     moot moot.api moot.api.answer moot.api.catalogue moot.api.call moot.api.protocol moot.api.pool moot.api.verbs
     moot.api.setup moot.api.workspace
-    moot.core moot.core.claims moot.core.compact moot.core.errors moot.core.event moot.core.graph moot.core.identity
-    moot.core.ids moot.core.kind moot.core.leases
+    moot.core moot.core.claims moot.core.json_codec moot.core.errors moot.core.event moot.core.graph moot.core.identity
+    moot.core.ids moot.core.kind moot.core.task.leases
     moot.core.lifecycle moot.core.payload moot.core.principal moot.core.record
     moot.core.task moot.core.text moot.core.timestamps
     moot.core.deciders moot.core.deciders.agent
@@ -52,17 +52,17 @@ EVERYWHERE = words("""
     moot.core.reactions moot.core.reactions.departures moot.core.reactions.dependencies
     moot.engine moot.engine.clock moot.engine.facts moot.location.gitdir moot.engine.engine moot.location
     moot.engine.presence moot.settings moot.location.trust moot.engine.unit_of_work
-    moot.forks moot.log moot.private_files
+    moot.fork_safety moot.log moot.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
     moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
     moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
-    moot.views moot.views.file moot.views.load moot.views.look moot.views.store
+    moot.views moot.views.generations moot.views.states moot.views.queries moot.views.store
     moot.wiring
 """)
 MAIL = ["moot.core.addresses", "moot.api.verbs.mail", "moot.api.message_view", "moot.api.verbs.mail.send"]
 INBOX = ["moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
-WRITING = ["moot.core.chain", "moot.views.project"]  # whoever appends, or catches up
+WRITING = ["moot.core.integrity", "moot.core.integrity.chain", "moot.views.project"]  # whoever appends, or catches up
 KEEPING = [
     "moot.engine.commit_record",
     "moot.location.user_state",
@@ -88,7 +88,7 @@ COMMANDS = {
             "moot.api.verbs.tasks",
             "moot.api.verbs.tasks.answers",
             "moot.api.verbs.tasks.tasks",
-            "moot.core.task_refusals",
+            "moot.core.task.refusals",
         ],
         "",
     ),
@@ -109,9 +109,9 @@ COMMANDS = {
 # `_socket` rings the bell of those who wait; `socket` would cost such a send 3.
 PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
-    moot.core.deciders.entry moot.core.phrases moot.core.schema moot.location.caches
+    moot.core.deciders.entry moot.core.schema.phrases moot.core.schema moot.location.caches
     moot.mirrors moot.mirrors.exchange moot.mirrors.files moot.mirrors.folders moot.mirrors.forms
-    moot.mirrors.forms.entries moot.mirrors.forms.holding moot.mirrors.lock moot.mirrors.looks moot.mirrors.memory
+    moot.mirrors.forms.entries moot.mirrors.forms.holding moot.mirrors.lock moot.mirrors.looks moot.mirrors.state_cache
     moot.mirrors.strict_json moot.mirrors.sync moot.wiring.packs
 """)
 PACKED_COMMANDS = {

@@ -16,7 +16,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import MootError, Refused, Unknown, Usage
-from moot.core.redaction import digest_of
+from moot.core.integrity.redaction import digest_of
 from moot.views.search import Index
 from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command, git

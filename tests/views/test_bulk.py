@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from moot.core.errors import MootError
 from moot.engine import engine
-from moot.views import bulk, load
-from moot.views.bulk import Batch
+from moot.views import batch, states
+from moot.views.batch import Batch
 from moot.views.project import project
 from moot.views.store import Store
 from tests.engine.harness import TABLES, Machine, add, join, move, rows_of, send
@@ -44,15 +44,15 @@ def history(directory: str, more: list[Any]) -> list[Event]:
 @given(st.lists(commands, max_size=40), st.lists(st.integers(0, 80), max_size=4), st.sampled_from([0, 2, 20_000]))
 def test_many_at_once_come_to_the_same_rows(more: list[Any], cuts: list[int], most: int) -> None:
     with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bulk, "_MOST", most)
+        patch.setattr(batch, "_MOST", most)
         events = history(directory, more)
         one, many = Store(tempfile.mkdtemp(dir=directory)), Store(tempfile.mkdtemp(dir=directory))
         for event in events:
             project(one, [event])
-        batch = Batch(many)
+        folding = Batch(many)
         for start, end in itertools.pairwise(sorted({0, *(c for c in cuts if c < len(events)), len(events)})):
-            batch.fold(events[start:end])
-        batch.flush()
+            folding.fold(events[start:end])
+        folding.flush()
         assert rows_of(many) == rows_of(one)
         one.close()
         many.close()
@@ -65,11 +65,11 @@ def test_whoever_reads_something_else_meanwhile_sees_what_was_folded(tmp_path: P
     batch = Batch(store)
     batch.fold(events)
     assert list(store.rows("task_ids")) == []
-    assert load.task(batch, "task-001")[0].phase == "working"
+    assert states.task(batch, "task-001")[0].phase == "working"
     assert list(batch.rows("task_ids")) == [("task-001",)]
     assert batch.row("highest_number") == (1,)
     batch.run("put_entity", "task/task-001", 99, '{"id":"task-001","state":"done"}')
-    assert load.task(batch, "task-001")[0].state == "done"
+    assert states.task(batch, "task-001")[0].state == "done"
     assert batch.cursor() == store.cursor() == len(events)
     store.close()
 

@@ -15,7 +15,7 @@ from moot.core.deciders.entry import Drop, HoldEntry
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Unavailable
 from moot.core.event import Commit, Draft
-from moot.views import load, look
+from moot.views import queries, states
 from moot.views import store as stores
 from moot.views.project import number_of, project
 from moot.views.store import Store
@@ -98,7 +98,7 @@ def store(lived: Machine) -> Store:
     return lived.engine.read()
 
 
-def ids(deliveries: list[look.Delivery]) -> list[str]:
+def ids(deliveries: list[queries.Delivery]) -> list[str]:
     return [delivery.entry.id for delivery in deliveries]
 
 
@@ -107,51 +107,51 @@ def ids(deliveries: list[look.Delivery]) -> list[str]:
 
 @pytest.mark.promise(5)
 def test_an_inbox_has_what_is_not_settled_oldest_first_and_names_have_no_case(store):
-    assert ids(look.inbox(store, ("YEATS",), 10)) == ["m-1"]
-    assert ids(look.inbox(store, ("Yeats", "keats", "@dev"), 10)) == ["m-1", "m-1", "m-3"]
-    assert ids(look.inbox(store, ("Yeats", "keats", "@dev"), 1)) == ["m-1"]
-    (delivery,) = look.inbox(store, ("yeats",), 10)
+    assert ids(queries.inbox(store, ("YEATS",), 10)) == ["m-1"]
+    assert ids(queries.inbox(store, ("Yeats", "keats", "@dev"), 10)) == ["m-1", "m-1", "m-3"]
+    assert ids(queries.inbox(store, ("Yeats", "keats", "@dev"), 1)) == ["m-1"]
+    (delivery,) = queries.inbox(store, ("yeats",), 10)
     assert (delivery.mailbox, delivery.message.text, delivery.entry.seen) == ("yeats", "first", ("Yeats#1",))
 
 
 def test_open_mail_is_counted(store):
-    assert [look.count_open(store, box) for box in ("Yeats", "Keats", "@dev", "nobody")] == [1, 1, 1, 0]
+    assert [queries.count_open(store, box) for box in ("Yeats", "Keats", "@dev", "nobody")] == [1, 1, 1, 0]
 
 
 def test_whatever_wants_something_is_told_wherever_it_lies(store):
-    waiting = [(d.entry.id, d.mailbox) for d in look.waiting(store)]
+    waiting = [(d.entry.id, d.mailbox) for d in queries.waiting(store)]
     assert sorted(waiting) == [("m-1", "@dev"), ("m-1", "yeats"), ("m-3", "keats")]
 
 
 def test_a_mailbox_keeps_everything_cleared_or_not(store):
-    assert ids(look.mailbox(store, "@DEV")) == ["m-1", "m-4"]
-    assert ids(look.mailbox(store, "@dev", limit=1)) == ["m-4"]
-    assert ids(look.mailbox(store, "@dev", "big")) == ["m-1"]
-    assert look.mailbox(store, "@dev")[0].entry.hidden == "asked"
+    assert ids(queries.mailbox(store, "@DEV")) == ["m-1", "m-4"]
+    assert ids(queries.mailbox(store, "@dev", limit=1)) == ["m-4"]
+    assert ids(queries.mailbox(store, "@dev", "big")) == ["m-1"]
+    assert queries.mailbox(store, "@dev")[0].entry.hidden == "asked"
 
 
 @pytest.mark.promise(5)
 def test_the_time_of_the_last_read_is_known_and_so_are_those_before(store):
-    assert (look.last_read(store, "@dev"), look.last_read(store, "Yeats"), look.last_read(store, "x")) == (
+    assert (queries.last_read(store, "@dev"), queries.last_read(store, "Yeats"), queries.last_read(store, "x")) == (
         LATER,
         None,
         None,
     )
-    assert look.was_last_read(store, "@Dev", NOON)
-    assert look.was_last_read(store, "@dev", LATER)
-    assert not look.was_last_read(store, "yeats", NOON)
+    assert queries.was_last_read(store, "@Dev", NOON)
+    assert queries.was_last_read(store, "@dev", LATER)
+    assert not queries.was_last_read(store, "yeats", NOON)
 
 
 @pytest.mark.promise(5)
 def test_the_chain_of_a_message_names_each_recipient_with_its_stage_and_times(store, lived):
     at = {event.type: event.at for event in lived.events() if event.data.get("ids") == ["m-1"]}
     answered = lived.events("message:answered")[0].at
-    chain = {box: (entry.stage, shown, ended) for box, entry, shown, ended in look.chain(store, "m-1")}
+    chain = {box: (entry.stage, shown, ended) for box, entry, shown, ended in queries.chain(store, "m-1")}
     assert chain["yeats"][0] == "offered"
     assert chain["yeats"][2] is None
     assert chain["keats"] == ("answered", at["message:offered"], answered)
     assert chain["@dev"] == ("acked", at["message:acked"], None)
-    assert look.chain(store, "m-7") == []
+    assert queries.chain(store, "m-7") == []
 
 
 @pytest.mark.promise(5)
@@ -160,20 +160,20 @@ def test_what_is_put_back_as_unread_has_no_times_until_it_is_read_again(tmp_path
     machine.does(send("m-1", "@dev", wants="ack"), offer("@dev", "m-1"), ack("@dev", "m-1"), clear("@dev", "m-1"))
     restore = Restore(ids=("m-1",), unread=True)
     machine.does(Command("restore", ANNA, lambda work: work.do("mailbox", "@dev", restore)))
-    ((_, entry, *times),) = look.chain(machine.engine.read(), "m-1")
+    ((_, entry, *times),) = queries.chain(machine.engine.read(), "m-1")
     assert (entry.stage, times) == ("stored", [None, None])
     (again,) = machine.does(ack("@dev", "m-1"))
-    assert [ended for *_, ended in look.chain(machine.engine.read(), "m-1")] == [again.at]
+    assert [ended for *_, ended in queries.chain(machine.engine.read(), "m-1")] == [again.at]
     assert machine.verify().sound
     machine.close()
 
 
 def test_a_thread_and_the_messages_of_a_task(store):
-    assert [message.id for message in look.thread(store, "m-1")] == ["m-1"]
-    assert [message.id for message in look.messages_of_task(store, "big")] == ["m-1", "m-3"]
-    assert [message.id for message in look.messages_of_task(store, "big", 2, "note")] == ["m-3"]
-    assert look.messages_of_task(store, "big", kind="request") == []
-    message, version = load.message(store, "m-3")
+    assert [message.id for message in queries.thread(store, "m-1")] == ["m-1"]
+    assert [message.id for message in queries.messages_of_task(store, "big")] == ["m-1", "m-3"]
+    assert [message.id for message in queries.messages_of_task(store, "big", 2, "note")] == ["m-3"]
+    assert queries.messages_of_task(store, "big", kind="request") == []
+    message, version = states.message(store, "m-3")
     assert (message.reply_to, message.sender, version) == ("m-1", "Yeats#1", message.position)
 
 
@@ -187,8 +187,8 @@ def test_a_protocol_s_file_shows_what_is_of_its_kinds_and_was_not_cleared(tmp_pa
             Commit(name, NOON, ANNA), {}, [typed.replace(stream=f"message/{name}", data=data, pack="orchestrator")]
         )
     machine.does(clear("@dev", "m-8"))
-    assert ids(look.shown_in_file(machine.engine.read(), "@dev", ["task_assignment"])) == ["m-9"]
-    assert look.shown_in_file(machine.store, "@dev", ["completion_report"]) == []
+    assert ids(queries.shown_in_file(machine.engine.read(), "@dev", ["task_assignment"])) == ["m-9"]
+    assert queries.shown_in_file(machine.store, "@dev", ["completion_report"]) == []
     machine.close()
 
 
@@ -198,29 +198,29 @@ def test_a_protocol_s_file_shows_what_is_of_its_kinds_and_was_not_cleared(tmp_pa
 def test_ready_is_what_can_be_claimed_most_urgent_first(tmp_path):
     machine = Machine(tmp_path, tmp_path)
     machine.does(add("low", priority="low"), add("b"), add("a"), add("high", priority="high"), add("c", needs=("a",)))
-    assert [task.id for task in look.ready(machine.engine.read())] == ["high", "b", "a", "low"]
-    assert [task.id for task in look.ready(machine.store, 1)] == ["high"]
+    assert [task.id for task in queries.ready(machine.engine.read())] == ["high", "b", "a", "low"]
+    assert [task.id for task in queries.ready(machine.store, 1)] == ["high"]
     machine.close()
 
 
 def test_the_board_has_tasks_by_state_or_phase_in_the_order_they_came(store):
-    assert [task.id for task in look.tasks(store)] == ["task-001", "task-007", "big", "task-003"]
-    assert [task.id for task in look.tasks(store, ended=False)] == ["task-007", "big", "task-003"]
-    assert [task.id for task in look.tasks(store, "done")] == ["task-001"]
-    assert [task.id for task in look.tasks(store, "open")] == ["task-007", "task-003"]
-    assert look.counts(store) == [("done", "done", 1, 0), ("open", "open", 2, 1), ("working", "working", 1, 0)]
-    assert look.task_ids(store, "open") == ["task-007", "task-003"]
-    assert sorted(look.task_ids(store)) == ["big", "task-001", "task-003", "task-007"]
+    assert [task.id for task in queries.tasks(store)] == ["task-001", "task-007", "big", "task-003"]
+    assert [task.id for task in queries.tasks(store, ended=False)] == ["task-007", "big", "task-003"]
+    assert [task.id for task in queries.tasks(store, "done")] == ["task-001"]
+    assert [task.id for task in queries.tasks(store, "open")] == ["task-007", "task-003"]
+    assert queries.counts(store) == [("done", "done", 1, 0), ("open", "open", 2, 1), ("working", "working", 1, 0)]
+    assert queries.task_ids(store, "open") == ["task-007", "task-003"]
+    assert sorted(queries.task_ids(store)) == ["big", "task-001", "task-003", "task-007"]
 
 
 def test_who_holds_what_and_who_waits_for_whom(store):
-    assert look.tasks_held_by(store, "Keats#1") == look.held_tasks(store) == ["big"]
-    assert look.tasks_held_by(store, "Keats#2") == []
-    assert look.dependents(store, "task-001") == ["task-003", "task-007"]
+    assert queries.tasks_held_by(store, "Keats#1") == queries.held_tasks(store) == ["big"]
+    assert queries.tasks_held_by(store, "Keats#2") == []
+    assert queries.dependents(store, "task-001") == ["task-003", "task-007"]
 
 
 def test_the_highest_number_counts_every_id_of_its_form(store):
-    assert look.highest_number(store) == 7
+    assert queries.highest_number(store) == 7
     assert [number_of(name) for name in ("task-007", "task-12", "big", "task-", "task-x1", "task-²", "task-1 ")] == [
         7,
         12,
@@ -235,13 +235,13 @@ def test_the_highest_number_counts_every_id_of_its_form(store):
 
 
 def test_agents_and_what_is_held(store):
-    assert [(a.name, a.here, a.retired, a.roles) for a in look.agents(store)] == [
+    assert [(a.name, a.here, a.retired, a.roles) for a in queries.agents(store)] == [
         ("Ada", False, True, ()),
         ("Keats", True, False, ()),
         ("Yeats", True, False, ("reviewer",)),
     ]
-    assert [entry.id for entry in look.held_entries(store)] == ["h-1"]
-    assert look.newer(store) is None
+    assert [entry.id for entry in queries.held_entries(store)] == ["h-1"]
+    assert queries.newer(store) is None
 
 
 # States
@@ -249,34 +249,34 @@ def test_agents_and_what_is_held(store):
 
 def test_a_state_comes_with_the_version_of_its_stream(store, lived):
     last = {event.stream: event.position for event in lived.events()}
-    assert load.agent(store, "Yeats")[1] == last["agent/yeats"]
-    assert load.task(store, "big")[1] == last["task/big"]
-    assert load.claims(store)[1] == last["claims"]
-    assert load.state(store, "entry", "h-2")[1] == last["entry/h-2"]
-    assert load.graph(store, ())[1] == last["graph"]
-    assert load.mailbox(store, "@Dev", ["m-1"])[1] == last["mailbox/@dev"]
-    assert load.message(store, "m-1")[1] == last["message/m-1"]
+    assert states.agent(store, "Yeats")[1] == last["agent/yeats"]
+    assert states.task(store, "big")[1] == last["task/big"]
+    assert states.claims(store)[1] == last["claims"]
+    assert states.state(store, "entry", "h-2")[1] == last["entry/h-2"]
+    assert states.graph(store, ())[1] == last["graph"]
+    assert states.mailbox(store, "@Dev", ["m-1"])[1] == last["mailbox/@dev"]
+    assert states.message(store, "m-1")[1] == last["message/m-1"]
 
 
 def test_what_is_not_there_is_an_empty_state_of_version_0(store):
     assert [
-        state[1] for state in (load.task(store, "x"), load.state(store, "entry", "x"), load.message(store, "x"))
+        state[1] for state in (states.task(store, "x"), states.state(store, "entry", "x"), states.message(store, "x"))
     ] == [0] * 3
-    assert not load.task(store, "x")[0].exists
-    assert load.agent(store, "Zoe")[0].name == "Zoe"
-    assert load.mailbox(store, "Zoe", ["m-1"])[0].plain() == {"name": "Zoe"}
+    assert not states.task(store, "x")[0].exists
+    assert states.agent(store, "Zoe")[0].name == "Zoe"
+    assert states.mailbox(store, "Zoe", ["m-1"])[0].plain() == {"name": "Zoe"}
 
 
 def test_a_mailbox_is_loaded_in_slices(store):
-    box, _ = load.mailbox(store, "@Dev", ["m-4", "m-7"])
+    box, _ = states.mailbox(store, "@Dev", ["m-4", "m-7"])
     assert (box.name, box.shared, box.last_read, list(box.entries)) == ("@Dev", True, LATER, ["m-4"])
 
 
 def test_a_graph_is_loaded_as_far_as_one_gets(tmp_path):
     machine = Machine(tmp_path, tmp_path)
     machine.does(*(add(name) for name in "abcdxy"), link("b", "a"), link("c", "b", "a"), link("d", "c"), link("y", "x"))
-    assert load.graph(machine.engine.read(), ["c"])[0].needs == {"b": {"a"}, "c": {"a", "b"}}
-    assert load.graph(machine.store, ["a", "x", "nothing"])[0].needs == {}
+    assert states.graph(machine.engine.read(), ["c"])[0].needs == {"b": {"a"}, "c": {"a", "b"}}
+    assert states.graph(machine.store, ["a", "x", "nothing"])[0].needs == {}
     machine.close()
 
 
@@ -340,7 +340,7 @@ def test_a_full_disk_is_said_and_the_views_catch_up_when_there_is_room(tmp_path)
             attempt()
         assert caught.value.code == "disk_full"
     machine.store.db.pragma("max_page_count", 10_000)
-    assert look.count_open(machine.engine.read(), "Yeats") == 1
+    assert queries.count_open(machine.engine.read(), "Yeats") == 1
     assert machine.verify().sound
     machine.close()
 

@@ -12,7 +12,7 @@ from moot.core import principal as principals
 from moot.core.errors import MootError, Unavailable
 from moot.core.identity import Caller
 from moot.private_files import is_exhausted, too_many_open_files
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ class Call:
 
     def _remind_of_held(self) -> None:
         """Whoever wrote into a file what could not be taken is told by the next call, whoever makes it."""
-        held = look.held_entries(self.engine.read())
+        held = queries.held_entries(self.engine.read())
         if held and not any(warning.code == "entry_held" for warning in self._warnings):
             from moot.api import notices
 
@@ -341,7 +341,7 @@ class Call:
         """The calling agent as the views know it, None for anybody else."""
         if self.caller.agent is None:
             return None
-        return load.agent(self.engine.read(), self.caller.agent)[0]
+        return states.agent(self.engine.read(), self.caller.agent)[0]
 
     def mailboxes(self) -> tuple[str, ...]:
         """The caller's own mailbox, and those of the roles it fills."""
@@ -380,7 +380,7 @@ class Call:
         if caller.agent is None:
             return
         # As the views know it: catching up would mean to wait behind all who write, for a sign of life.
-        me, version = load.agent(self.engine.peek(), caller.agent)
+        me, version = states.agent(self.engine.peek(), caller.agent)
         found = me if version else self.me()
         if found is not None and found.here:
             self.presence.stamp(found.name, found.incarnation)

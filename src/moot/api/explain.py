@@ -8,7 +8,7 @@ from moot.core.principal import mailbox_stream, name_of
 from moot.core.record import Record
 from moot.core.sentences import sentence
 from moot.core.text import one_line
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _streams(engine: Engine, thing: str) -> Streams:
     """The streams of all that has this id. What has a name that nothing else may have comes first, and is alone."""
     store, found = engine.read(), Streams()
     for kind in kinds():
-        if kind.single or kind.name in _SHARED or not load.state(store, kind, thing)[1]:
+        if kind.single or kind.name in _SHARED or not states.state(store, kind, thing)[1]:
             continue
         _look_for(store, found, kind, thing)
         if kind.name in _ALONE:
@@ -99,17 +99,17 @@ def _is_stream(store: Store, thing: str) -> bool:
 def _look_for(store: Store, found: Streams, kind: Kind, name: str) -> None:
     """All of an entity, with what was said because of it, and what belongs to it."""
     found[kind.stream(name)] = None
-    state, _ = load.state(store, kind, name)
+    state, _ = states.state(store, kind, name)
     threads = [name]
     match kind.name:
         case "task":
             found |= {"graph": {name}, "claims": {name}}
-            for said in look.messages_of_task(store, name):
+            for said in queries.messages_of_task(store, name):
                 _look_for_message(found, said.id, said.to)
             _look_for_work(store, found, state)
             return
         case "message":
-            found |= {f"message/{m.id}": None for m in look.thread(store, state.thread) if m.reply_to == name}
+            found |= {f"message/{m.id}": None for m in queries.thread(store, state.thread) if m.reply_to == name}
             _look_for_message(found, name, state.to)
             return
         case "agent":
@@ -121,13 +121,13 @@ def _look_for(store: Store, found: Streams, kind: Kind, name: str) -> None:
             threads += streams
         case "dependency":
             threads = [kind.stream(name)]
-    for said in (message for thread in threads for message in look.thread(store, thread)):
+    for said in (message for thread in threads for message in queries.thread(store, thread)):
         _look_for_message(found, said.id, said.to)
 
 
 def _look_for_work(store: Store, found: Streams, task: Task) -> None:
     """What was made, decided, asked and needed for a task."""
-    for kind, name in look.things_of_task(store, task.id):
+    for kind, name in queries.things_of_task(store, task.id):
         _look_for(store, found, kind_of(kind), name)
     for need in task.needs:
         if need.startswith("dependency/"):
@@ -138,7 +138,7 @@ def _cause(engine: Engine, thing: str) -> list[Event]:
     """What an effect is there for, which stands in another stream."""
     if not thing.startswith("e-"):
         return []
-    effect, _ = load.state(engine.read(), "effect", thing)
+    effect, _ = states.state(engine.read(), "effect", thing)
     return engine.log.read(effect.event - 1, 1) if effect.status else []
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from moot.core import timestamps
-from moot.core.compact import dumps
+from moot.core.json_codec import dumps
 from moot.core.principal import label
 from moot.core.record import Record
 from moot.core.text import command_line, counted, fence, one_line
-from moot.views import look
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.core.deciders.message import Message
-    from moot.views.look import Delivery
+    from moot.views.queries import Delivery
 
 
 ROOM = 256 << 10  # bytes of what others wrote, in one answer
@@ -43,7 +43,7 @@ def pile(session: Call, reader: str, limit: int, *, seen: bool, room: int | None
     all_read = True
     for box in boxes:
         enough, size = len(live) + limit, 0
-        for delivery in look.unsettled(store, box, reader, seen=seen):
+        for delivery in queries.unsettled(store, box, reader, seen=seen):
             (late if expired(delivery, now) else live).append(delivery)
             size += weight(delivery.message)
             if len(live) >= enough or (room is not None and size > room):
@@ -53,7 +53,7 @@ def pile(session: Call, reader: str, limit: int, *, seen: bool, room: int | None
     shown = tuple(_fitting(live[:limit], room, least=not seen))
     if all_read and len(shown) == len(live):
         return Pile(mail=shown, more=0, expired=tuple(late))
-    there = [look.count_unsettled(store, box, reader, seen=seen) for box in boxes]
+    there = [queries.count_unsettled(store, box, reader, seen=seen) for box in boxes]
     left = sum(size for _, size in there) - sum(weight(d.message) for d in shown)
     more = sum(count for count, _ in there) - len(shown) - len(late)
     return Pile(mail=shown, more=more, expired=tuple(late), left=max(left, 0))

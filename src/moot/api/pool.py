@@ -10,7 +10,7 @@ from _thread import RLock, allocate_lock, get_ident
 from weakref import ref
 
 from moot.core.errors import Unavailable, Usage
-from moot.forks import watch
+from moot.fork_safety import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from moot.core.principal import person, same_agent
 from moot.core.record import Record
 from moot.engine import content_digest
 from moot.location import worktrees
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def proof(session: Call, task: str, verb: str | None, to: str, given: str | None
     store = session.engine.read()
     if given is not None:
         return Proof(_last(session, task) if given == "last" else given, task, content(session).name)
-    found, _ = load.task(store, task)
+    found, _ = states.task(store, task)
     life = session.engine.lifecycles.get(found.lifecycle)
     edge = (life.edge(verb, found.state) if verb else life.between(found.state, to)) if life else None
     if edge is None or "receipt" not in edge.needs or found.receipt is None:
         return None
-    state, _ = load.state(store, "receipt", found.receipt)
+    state, _ = states.state(store, "receipt", found.receipt)
     return Proof(found.receipt, task, content(session, state).name)
 
 
@@ -61,7 +61,7 @@ def content(session: Call, receipt: Receipt | None = None) -> Tree:
 
 def _last(session: Call, task: str) -> str:
     me = session.caller.agent or person(session.login)
-    for receipt in look.things(session.engine.read(), "receipt", _LOOKED_AT, ended=True):
+    for receipt in queries.things(session.engine.read(), "receipt", _LOOKED_AT, ended=True):
         if same_agent(receipt.by, me) and receipt.task in (None, task):
             return str(receipt.id)
     raise Unknown("unknown_receipt", "You have no receipt for this yet.", "Run a check: `moot check -- COMMAND`.")

@@ -33,7 +33,7 @@ class Event(Record):
     """An event of the log.
 
     via: how its commit came in (see `Commit`).
-    digest: of the data as it was first stored, whatever was erased since (`moot.core.chain`); None in an older log.
+    digest: of the data as first stored (`moot.core.integrity.chain`); None in an older log.
     """
 
     position: int

@@ -5,7 +5,7 @@ Pure: it says what fits and what exactly would be done. Doing it, and asking whe
 
 from __future__ import annotations
 
-from moot.core.compact import dumps
+from moot.core.json_codec import dumps
 from moot.core.principal import HANDLER, name_of
 from moot.core.record import Record
 

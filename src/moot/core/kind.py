@@ -38,7 +38,7 @@ TABLE: Mapping[str, str] = {
     "graph": "moot.core.deciders.graph:KIND",
     "settings": "moot.core.deciders.settings:KIND",
     "pack": "moot.core.deciders.pack:KIND",
-    "redactions": "moot.core.redaction:KIND",
+    "redactions": "moot.core.integrity.redaction:KIND",
 }
 
 

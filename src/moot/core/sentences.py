@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.core.compact import dumps
+from moot.core.json_codec import dumps
 from moot.core.kind import payload_of
 from moot.core.text import one_line
 

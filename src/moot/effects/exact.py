@@ -20,7 +20,7 @@ import os
 from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
 from stat import S_ISREG
 
-from moot.core.compact import dumps
+from moot.core.json_codec import dumps
 from moot.core.record import Record
 from moot.effects.performers import entry
 from moot.processes.environment import BASE, outside, search_path

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from moot.core.deciders.effect import DEEPEST, RequestEffect
 from moot.core.handler import Handler, requested
-from moot.views import load
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,12 +44,12 @@ class Requests:
 
 def _chained(store: Store, during: str | None) -> dict[str, Any]:
     """What a request says of the effect that it comes of. That one is looked at, and may change meanwhile."""
-    cause = load.state(store, "effect", during)[0] if during else None
+    cause = states.state(store, "effect", during)[0] if during else None
     if cause is None or not cause.status:
         return {}
     depth, one = cause.depth + 1, cause
     names: list[str] = []
     while depth > DEEPEST and len(names) <= DEEPEST and one.status:
         names.append(f"{one.handler} on {one.on} ({one.id})")
-        one = load.state(store, "effect", one.after or "")[0]
+        one = states.state(store, "effect", one.after or "")[0]
     return {"after": cause.id, "depth": depth, "chain": " → ".join(reversed(names))}

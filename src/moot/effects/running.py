@@ -14,8 +14,8 @@ from queue import Empty, SimpleQueue
 
 from moot.core.deciders.effect import FailEffect, FinishEffect
 from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
+from moot.core.integrity.redaction import is_redacted
 from moot.core.record import Record
-from moot.core.redaction import is_redacted
 from moot.effects.attempts import Attempt, Hint, Performed
 from moot.effects.performers import Job, Result, perform
 from moot.effects.taking import Taking

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 
 from moot.core.deciders.effect import TakeEffect
-from moot.core.leases import has_lapsed
+from moot.core.task.leases import has_lapsed
 from moot.effects.attempts import Attempt
 from moot.engine import runners
 from moot.views import effects as view
-from moot.views import load
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Taking:
         for name in view.due(store, handler.name, self._clock.wall_seconds(), max(0, room)):
             hold = runners.grip(self._state, name, self.name)
             if hold is not None:  # else another runner is about to take it
-                found.append(Attempt(load.state(store, "effect", name)[0], handler, hold))
+                found.append(Attempt(states.state(store, "effect", name)[0], handler, hold))
         return found
 
     def _is_silent(self, effect: Effect) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 
-from moot.core.blob import digests_in, is_digest, named_by, removed_by
 from moot.core.errors import Unavailable, Unknown
+from moot.core.integrity.blob import digests_in, is_digest, named_by, removed_by
 from moot.engine.blobs import FOLDERS, Blobs
 from moot.log import REDACTIONS
 from moot.private_files import read_private, write_private

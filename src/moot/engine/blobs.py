@@ -15,8 +15,8 @@ import fcntl
 import os
 from contextlib import contextmanager
 
-from moot.core.blob import is_digest
 from moot.core.errors import Refused, Unavailable, Unknown
+from moot.core.integrity.blob import is_digest
 from moot.private_files import check_folders, open_private
 
 TYPE_CHECKING = False

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import time
 
-from moot.core.chain import digest_of
-from moot.core.compact import dumps_ascii, loads
 from moot.core.errors import MootError
+from moot.core.integrity.chain import digest_of
+from moot.core.json_codec import dumps_ascii, loads
 from moot.location.user_state import home, read, write
 
 TYPE_CHECKING = False

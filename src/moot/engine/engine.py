@@ -314,7 +314,7 @@ class Engine:
         if len(events) < _MANY and not self._outdated(events):
             self._project(events)
             return events[-1].position if events else position
-        from moot.views.bulk import Batch
+        from moot.views.batch import Batch
 
         batch = Batch(self.store)
         while events:

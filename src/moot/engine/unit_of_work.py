@@ -15,7 +15,7 @@ from moot.core.kind import Meta, kind_of
 from moot.core.lifecycle import named
 from moot.core.reactions import World
 from moot.core.task import AddTask
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Work(World):
     def _once(self, kind: Kind, key: str, parts: Iterable[str] = ()) -> Any:
         stream = kind.stream(key)
         if stream not in self._states:
-            self._states[stream], version = load.state(self.store, kind, key, parts)
+            self._states[stream], version = states.state(self.store, kind, key, parts)
             self.conditions.setdefault(stream, version)
         return self._states[stream]
 
@@ -98,7 +98,7 @@ class Work(World):
         return found
 
     def agents(self) -> list[Agent]:
-        return look.agents(self.store)
+        return queries.agents(self.store)
 
     def has_account(self, login: str) -> bool:
         return bool(self.facts.find("account", login))
@@ -142,7 +142,7 @@ class Work(World):
         if known is None:
             known = self._once(kind, name, missing)
         elif missing:
-            more, _ = load.state(self.store, kind, name, missing)
+            more, _ = states.state(self.store, kind, name, missing)
             known = known.replace(entries={**more.entries, **known.entries})
         if new := self._delivered(name, missing):
             known = known.replace(entries={**known.entries, **new})
@@ -161,7 +161,7 @@ class Work(World):
 
     def messages_of_task(self, name: str, attempt: int | None = None, kind: str | None = None) -> list[Message]:
         """What was said about a task, oldest first, this commit included."""
-        stored = look.messages_of_task(self.store, name, attempt, kind)
+        stored = queries.messages_of_task(self.store, name, attempt, kind)
         said = (self.message(stream.partition("/")[2]) for stream in self._said)
         return stored + [m for m in said if m.task == name and attempt in (None, m.attempt) and kind in (None, m.kind)]
 
@@ -169,7 +169,7 @@ class Work(World):
         kind = kind_of("graph")
         known: Graph | None = self._states.get(kind.name)
         found: Graph
-        found, version = load.state(self.store, kind, "", names)
+        found, version = states.state(self.store, kind, "", names)
         self.conditions.setdefault(kind.name, version)
         merged = dict(found.needs)
         for name, needs in (known.needs if known else {}).items():
@@ -182,16 +182,16 @@ class Work(World):
     def dependents(self, name: str) -> list[str]:
         known = self._states["graph"] if "graph" in self._states else self.graph(())  # a new edge is not missed
         added = [n for n, needs in known.needs.items() if name in needs]
-        return sorted({*look.dependents(self.store, name), *added})
+        return sorted({*queries.dependents(self.store, name), *added})
 
     def held_tasks(self) -> list[str]:
-        return look.held_tasks(self.store)
+        return queries.held_tasks(self.store)
 
     def standing_decisions(self) -> list[Decision]:
-        return list(look.things(self.store, "decision", _EVENT_LIMIT))
+        return list(queries.things(self.store, "decision", _EVENT_LIMIT))
 
     def told(self, thread: str) -> set[str]:
-        return look.told(self.store, thread)
+        return queries.told(self.store, thread)
 
     def mailbox_of(self, principal: str) -> str | None:
         if principal.startswith("person:"):
@@ -204,13 +204,13 @@ class Work(World):
         return state.name if state.exists and not state.retired else None
 
     def tasks_held_by(self, principal: str) -> list[str]:
-        return look.tasks_held_by(self.store, principal)
+        return queries.tasks_held_by(self.store, principal)
 
     def open_mail(self, mailbox: str) -> list[str]:
-        return [d.entry.id for d in look.inbox(self.store, (mailbox,), _EVENT_LIMIT)]
+        return [d.entry.id for d in queries.inbox(self.store, (mailbox,), _EVENT_LIMIT)]
 
     def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None]]:
-        return [(d.entry.id, d.message.task) for d in look.shown_in_file(self.store, mailbox, kinds)]
+        return [(d.entry.id, d.message.task) for d in queries.shown_in_file(self.store, mailbox, kinds)]
 
     # --- who acts ---------------------------------------------------------------------------------------------------
 
@@ -228,9 +228,9 @@ class Work(World):
         return found
 
     def _unknown_task(self, name: str) -> Unknown:
-        from moot.core.task_refusals import unknown
+        from moot.core.task.refusals import unknown
 
-        return unknown(name, look.task_ids(self.store))
+        return unknown(name, queries.task_ids(self.store))
 
     def savepoint(self) -> Savepoint:
         """A context that undoes what was decided inside it when an error leaves it, and lets the error pass.

@@ -8,16 +8,16 @@ from __future__ import annotations
 import os
 from itertools import zip_longest
 
-from moot.core.chain import digest_of
-from moot.core.compact import storable
 from moot.core.errors import Held, Unavailable
 from moot.core.event import Commit
+from moot.core.integrity.chain import digest_of
+from moot.core.json_codec import storable
 from moot.core.record import Record
 from moot.engine.blob_names import Named, mentioned
 from moot.engine.blobs import Blobs
 from moot.engine.engine import STUMBLES
 from moot.log import Duplicate
-from moot.views.bulk import Batch
+from moot.views.batch import Batch
 from moot.views.private_copy import PrivateCopy
 from moot.views.snapshots import may_write
 from moot.views.store import Store
@@ -153,7 +153,7 @@ def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
     named, erased = engine.log.tombstones(), 0
     if not named:
         return 0, 0
-    from moot.core.redaction import MARK, blanked, fault_of
+    from moot.core.integrity.redaction import MARK, blanked, fault_of
 
     for position, said in named.items():
         found = engine.log.raw.read(position - 1, 1)

@@ -5,8 +5,8 @@ A cache may be lost at any time, and one in which a single bit is wrong counts a
 
 from __future__ import annotations
 
-from moot.core.compact import dumps_ascii, loads
 from moot.core.errors import Unavailable
+from moot.core.json_codec import dumps_ascii, loads
 from moot.private_files import read_private, write_private
 
 TYPE_CHECKING = False

@@ -26,7 +26,7 @@ from moot.mirrors.files import MirrorFile, Unwritable
 from moot.mirrors.forms import form_of
 from moot.mirrors.lock import turn
 from moot.mirrors.looks import Changed, Missing, Unchanged, digest_of
-from moot.mirrors.memory import Known, Memory
+from moot.mirrors.state_cache import Known, Memory
 from moot.private_files import check_folders
 
 TYPE_CHECKING = False

@@ -10,9 +10,9 @@ from moot.api.message_view import expired
 from moot.core.errors import Unknown
 from moot.core.principal import label, name_of, person
 from moot.core.record import Record
-from moot.core.task_refusals import check_stopped
+from moot.core.task.refusals import check_stopped
 from moot.core.text import REASON, command_line, counted, one_line, shell_word
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def waiting(session: Call) -> list[Waiting]:
 def answer(session: Call, name: str, text: str) -> Answer:
     """Settle one of it, with the words of a person."""
     found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(session))), None)
-    if found is None and load.state(session.engine.read(), "checkpoint", name)[0].exists:
+    if found is None and states.state(session.engine.read(), "checkpoint", name)[0].exists:
         found = "checkpoint"  # it does not wait any more: its decider says who was faster
     if found is None:
         raise Unknown(
@@ -60,7 +60,7 @@ def answer(session: Call, name: str, text: str) -> Answer:
 
 
 def _checkpoints(session: Call) -> Iterator[Waiting]:
-    for state in look.things(session.engine.read(), "checkpoint", _SHOWN):
+    for state in queries.things(session.engine.read(), "checkpoint", _SHOWN):
         # Which one, is not for a list to suggest: pasted as it is, this is refused.
         said = shell_word(one_line("|".join(state.options), 200), _WORDS) if len(state.options) > 1 else _WORDS
         yield Waiting(
@@ -86,7 +86,7 @@ def _resolve(session: Call, name: str, text: str) -> Answer:
 
 def _requests(session: Call) -> Iterator[Waiting]:
     now = session.clock.wall_seconds()
-    for delivery in look.inbox(session.engine.read(), (person(session.login),), _SHOWN):
+    for delivery in queries.inbox(session.engine.read(), (person(session.login),), _SHOWN):
         message = delivery.message
         if message.wants == "nothing" or expired(delivery, now):
             continue
@@ -112,7 +112,7 @@ def _reply(session: Call, name: str, text: str) -> Answer:
 
 
 def _held(session: Call) -> Iterator[Waiting]:
-    for entry in look.held_entries(session.engine.read())[:_SHOWN]:
+    for entry in queries.held_entries(session.engine.read())[:_SHOWN]:
         again = command_line("held resubmit", entry.id, options="--data @fixed.json")
         yield Waiting(
             kind="held",
@@ -138,14 +138,14 @@ def _tasks(session: Call) -> Iterator[Waiting]:
     store = session.engine.read()
     ends = {life.exhausted for life in session.engine.lifecycles.values() if life.exhausted}
     for state in sorted(ends):
-        for task in look.stopped(store, state, _SHOWN):
+        for task in queries.stopped(store, state, _SHOWN):
             yield _stopped(task, f"{task.state} after {counted(task.attempt, 'attempt')}")
-    for task in () if "failed" in ends else look.stopped(store, "failed", _SHOWN):
-        waits = [name for name in look.dependents(store, task.id) if load.task(store, name)[0].phase == "open"]
+    for task in () if "failed" in ends else queries.stopped(store, "failed", _SHOWN):
+        waits = [name for name in queries.dependents(store, task.id) if states.task(store, name)[0].phase == "open"]
         if waits:
             yield _stopped(task, f"{task.state}, and {_named(waits)} {'wait' if len(waits) > 1 else 'waits'} for it")
-    for name in look.held_tasks(store):
-        task, _ = load.task(store, name)
+    for name in queries.held_tasks(store):
+        task, _ = states.task(store, name)
         if task.flagged:
             yield Waiting(
                 kind="task",
@@ -178,7 +178,7 @@ def _named(names: list[str]) -> str:
 def _reopen(session: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.tasks.tasks import moved
 
-    task, _ = load.task(session.engine.read(), name)
+    task, _ = states.task(session.engine.read(), name)
     check_stopped(task)
     return moved(session, name, "reopen", reason=text, override=True)
 

@@ -10,12 +10,12 @@ from moot import needs_me
 from moot.api.message_view import expired
 from moot.core import timestamps
 from moot.core.errors import Unavailable
-from moot.core.leases import has_lapsed
 from moot.core.principal import label, name_of
 from moot.core.record import Record
+from moot.core.task.leases import has_lapsed
 from moot.core.text import command_line, counted
 from moot.overview.recent import Recent
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,9 +130,9 @@ def overview(session: Call, recent: Recent | None = None) -> Overview:
 
 def _overview(session: Call, store: Store, recent: Recent) -> Overview:
     position = store.cursor()
-    live = load.claims(store)[0].live
-    known = look.agents(store)
-    mail = tuple(Box(name=box, waiting=count, oldest=since) for box, count, since in look.open_per_mailbox(store))
+    live = states.claims(store)[0].live
+    known = queries.agents(store)
+    mail = tuple(Box(name=box, waiting=count, oldest=since) for box, count, since in queries.open_per_mailbox(store))
     waiting = needs_me.waiting(session)
     held: dict[str, list[Claim]] = {}
     for claim in live.values():
@@ -173,7 +173,7 @@ _WRONG = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
 
 def _troubles(session: Call, store: Store, agents: Iterable[Seen]) -> Iterator[Problem]:
     """What is wrong with the workspace itself."""
-    newer = look.newer(store)
+    newer = queries.newer(store)
     if newer is not None:
         said = f"the log has events that this version does not know ({newer}): it can be read, and not changed"
         yield Problem("newer_events", newer, said, "update moot")
@@ -200,7 +200,7 @@ def _wrong(waiting: Iterable[Waiting]) -> Iterator[Problem]:
 
 
 def _overdue(store: Store, now: float) -> Iterator[Problem]:
-    late = [item for item in look.overdue(store, now, _WANTED, _LIMIT + 1) if not expired(item, now)]
+    late = [item for item in queries.overdue(store, now, _WANTED, _LIMIT + 1) if not expired(item, now)]
     for delivery in late[:_LIMIT]:
         waited = now - (timestamps.parse(delivery.message.at) or now)
         box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)
@@ -227,7 +227,7 @@ def _seen(
     mail: int,
     problems: list[Problem],
 ) -> Seen:
-    tasks = [load.task(store, name)[0] for name in look.tasks_held_by(store, agent.principal)]
+    tasks = [states.task(store, name)[0] for name in queries.tasks_held_by(store, agent.principal)]
     silent = _silence(session, agent)
     limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
     lost = has_lapsed(silent, min(limits, default=0.0))
@@ -277,7 +277,7 @@ def ago(seconds: float) -> str:
 
 
 def _work(store: Store) -> Work:
-    counts = [Count(state=s, phase=p, count=n, blocked=b) for s, p, n, b in look.counts(store)]
+    counts = [Count(state=s, phase=p, count=n, blocked=b) for s, p, n, b in queries.counts(store)]
     ready = sum(count.count - count.blocked for count in counts if count.phase == "open")
     return Work(
         total=sum(count.count for count in counts),
@@ -285,7 +285,7 @@ def _work(store: Store) -> Work:
         counts=tuple(counts),
         working=_jobs(store, counts, "working"),
         review=_jobs(store, counts, "review"),
-        ready=tuple(map(_job, look.ready(store, _LIMIT))),
+        ready=tuple(map(_job, queries.ready(store, _LIMIT))),
         ready_count=ready,
         blocked=_jobs(store, counts, "open", blocked=True),
         blocked_count=sum(count.blocked for count in counts),
@@ -294,7 +294,7 @@ def _work(store: Store) -> Work:
 
 def _jobs(store: Store, counts: Iterable[Count], phase: str, *, blocked: bool = False) -> tuple[Job, ...]:
     states = [count.state for count in counts if count.phase == phase]
-    found = [task for state in states for task in look.tasks_in(store, phase, state, _LIMIT, blocked=blocked)]
+    found = [task for state in states for task in queries.tasks_in(store, phase, state, _LIMIT, blocked=blocked)]
     return tuple(map(_job, found[:_LIMIT]))
 
 

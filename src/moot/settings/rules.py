@@ -14,8 +14,8 @@ lifecycles. Loaded only where one of these is set, or was recorded.
 
 from __future__ import annotations
 
-from moot.core.compact import dumps
 from moot.core.deciders.settings import DEFAULTS, text
+from moot.core.json_codec import dumps
 from moot.core.lifecycle import reviewed, with_receipts
 from moot.core.record import Record
 

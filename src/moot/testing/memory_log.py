@@ -13,11 +13,11 @@ import time
 from bisect import bisect_right
 from contextlib import contextmanager
 
-from moot.core.chain import START, digest_of, hash_of
-from moot.core.compact import loads, storable
 from moot.core.errors import Unavailable, Usage
 from moot.core.event import Event
-from moot.core.redaction import is_well_formed
+from moot.core.integrity.chain import START, digest_of, hash_of
+from moot.core.integrity.redaction import is_well_formed
+from moot.core.json_codec import loads, storable
 from moot.log import REDACTIONS, Appended, Archive, Conflict, Duplicate, Handle, Log, Mismatch, not_json, not_text
 
 TYPE_CHECKING = False
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from moot.core.chain import Link
     from moot.core.event import Commit, Draft, Key
+    from moot.core.integrity.chain import Link
     from moot.log import BlobPieces, Progress
 
 _PAGE = 500

@@ -262,7 +262,7 @@ def _belongs(log: Log, store: Store, position: int) -> bool:
 
 
 def _fold(log: Log, shelf: Shelf, draft: PrivateCopy, position: int, progress: Progress) -> None:
-    from moot.views.bulk import Batch
+    from moot.views.batch import Batch
 
     at = draft.cursor()
     stop = max(_STOP, (position - at) // _STOPS)

@@ -7,8 +7,8 @@ So an import can make a blob durable before the commit, and takes none that the 
 
 from __future__ import annotations
 
-from moot.core.blob import is_digest, named_by
 from moot.core.errors import MootError
+from moot.core.integrity.blob import is_digest, named_by
 from moot.core.record import Record
 from moot.engine.blob_names import Named, removed_in
 from moot.engine.blobs import LARGEST

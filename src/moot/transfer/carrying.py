@@ -6,11 +6,11 @@ it goes on exactly where the log ends, in whole commits, or it does not go on.
 
 from __future__ import annotations
 
-from moot.core.blob import named_by
-from moot.core.chain import digest_of
-from moot.core.compact import storable
 from moot.core.errors import Held, Refused
 from moot.core.event import Commit, Draft
+from moot.core.integrity.blob import named_by
+from moot.core.integrity.chain import digest_of
+from moot.core.json_codec import storable
 from moot.core.record import Record
 from moot.log import REDACTIONS, Duplicate
 from moot.transfer import cloudevents
@@ -98,7 +98,7 @@ def _provable(event: Event, redacted: set[int]) -> Event:
     """Without the digest of a text that is gone for a reason that is not exported: a redaction in the future."""
     if "redacted" not in event.data or event.position in redacted:
         return event
-    from moot.core.redaction import is_redacted
+    from moot.core.integrity.redaction import is_redacted
 
     return event.replace(digest=None) if is_redacted(event.data) else event
 
@@ -372,7 +372,7 @@ def _same(ours: Event, theirs: Event) -> bool:
 
 
 def _origin(event: Event) -> str:
-    from moot.core.redaction import MARK, digest_of
+    from moot.core.integrity.redaction import MARK, digest_of
 
     return str(event.data.get(MARK) or digest_of(event.data))
 

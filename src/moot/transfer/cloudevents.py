@@ -5,8 +5,8 @@ Nothing here touches a file or the log. What others may have written is checked 
 
 from __future__ import annotations
 
-from moot.core.compact import dumps, dumps_ascii
 from moot.core.event import Event
+from moot.core.json_codec import dumps, dumps_ascii
 from moot.core.record import Record
 
 TYPE_CHECKING = False

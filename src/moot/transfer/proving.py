@@ -6,8 +6,8 @@ redactions, before anything of it is taken.
 
 from __future__ import annotations
 
-from moot.core.blob import removed_by
-from moot.core.redaction import Redacted, fault_of, is_well_formed
+from moot.core.integrity.blob import removed_by
+from moot.core.integrity.redaction import Redacted, fault_of, is_well_formed
 from moot.engine.blob_names import removed_in
 from moot.log import REDACTIONS
 from moot.transfer import cloudevents
@@ -41,7 +41,7 @@ class Proof:
                 self.removed |= dict.fromkeys(removed_by(event), event.position)
 
     def fault(self, position: int, event: Event | Draft, *, written: bool) -> str | None:
-        """What is wrong with the event at this position, None if nothing is. See `moot.core.redaction.fault_of`."""
+        """What is wrong with the event, None if nothing is. See `moot.core.integrity.redaction.fault_of`."""
         return fault_of(event, self._said.get(position, ()), written=written)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.event import Draft
-from moot.core.redaction import MARK, Redacted, blanked, digest_of, removes_named, rest_of, takes_words
+from moot.core.integrity.redaction import MARK, Redacted, blanked, digest_of, removes_named, rest_of, takes_words
 from moot.log import REDACTIONS
 
 TYPE_CHECKING = False

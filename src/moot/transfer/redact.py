@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 
-from moot.core.blob import named_by
 from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit
+from moot.core.integrity.blob import named_by
+from moot.core.integrity.redaction import MARK, Redact, Redacted, blanked, digest_of, words_of
 from moot.core.kind import kinds
 from moot.core.record import Record
-from moot.core.redaction import MARK, Redact, Redacted, blanked, digest_of, words_of
 from moot.engine.blobs import Blobs
 from moot.log import REDACTIONS, Duplicate
 

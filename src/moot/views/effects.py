@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moot.core.compact import loads
 from moot.core.deciders.effect import Effect
+from moot.core.json_codec import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import apsw
 
 from moot.core.errors import Unavailable
 from moot.private_files import open_private
-from moot.views import file
+from moot.views import generations
 from moot.views.leftovers import discard
 from moot.views.store import Store
 
@@ -90,7 +90,7 @@ class PrivateCopy(Store):
         try:
             db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
             db.set_busy_timeout(_WAIT_MS)
-            file.distrust(db)
+            generations.distrust(db)
             if self._sound(db):
                 return db
             db.close()
@@ -115,12 +115,12 @@ class PrivateCopy(Store):
                 fill(db)
                 for setting in _THEN:
                     db.execute(f"PRAGMA {setting}").fetchall()
-                file.distrust(db)
+                generations.distrust(db)
                 undo.pop_all()
-        except file.DAMAGE as error:
+        except generations.DAMAGE as error:
             raise self._given_up(error) from error
         except (apsw.Error, OSError) as error:
-            raise file.unavailable(self._room(), error) from error
+            raise generations.unavailable(self._room(), error) from error
         self.private, self.file = True, self._into
         return db
 
@@ -193,11 +193,11 @@ class PrivateCopy(Store):
     def _given_up(self, error: apsw.Error) -> Unavailable:
         """The error to raise. A damaged file is left as it is, and not used again."""
         private, path, reason = self.private, self.path, self._db.system_errno if self._db else None
-        if isinstance(error, file.DAMAGE) and not private:
+        if isinstance(error, generations.DAMAGE) and not private:
             self._unusable = self._pointed
         self.close()
         if private:
-            return file.unavailable(self._room(), error, reason)
+            return generations.unavailable(self._room(), error, reason)
         return Unavailable(
             "views_unusable",
             f"The views cannot be read: {error}.",

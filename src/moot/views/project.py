@@ -6,11 +6,11 @@ or a view is being rebuilt. What some kinds have beside that (rows that lists as
 
 from __future__ import annotations
 
-from moot.core.compact import storable
 from moot.core.deciders import mailbox, message
 from moot.core.errors import Unavailable
+from moot.core.json_codec import storable
 from moot.core.kind import find, meta_of
-from moot.views import load
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]
     if kind.state is None:  # only the version counts
         store.run("put_entity", event.stream, event.position, "{}")
         return
-    state, _ = load.state(store, kind, key)
+    state, _ = states.state(store, kind, key)
     after = kind.evolve(state, known.of(event.data), meta_of(event))
     store.put(event.stream, event.position, after)
     columns = None if kind.columns is None else kind.columns(after)
@@ -123,7 +123,7 @@ def _message(store: Store, event: Event, key: str) -> None:
 
 def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None:
     payload = known.of(event.data)
-    box, _, positions = load.mailbox_rows(store, key, mailbox.parts(payload))
+    box, _, positions = states.mailbox_rows(store, key, mailbox.parts(payload))
     after = mailbox.evolve(box, payload)
     for name, position in positions.items():
         item = after.entries[name]

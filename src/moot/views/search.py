@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from moot.core import timestamps
-from moot.core.compact import dumps
+from moot.core.json_codec import dumps
 from moot.core.kind import find, kinds, payload_of
 from moot.core.payload import ALL
 from moot.core.principal import name_of

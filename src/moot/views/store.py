@@ -10,9 +10,9 @@ from _thread import get_ident
 
 import apsw
 
-from moot.core.compact import loads, storable
 from moot.core.errors import Unavailable
-from moot.views.file import DAMAGE, Generations, unavailable
+from moot.core.json_codec import loads, storable
+from moot.views.generations import DAMAGE, Generations, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import apsw
 
-from moot.core.checks import check
+from moot.core.integrity.import_checks import check
 from moot.core.kind import find
-from moot.core.shape import misfit
-from moot.views import load
-from moot.views.bulk import Batch
+from moot.core.schema.shape import misfit
+from moot.views import states
+from moot.views.batch import Batch
 from moot.views.private_copy import PrivateCopy
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ class Trial:
                     return f"{event.type} at position {event.position}: {problem}"
                 self._batch.fold((event,))
                 if self._seen is not None and event.stream.startswith("agent/"):
-                    self._seen(load.agent(self._batch, event.stream.partition("/")[2])[0])
+                    self._seen(states.agent(self._batch, event.stream.partition("/")[2])[0])
         except _STUMBLES as error:
             return f"{type(error).__name__}: {error}"
         return None
@@ -65,7 +65,7 @@ class Trial:
         if problem := misfit(known, event.data):
             return problem
         parts = () if kind.parts is None else kind.parts(known.of(event.data))
-        return check(kind, load.state(self._batch, kind, key, parts)[0], event)
+        return check(kind, states.state(self._batch, kind, key, parts)[0], event)
 
     def close(self) -> None:
         self._views.close()

@@ -93,7 +93,7 @@ def _logs(state: str, progress: Progress | None, *, reading: bool, past: bool) -
     def opened() -> Log:
         log = opening(state, reading=reading and not past, progress=progress)
         if not reading and os.path.exists(os.path.join(state, RESTORING)):
-            from moot.logs.sqlite.restore import tidy
+            from moot.logs.sqlite.archive.restore import tidy
 
             tidy(state)  # somebody restores it, or was killed while doing so
         return log

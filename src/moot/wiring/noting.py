@@ -11,7 +11,8 @@ import apsw
 from moot.core.errors import MootError
 from moot.engine import commit_record
 from moot.engine.clock import iso
-from moot.logs.sqlite import SqliteLog, carried, file
+from moot.logs.sqlite import SqliteLog, file
+from moot.logs.sqlite.archive import carried
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

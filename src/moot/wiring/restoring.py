@@ -13,18 +13,19 @@ from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
 from moot.core.identity import decide
-from moot.core.leases import has_lapsed
+from moot.core.task.leases import has_lapsed
 from moot.engine import commit_record
 from moot.engine.blob_names import Named, removed_in
 from moot.engine.blobs import LARGEST, Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 from moot.log import Shown
-from moot.logs.sqlite import SqliteLog, foreign, restore
-from moot.logs.sqlite.rebuild import Rebuilt
+from moot.logs.sqlite import SqliteLog
+from moot.logs.sqlite.archive import foreign, restore
+from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.transfer.arrivals import Arrivals
 from moot.transfer.reburying import bury_again
-from moot.views import look
+from moot.views import queries
 from moot.views.effects import open_effects
 from moot.views.store import Store
 from moot.views.trial import Trial
@@ -174,7 +175,7 @@ def _replaced(
     with engine.log.exclusive():
         here = [
             agent.name
-            for agent in look.agents(engine.store)
+            for agent in queries.agents(engine.store)
             if agent.here and not has_lapsed(session.silence(agent.principal), session.settings.task_ttl)
         ]
         if here and not force:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from moot.core.compact import dumps
 from moot.core.deciders.message import WANTS
 from moot.core.errors import Unknown
+from moot.core.json_codec import dumps
 from moot.core.principal import Actor
 from moot.core.record import Record
 

@@ -10,9 +10,9 @@ import json
 
 from moot.api.protocol import grammar, references
 from moot.core.errors import MootError, Usage
-from moot.core.phrases import NOTHING, pointed
 from moot.core.record import Record
 from moot.core.schema import check_schema, placed
+from moot.core.schema.phrases import NOTHING, pointed
 from moot.core.text import closest
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import Any
 
-    from moot.core.phrases import Place
+    from moot.core.schema.phrases import Place
     from moot.settings.lines import Lines
 
     Read = Callable[[str], bytes]

@@ -5,8 +5,8 @@ Pure: it gets the time of arrival and the roots of the worktrees as arguments.
 
 from __future__ import annotations
 
-from moot.core.phrases import shown
 from moot.core.schema import Defect
+from moot.core.schema.phrases import shown
 from moot.core.timestamps import parse
 
 TYPE_CHECKING = False

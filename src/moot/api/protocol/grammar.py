@@ -5,8 +5,8 @@ What it cannot say (that a role exists, that a state can be reached) is in `moot
 
 from __future__ import annotations
 
-from moot.core.keywords import DIALECT
 from moot.core.lifecycle import HOLDS, NEEDS, PHASES, SILENCE
+from moot.core.schema.keywords import DIALECT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

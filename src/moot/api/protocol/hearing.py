@@ -17,7 +17,7 @@ from moot.core.errors import Refused
 from moot.core.schema import defects
 from moot.core.task import AddTask, AmendTask, MoveTask
 from moot.core.text import counted
-from moot.views import look
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _types(pack: Pack, wrong: list[Defect]) -> str:
 def _check_task(work: Work, pack: Pack, saying: Saying, task: Task) -> None:
     creates, going = bool(saying.spec.creates), dict[str, list[str]]()
     if not task.exists and not creates:
-        going = {state: look.task_ids(work.store, state) for state in _working(pack)}
+        going = {state: queries.task_ids(work.store, state) for state in _working(pack)}
     rules.check_task(saying.spec.name, pack.name, task, creates=creates, going=going)
 
 
@@ -237,7 +237,7 @@ def _asked(work: Work, saying: Saying, task: Task | None) -> Message:
     """What it answers: in the thread that was named, or about the same task."""
     wanted = saying.spec.answers or ""
     if saying.thread is not None:
-        found = [m for m in look.thread(work.store, saying.thread) if m.kind == wanted]
+        found = [m for m in queries.thread(work.store, saying.thread) if m.kind == wanted]
     else:
         found = work.messages_of_task(task.id, task.attempt, wanted) if task else []
     if found:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
     from typing import Any
 
-    from moot.core.phrases import Place
+    from moot.core.schema.phrases import Place
 
     Found = Iterator[tuple[Place, str]]
 

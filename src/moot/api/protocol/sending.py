@@ -63,14 +63,14 @@ def send(
 def _there_already(session: Call, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
     """The answer to a message that is equal to one before it, and so changed nothing."""
     from moot.api.verbs.mail.send import Receipt
-    from moot.views import look
+    from moot.views import queries
 
     def text(said: Mapping[str, Any]) -> str:
         plain = {k: v for k, v in said.items() if k != spec.stamp}
         return session.packs.protocol(spec.pack).same(spec, plain, roots)
 
     task = str(data.get(spec.task or ""))
-    sent = look.messages_of_task(session.engine.read(), task, kind=spec.name)
+    sent = queries.messages_of_task(session.engine.read(), task, kind=spec.name)
     found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
     receipt = Receipt(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
     return Answer(result=receipt, say=(f"{found.id} already says the same. Nothing changed.",))

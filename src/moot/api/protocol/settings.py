@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.protocol import Pack
-    from moot.core.phrases import Place
+    from moot.core.schema.phrases import Place
 
 OWN = ("path",)  # what moot itself is told about a pack
 

@@ -12,7 +12,7 @@ from moot.core.principal import agent as agent_principal
 from moot.core.principal import checked_name, person
 from moot.core.record import Record
 from moot.core.text import command_line, counted
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -145,12 +145,12 @@ def _found(outcome: Outcome, kind: str) -> Event | None:
 
 def _unsettled(session: Call, reader: str) -> int:
     store, boxes = session.engine.read(), session.mailboxes()
-    return sum(look.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
+    return sum(queries.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
 
 
 def _free_name(work: Work, spare: list[str]) -> str:
     """The first free name; when none is left, a made-up one in `spare`: every attempt must find the same one."""
-    taken = {a.name.lower() for a in look.agents(work.store)}
+    taken = {a.name.lower() for a in queries.agents(work.store)}
     for name in (*NAMES, *spare):
         if name.lower() not in taken:
             return name
@@ -271,7 +271,7 @@ def agents(session: Call, all: bool) -> Answer:  # noqa: A002 (named after the o
 
 
 def _agent(session: Call, name: str) -> Agent:
-    return load.agent(session.engine.read(), name)[0]
+    return states.agent(session.engine.read(), name)[0]
 
 
 def _change(session: Call, agent: Agent, outcome: Outcome) -> Change:
@@ -279,7 +279,7 @@ def _change(session: Call, agent: Agent, outcome: Outcome) -> Change:
 
 
 def _members(session: Call) -> list[Member]:
-    return [_member(session, agent) for agent in look.agents(session.engine.read())]
+    return [_member(session, agent) for agent in queries.agents(session.engine.read())]
 
 
 def _member(session: Call, agent: Agent) -> Member:
@@ -292,8 +292,8 @@ def _member(session: Call, agent: Agent) -> Member:
         client=agent.client,
         worktree=agent.worktree,
         silent_for=session.silent_for(agent.principal) if agent.here else None,
-        mail=look.count_open(store, agent.name),
-        holds=tuple(look.tasks_held_by(store, agent.principal)),
+        mail=queries.count_open(store, agent.name),
+        holds=tuple(queries.tasks_held_by(store, agent.principal)),
         retired=agent.retired,
     )
 

@@ -11,7 +11,7 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
 from moot.location import resolve
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def modify(
 
 def _changed(session: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = {e.stream.partition("/")[2]: tuple(e.data["required_by"]) for e in outcome.events if _satisfies(e)}
-    state: Artifact = load.state(session.engine.read(), "artifact", identity)[0]
+    state: Artifact = states.state(session.engine.read(), "artifact", identity)[0]
     lines = [one_line(f"{identity} {said}{': provides ' if state.provides else ''}{', '.join(state.provides)}", 1000)]
     lines += [
         f"  {one_line(name, 500)} was needed by {one_line(', '.join(who), 500)}: told" for name, who in told.items()
@@ -131,7 +131,7 @@ def _satisfies(event: Event) -> bool:
 def show(session: Call, id: str) -> Answer:  # noqa: A002
     store = session.engine.read()
     identity = _identity(session, id)
-    state: Artifact = load.state(store, "artifact", identity)[0]
+    state: Artifact = states.state(store, "artifact", identity)[0]
     if not state.exists:
         raise Unknown(
             "unknown_artifact", f"Nothing provides {id!r}.", "`moot artifacts` lists what was made.", artifact=id
@@ -143,7 +143,7 @@ def show(session: Call, id: str) -> Answer:  # noqa: A002
             names = tuple(said.get("provides", ()))
             text = tuple(said.get("changes", ()))
             changes.append(Change(event.by, event.at, text, names, said.get("task")))
-    used = {name: tuple(load.state(store, "dependency", name)[0].satisfied) for name in state.names}
+    used = {name: tuple(states.state(store, "dependency", name)[0].satisfied) for name in state.names}
     shown = Shown(artifact=state, changes=tuple(changes), used_by={n: who for n, who in used.items() if who})
     return Answer(result=shown, say=tuple(_lines(shown)))
 
@@ -173,12 +173,12 @@ def artifacts(session: Call, provides: str | None, task: str | None, kind: str |
     store = session.engine.read()
     found: list[Artifact] = []
     if provides is not None:
-        providers = load.state(store, "dependency", provides)[0].artifacts
-        found = [load.state(store, "artifact", name)[0] for name in providers]
+        providers = states.state(store, "dependency", provides)[0].artifacts
+        found = [states.state(store, "artifact", name)[0] for name in providers]
     elif task is not None:
-        found = [load.state(store, *pair)[0] for pair in look.things_of_task(store, task) if pair[0] == "artifact"]
+        found = [states.state(store, *pair)[0] for pair in queries.things_of_task(store, task) if pair[0] == "artifact"]
     else:
-        found = list(look.things(store, "artifact", limit, ended=True))
+        found = list(queries.things(store, "artifact", limit, ended=True))
     found = [a for a in found if (task is None or a.task == task) and (kind is None or a.kind == kind)][:limit]
     rows = tuple(
         (
@@ -199,11 +199,11 @@ def artifacts(session: Call, provides: str | None, task: str | None, kind: str |
 def _identity(session: Call, name: str) -> str:
     """The artifact that is meant: by its id, by a path as one types it here, or by a name that it provides."""
     store = session.engine.read()
-    if load.state(store, "artifact", name)[0].exists:
+    if states.state(store, "artifact", name)[0].exists:
         return name
-    providers = load.state(store, "dependency", name)[0].artifacts
+    providers = states.state(store, "dependency", name)[0].artifacts
     if not providers and (path := next(iter(places(session, (name,), strict=False)), None)):
-        providers = load.state(store, "dependency", path)[0].artifacts
+        providers = states.state(store, "dependency", path)[0].artifacts
     return str(providers[0]) if providers else name
 
 

@@ -16,7 +16,7 @@ from moot.core.deciders.message import Sent
 from moot.core.errors import AwaitedFailed, Unknown
 from moot.core.principal import name_of
 from moot.core.text import command_line, fence, one_line
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _lines(state: Checkpoint) -> list[str]:
 def checkpoints(session: Call, all: bool, task: str | None, limit: int) -> Answer:  # noqa: A002
     found: list[Checkpoint] = [
         state
-        for state in look.things(session.engine.read(), "checkpoint", limit, ended=all)
+        for state in queries.things(session.engine.read(), "checkpoint", limit, ended=all)
         if task is None or state.task == task
     ]
     rows = tuple(
@@ -156,7 +156,7 @@ def checkpoints(session: Call, all: bool, task: str | None, limit: int) -> Answe
 
 
 def _known(session: Call, name: str) -> Checkpoint:
-    state: Checkpoint = load.state(session.engine.read(), "checkpoint", name)[0]
+    state: Checkpoint = states.state(session.engine.read(), "checkpoint", name)[0]
     if not state.exists:
         raise Unknown(
             "unknown_checkpoint",

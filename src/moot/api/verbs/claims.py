@@ -15,7 +15,7 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
 from moot.location import MAIN, Named, ignore_case, resolve
-from moot.views import load
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def claim(
     said = f"{held.id} {held.mode}: {', '.join(held.paths)}{_in_words(held.worktree)} (token {held.token})"
     if not outcome.repeated:
         return Answer(result=Grant(**_holding(session, held).__dict__), say=(said,))
-    now = load.claims(session.engine.read())[0].live.get(held.id)
+    now = states.claims(session.engine.read())[0].live.get(held.id)
     gone = tuple(path for path in held.paths if now is None or path not in now.paths)
     grant = Grant(**_holding(session, held).__dict__, repeated=True, gone=gone)
     return Answer(result=grant, say=(said, f"already, by the same key; now it {_left_of(held, gone)}"))
@@ -117,7 +117,7 @@ def _silent(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
 def release(session: Call, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
     if not what and not all:
         raise Usage("bad_arguments", "What is to be released?", "Name paths or claims (c-…), or --all of yours.")
-    state, _ = load.claims(session.engine.read())
+    state, _ = states.claims(session.engine.read())
     ids = tuple(item for item in what if _is_claim(session, state, item))
     named = _named(session, tuple(item for item in what if item not in ids))
     paths = tuple(one.path for one in named)
@@ -144,13 +144,13 @@ def release(session: Call, what: tuple[str, ...], all: bool, force: bool, reason
 
 
 def claims(session: Call, holder: str | None) -> Answer:
-    state, _ = load.claims(session.engine.read())
+    state, _ = states.claims(session.engine.read())
     found = [c for c in state.live.values() if holder is None or name_of(c.holder).lower() == holder.lower()]
     return _listed([_holding(session, c) for c in found], "Nothing is claimed.")
 
 
 def who_holds(session: Call, path: str) -> Answer:
-    state, _ = load.claims(session.engine.read())
+    state, _ = states.claims(session.engine.read())
     named = _named(session, (path,))
     worktree = _scope(session, named)
     found = holders(state, readings(named[0]), worktree=worktree, fold=ignore_case(session.place))

@@ -22,7 +22,7 @@ from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
 from moot.location import ignore_case, resolve
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def decide(
     outcome = session.commit(act)
     made = next((e.stream.partition("/")[2] for e in outcome.events if e.type == DecisionMade.type), identity)
     for name in concerned:
-        if "*" not in name and not load.task(session.engine.read(), name)[0].exists:
+        if "*" not in name and not states.task(session.engine.read(), name)[0].exists:
             session.warn("affects_unknown", f"{one_line(name, 80)} is no task; whoever asks by that name will see it.")
     return _told(session, outcome, made, "stands")
 
@@ -96,14 +96,14 @@ def supersede(session: Call, id: str, by: str, reason: str | None) -> Answer:  #
 
 def _told(session: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = tuple(dict.fromkeys(box for e in outcome.events if e.type == Sent.type for box in e.data["to"]))
-    state: Decision = load.state(session.engine.read(), "decision", identity)[0]
+    state: Decision = states.state(session.engine.read(), "decision", identity)[0]
     line = f"{identity} {said}" + (f"; told: {', '.join(told)}" if told else "; nobody works on what it concerns")
     result = Made(decision=state, told=told, position=outcome.last, repeated=outcome.repeated)
     return Answer(result=result, say=(one_line(line, 1000),))
 
 
 def show(session: Call, id: str) -> Answer:  # noqa: A002
-    state: Decision = load.state(session.engine.read(), "decision", id)[0]
+    state: Decision = states.state(session.engine.read(), "decision", id)[0]
     if not state.exists:
         raise unknown(id)
     lines = [one_line(f"{state.id} {state.status} by {name_of(state.maker)} at {state.at}", 1000)]
@@ -121,7 +121,7 @@ def show(session: Call, id: str) -> Answer:  # noqa: A002
 
 
 def decisions(session: Call, affecting: tuple[str, ...], all: bool, limit: int) -> Answer:  # noqa: A002
-    found: list[Decision] = list(look.things(session.engine.read(), "decision", _LOOKED_AT, ended=all))
+    found: list[Decision] = list(queries.things(session.engine.read(), "decision", _LOOKED_AT, ended=all))
     if affecting:
         found = [decision for decision in found if any(_concerns(session, decision, one) for one in affecting)]
     found = found[:limit] if all else found[-limit:]

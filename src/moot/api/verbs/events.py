@@ -8,12 +8,12 @@ from moot.api.explain import line, story
 from moot.api.log_position import Trail
 from moot.api.message_view import pile
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
-from moot.core.leases import has_lapsed
 from moot.core.record import Record
 from moot.core.sentences import sentence
-from moot.core.task_refusals import unknown
+from moot.core.task.leases import has_lapsed
+from moot.core.task.refusals import unknown
 from moot.core.text import REASON, command_line, counted, one_line
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -139,11 +139,11 @@ def _wait_for_mail(session: Call, start: int, deadline: float) -> Answer:
 def _wait_for_tasks(session: Call, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
     def look_at(_events: list[Event]) -> Answer | None:
         store = session.engine.read()
-        states = []
+        found = []
         for name in tasks:
-            state, _ = load.task(store, name)
+            state, _ = states.task(store, name)
             if not state.exists:
-                raise unknown(name, look.task_ids(store))
+                raise unknown(name, queries.task_ids(store))
             if state.phase == "stopped":
                 why = state.setbacks[-1].reason if state.setbacks else state.state
                 raise AwaitedFailed(
@@ -155,10 +155,10 @@ def _wait_for_tasks(session: Call, tasks: tuple[str, ...], start: int, deadline:
                     state=state.state,
                 )
             _lapse_silent(session, name)
-            states.append(state)
-        if all(state.phase == "done" for state in states):
-            said = tuple(one_line(f"{state.id} {state.state}", 200) for state in states)
-            return Answer(result={"tasks": states}, say=said)
+            found.append(state)
+        if all(state.phase == "done" for state in found):
+            said = tuple(one_line(f"{state.id} {state.state}", 200) for state in found)
+            return Answer(result={"tasks": found}, say=said)
         return None
 
     return look_at([]) or until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
@@ -168,7 +168,7 @@ def _lapse_silent(session: Call, name: str) -> None:
     """Whoever needs a thing ends the holding of one who fell silent; here the waiter does, if it is somebody."""
     if session.caller.nobody:
         return
-    state, _ = load.task(session.engine.store, name)
+    state, _ = states.task(session.engine.store, name)
     if state.holder is not None and has_lapsed(session.silence(state.holder), state.ttl):
         from moot.api.verbs.tasks.tasks import lapse_if_silent
 

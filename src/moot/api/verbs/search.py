@@ -12,7 +12,7 @@ from moot.core.record import Record
 from moot.core.text import one_line
 from moot.engine.searching import search as look_up
 from moot.time_travel.moments import moment
-from moot.views import load
+from moot.views import states
 from moot.views.search import OTHERS, Filters, places
 
 TYPE_CHECKING = False
@@ -128,7 +128,7 @@ def _found(store: Store, thing: Thing) -> Found:
 def _now(store: Store, name: str, key: str) -> tuple[str, str | None]:
     """What the thing is called now, and its state."""
     kind = kind_of(name)
-    columns = {} if kind.columns is None else kind.columns(load.state(store, kind, key)[0])
+    columns = {} if kind.columns is None else kind.columns(states.state(store, kind, key)[0])
     return str(columns.get("title", "")), columns.get("state")
 
 

@@ -11,10 +11,10 @@ from moot.api.verbs.events import PAUSE, in_trouble
 from moot.core import timestamps
 from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft
-from moot.core.leases import has_lapsed
 from moot.core.record import Record
+from moot.core.task.leases import has_lapsed
 from moot.core.text import counted, one_line
-from moot.views import look
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,11 +127,11 @@ def checkup(session: Call) -> list[Finding]:
     store, now = session.engine.read(), session.clock.wall_seconds()
     session.sync()
     ttl = session.settings.task_ttl
-    gone = [a.name for a in look.agents(store) if a.here and has_lapsed(session.silence(a.principal), ttl)]
-    held = look.held_entries(store)
+    gone = [a.name for a in queries.agents(store) if a.here and has_lapsed(session.silence(a.principal), ttl)]
+    held = queries.held_entries(store)
     late = [
         d.entry.id
-        for d in look.waiting(store)
+        for d in queries.waiting(store)
         if d.message.within is not None and now > (timestamps.parse(d.message.at) or now) + d.message.within
     ]
     behind = session.engine.log.head() - store.cursor()
@@ -170,7 +170,7 @@ def _log(session: Call) -> Finding:
         log.append(Commit(id=session.clock.commit_id(), at=session.clock.wall(), by=by), {"claims": -1}, (never,))
     except MootError as error:
         return Finding("log", good=False, message=error.message, remedy=error.remedy)
-    newer = look.newer(session.engine.store)
+    newer = queries.newer(session.engine.store)
     if newer is not None:
         said = f"it has events that this version of moot does not know ({newer}); it can be read, and not changed"
         return Finding("log", good=False, message=said, remedy="Update moot.")

@@ -15,10 +15,10 @@ from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
-from moot.core.leases import has_lapsed
 from moot.core.payload import Payload
 from moot.core.principal import Actor, agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
+from moot.core.task.leases import has_lapsed
 from moot.core.text import closest, command_line
 
 TYPE_CHECKING = False
@@ -243,5 +243,5 @@ KIND = Kind(
     state=Agent,
     lowers=True,
     made_by="`moot join`, `moot leave`",
-    check="moot.core.checks:agent",
+    check="moot.core.integrity.import_checks:agent",
 )

@@ -49,9 +49,9 @@ from moot.core.claims import (
 )
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.kind import NOWHERE, Kind
-from moot.core.leases import has_lapsed
 from moot.core.principal import name_of
 from moot.core.record import unreachable
+from moot.core.task.leases import has_lapsed
 from moot.core.text import command_line, counted, one_line
 
 TYPE_CHECKING = False
@@ -371,5 +371,5 @@ KIND = Kind(
     single=True,
     made_by="`moot claim`, `moot release`",
     nouns=("file",),
-    check="moot.core.checks:claims",
+    check="moot.core.integrity.import_checks:claims",
 )

@@ -202,5 +202,5 @@ KIND = Kind(
     columns=lambda state: {"open": state.open, "task": state.task, "title": state.title, "state": state.status},
     plural="decisions",
     made_by="`moot decide`",
-    check="moot.core.checks:decision",
+    check="moot.core.integrity.import_checks:decision",
 )

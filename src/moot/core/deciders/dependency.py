@@ -164,5 +164,5 @@ KIND = Kind(
     state=Dependency,
     columns=lambda state: {"open": bool(state.waiting)},
     made_by="`moot artifact need`",
-    check="moot.core.checks:dependency",
+    check="moot.core.integrity.import_checks:dependency",
 )

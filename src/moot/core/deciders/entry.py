@@ -170,5 +170,5 @@ KIND = Kind(
     evolve=evolve,
     state=Entry,
     made_by="`moot held`",
-    check="moot.core.checks:entry",
+    check="moot.core.integrity.import_checks:entry",
 )

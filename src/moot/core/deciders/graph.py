@@ -94,5 +94,5 @@ KIND = Kind(
     single=True,
     parts=parts,
     made_by="`moot task link`, `moot task unlink`",
-    check="moot.core.checks:graph",
+    check="moot.core.integrity.import_checks:graph",
 )

@@ -301,5 +301,5 @@ KIND = Kind(
     lowers=True,
     parts=parts,
     made_by="`moot mailbox`",
-    check="moot.core.checks:mailbox",
+    check="moot.core.integrity.import_checks:mailbox",
 )

@@ -173,5 +173,5 @@ KIND = Kind(
     columns=columns,
     plural="messages",
     made_by="`moot send`, `moot reply`, `moot ack`",
-    check="moot.core.checks:message",
+    check="moot.core.integrity.import_checks:message",
 )

@@ -57,5 +57,5 @@ KIND = Kind(
     evolve=evolve,
     state=Pack,
     made_by="`packs` in moot.toml",
-    check="moot.core.checks:pack",
+    check="moot.core.integrity.import_checks:pack",
 )

@@ -177,6 +177,6 @@ KIND = Kind(
     columns=columns,
     plural="receipts",
     made_by="`moot check`",
-    check="moot.core.checks:receipt",
+    check="moot.core.integrity.import_checks:receipt",
     text=text,
 )

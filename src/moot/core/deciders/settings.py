@@ -9,7 +9,7 @@ Which value is in force is found out elsewhere (`moot.settings.rules`): what wea
 
 from __future__ import annotations
 
-from moot.core.compact import dumps
+from moot.core.json_codec import dumps
 from moot.core.kind import NOWHERE, Kind
 from moot.core.payload import Payload
 from moot.core.record import Record
@@ -80,5 +80,5 @@ KIND = Kind(
     state=Rules,
     single=True,
     made_by="moot.toml, and `moot allow settings`,",
-    check="moot.core.checks:settings",
+    check="moot.core.integrity.import_checks:settings",
 )

@@ -15,7 +15,6 @@ The edges are data: see `moot.core.lifecycle`.
 
 from __future__ import annotations
 
-from moot.core import task_refusals as refusals
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.lifecycle import RELATIONS
@@ -41,6 +40,7 @@ from moot.core.task import (
     Step,
     Task,
     by_verb,
+    refusals,
 )
 from moot.core.text import REASON, command_line, option
 
@@ -337,5 +337,5 @@ KIND = Kind(
     columns=columns,
     plural="tasks",
     made_by="`moot task`",
-    check="moot.core.checks:task",
+    check="moot.core.integrity.import_checks:task",
 )

@@ -110,5 +110,5 @@ KIND = Kind(
     events=EVENTS,
     decide=decide,
     made_by="`moot emit`",
-    check="moot.core.checks:topic",
+    check="moot.core.integrity.import_checks:topic",
 )

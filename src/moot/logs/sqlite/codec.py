@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moot.core.compact import loads, storable
 from moot.core.event import Event
+from moot.core.json_codec import loads, storable
 from moot.log import not_json
 
 TYPE_CHECKING = False

@@ -10,7 +10,7 @@ from _thread import RLock
 
 import apsw
 
-from moot.forks import watch
+from moot.fork_safety import watch
 from moot.logs.sqlite import faults, file, guard
 from moot.private_files import open_private
 

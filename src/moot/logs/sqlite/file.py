@@ -14,7 +14,7 @@ from weakref import ref
 
 import apsw
 
-from moot.forks import watch
+from moot.fork_safety import watch
 from moot.logs.sqlite import faults, guard, queries
 from moot.logs.sqlite.lock import WriterLock
 from moot.private_files import check_private, hand_over, make_folder

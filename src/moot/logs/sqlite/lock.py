@@ -11,7 +11,7 @@ import fcntl
 import os
 import time
 
-from moot.forks import watch
+from moot.fork_safety import watch
 from moot.logs.sqlite import faults
 from moot.private_files import open_private
 

@@ -5,7 +5,7 @@ It knows the tables, and neither locks, files nor the bell.
 
 from __future__ import annotations
 
-from moot.core.compact import dumps_ascii
+from moot.core.json_codec import dumps_ascii
 from moot.log import Conflict, Duplicate, Mismatch
 from moot.logs.sqlite import queries
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from moot.core.chain import Link
     from moot.core.event import Commit, Draft, Key
+    from moot.core.integrity.chain import Link
 
 _FEW = 5  # streams that are asked for one by one: that is faster than to prepare one question for all
 
@@ -62,7 +62,7 @@ def write(
     `previous` is the hash of the commit that ends there. Returns the same two for the commit that was added, and the
     digests of its events.
     """
-    from moot.core.chain import digest_of, hash_of  # whoever only reads may do without
+    from moot.core.integrity.chain import digest_of, hash_of  # whoever only reads may do without
 
     execute = connection.execute
     versions = dict(conditions)
@@ -94,7 +94,7 @@ def write_all(
 
     An event that comes with a digest keeps it: its text may have been redacted where it comes from.
     """
-    from moot.core.chain import START, digest_of, hash_of
+    from moot.core.integrity.chain import START, digest_of, hash_of
 
     rows: list[tuple[object, ...]] = []
     spans = []

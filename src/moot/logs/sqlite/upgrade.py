@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from moot.core import chain
+from moot.core.integrity import chain
 from moot.logs.sqlite import queries
 
 TYPE_CHECKING = False

@@ -28,7 +28,7 @@ from moot.core.principal import role
 from moot.core.record import Record
 from moot.mirrors import strict_json
 from moot.mirrors.templates import filled, subjects
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class DocumentForm(Form):
         """The subjects that the log has, for each worktree."""
         found: dict[str, set[str]] = {}
         if "{" in self.spec.path:
-            for one in look.things(store, "document", _ALL):
+            for one in queries.things(store, "document", _ALL):
                 if one.mirror == f"{self.spec.pack}/{self.spec.name}":
                     found.setdefault(one.worktree, set()).add(one.subject)
         return found
@@ -96,7 +96,7 @@ class DocumentForm(Form):
         return event.stream.startswith(f"document/{self.spec.pack}.")
 
     def render(self, store: Store, one: Instance) -> Rendering | None:
-        state, _ = load.state(store, kind_of("document"), self.key(one))
+        state, _ = states.state(store, kind_of("document"), self.key(one))
         if state.status:
             found = state.leaves
         elif self._initial is not None:
@@ -126,7 +126,7 @@ class DocumentForm(Form):
         return self.speakers or ("moot",)
 
     def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> News | None:  # noqa: ARG002
-        state, _ = load.state(call.engine.read(), kind_of("document"), self.key(one))
+        state, _ = states.state(call.engine.read(), kind_of("document"), self.key(one))
         if not content and state.leaves and self.spec.emptied == "restore":
             return None
         if state.status and (self._is_past(state, content) or not leaves.difference(state.leaves, content).pointers):

@@ -17,16 +17,16 @@ from moot.api.protocol.form import Form, Malformed, Rendering, Taken
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.errors import MootError, Refused
-from moot.core.phrases import NOTHING, shown
 from moot.core.principal import Actor, role
 from moot.core.record import Record
 from moot.core.schema import Defect, defects
+from moot.core.schema.phrases import NOTHING, shown
 from moot.core.text import command_line
 from moot.engine.clock import iso
 from moot.location import worktrees
 from moot.mirrors import strict_json
 from moot.mirrors.forms.holding import Holding, as_written, canonical
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from moot.api.protocol.form import Instance
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
-    from moot.views.look import Delivery
+    from moot.views.queries import Delivery
     from moot.views.store import Store
 
 _PUT_BACK = ("emptied", "asked")  # cleared by somebody's hand; a completed or reset task stays cleared
@@ -98,16 +98,16 @@ class EntriesForm(Form):
         return event.stream == f"mailbox/{box}"
 
     def render(self, store: Store, one: Instance) -> Rendering:  # noqa: ARG002 (the same in every worktree)
-        visible = look.shown_in_file(store, self.spec.mailbox, self.spec.types)
+        visible = queries.shown_in_file(store, self.spec.mailbox, self.spec.types)
         places = {d.entry.id: n for n, d in enumerate(self.history(store), 1)} if self._number else {}
         entries = [
             self._shown(self._types[d.message.kind], d.message.data or {}, places.get(d.entry.id, 0)) for d in visible
         ]
-        last = look.last_read(store, self.spec.mailbox)
+        last = queries.last_read(store, self.spec.mailbox)
         return Rendering(data=self._written(entries, last), memo=[d.entry.id for d in visible])
 
     def history(self, store: Store) -> list[Delivery]:
-        return [d for d in look.mailbox(store, self.spec.mailbox, limit=_ALL) if d.message.kind in self._types]
+        return [d for d in queries.mailbox(store, self.spec.mailbox, limit=_ALL) if d.message.kind in self._types]
 
     def _written(self, entries: list[Any], last_read: object) -> bytes:
         if self._list is None:
@@ -150,14 +150,14 @@ class EntriesForm(Form):
             clears = emptied and self.spec.emptied == "clear" and not self._is_own_render(store, content)
             news = self._compared(call, store, content).replace(clears=clears)
             return news if news.fresh or news.back or clears else None
-        stood = isinstance(content.read, str) and look.was_last_read(store, self.spec.mailbox, content.read)
+        stood = isinstance(content.read, str) and queries.was_last_read(store, self.spec.mailbox, content.read)
         return None if stood or emptied else self._compared(call, store, content).replace(reads=True)
 
     def _is_own_render(self, store: Store, content: Content) -> bool:
         """Whether an empty file is, to the byte, one that moot wrote once: a copy from the past, and nobody's clear."""
         if content.data != self._written([], content.read):
             return False
-        return content.read is None or look.was_last_read(store, self.spec.mailbox, str(content.read))
+        return content.read is None or queries.was_last_read(store, self.spec.mailbox, str(content.read))
 
     def _compared(self, call: Call, store: Store, content: Content) -> News:
         """What the file has, beside what the log has."""
@@ -283,7 +283,7 @@ class EntriesForm(Form):
 
     def _take_clear(self, work: Work, one: Instance, last_read: object, memo: Any) -> list[Notice]:
         """An emptied list is a clear of what was there to see. What is unread stays unread, and is named."""
-        there = [d for d in look.shown_in_file(work.store, self.spec.mailbox, self.spec.types) if d.entry.id in memo]
+        there = [d for d in queries.shown_in_file(work.store, self.spec.mailbox, self.spec.types) if d.entry.id in memo]
         if not there:
             return []
         ids = tuple(d.entry.id for d in there)
@@ -332,7 +332,7 @@ class _Known:
         found = (d for d in self._messages(name) if d.message.kind == spec.name and d.entry.id not in self._matched)
         known = [d for d in found if self._says(spec, d) == text]
         if name is not None:
-            task, _ = load.task(self._store, name)
+            task, _ = states.task(self._store, name)
             if known and task.phase == "done":
                 return [], [], 0  # a copy from the past; it delivers nothing again
             known = [d for d in known if d.message.attempt == task.attempt]
@@ -342,7 +342,7 @@ class _Known:
 
     def _messages(self, task: str | None) -> list[Delivery]:
         if task is not None:
-            return look.mailbox(self._store, self._form.spec.mailbox, task)
+            return queries.mailbox(self._store, self._form.spec.mailbox, task)
         if self._all is None:
             self._all = self._form.history(self._store)
         return self._all

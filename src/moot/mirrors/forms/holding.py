@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.core.deciders.entry import HoldEntry
 from moot.core.deciders.message import SendMessage
-from moot.views import look
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Holding:
     def hold(self, work: Work, entry: Any, place: int, error: MootError) -> str | None:
         """Its id; None if the same entry is held already: it comes out of a copy from before it was taken out."""
         if self._before is None:
-            held = [h.raw for h in look.held_entries(self._store) if h.raw and h.mirror == self._spec.name]
+            held = [h.raw for h in queries.held_entries(self._store) if h.raw and h.mirror == self._spec.name]
             import json
 
             self._before = {canonical(json.loads(raw)) for raw in held}

@@ -6,8 +6,8 @@ Pure: the arguments say where a message came from and when it arrived. The schem
 from __future__ import annotations
 
 from moot.api.protocol.content import clock_flags, too_deep
-from moot.core.phrases import NOTHING, shown
 from moot.core.schema import Defect
+from moot.core.schema.phrases import NOTHING, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -203,24 +203,24 @@ def complete(line: CommandLine) -> int:
 
 
 def _names(session: Call, kind: str) -> Iterable[str]:
-    from moot.views import look
+    from moot.views import queries
 
     store = session.engine.read()
     match kind:
         case "agents":
-            return [a.name for a in look.agents(store) if not a.retired]
+            return [a.name for a in queries.agents(store) if not a.retired]
         case "recipients":
             return [*_names(session, "agents"), *(f"@{r}" for r in session.packs.shared_roles), "@all"]
         case "mailboxes":
             return [*(f"@{r}" for r in session.packs.shared_roles), *_names(session, "agents")]
         case "tasks":
-            return [task.id for task in look.tasks(store, ended=False)][::-1]
+            return [task.id for task in queries.tasks(store, ended=False)][::-1]
         case "messages":
             boxes = () if session.caller.nobody else session.mailboxes()
-            mine = [delivery.entry.id for delivery in look.inbox(store, boxes, _MOST)]
-            return [*mine, *(delivery.entry.id for delivery in look.waiting(store))]
+            mine = [delivery.entry.id for delivery in queries.inbox(store, boxes, _MOST)]
+            return [*mine, *(delivery.entry.id for delivery in queries.waiting(store))]
         case "entries":
-            return [entry.id for entry in look.held_entries(store)]
+            return [entry.id for entry in queries.held_entries(store)]
         case "effects":
             from moot.views import effects
 
@@ -238,7 +238,7 @@ def _names(session: Call, kind: str) -> Iterable[str]:
             known = next((known for known in kinds() if known.plural == kind), None)
             if known is None:
                 return _words(session, kind)
-            return [thing.id for thing in look.things(store, known.name, _MOST, ended=kind == "receipts")]
+            return [thing.id for thing in queries.things(store, known.name, _MOST, ended=kind == "receipts")]
 
 
 def _words(session: Call, kind: str) -> Iterable[str]:

@@ -94,7 +94,7 @@ def retry(session: Call, ids: tuple[str, ...], reason: str | None) -> Answer:
 
 def drop(session: Call, ids: tuple[str, ...], reason: str) -> Answer:
     from moot.engine import runners
-    from moot.views import load
+    from moot.views import states
 
     named = tuple(dict.fromkeys(ids))
     store, grips = session.engine.read(), []
@@ -106,7 +106,7 @@ def drop(session: Call, ids: tuple[str, ...], reason: str) -> Answer:
             work.do("effect", name, DropEffect(reason=reason, over=dead.get(name)))
 
     try:
-        for effect in (load.state(store, "effect", name)[0] for name in named):
+        for effect in (states.state(store, "effect", name)[0] for name in named):
             if effect.status == "taken" and effect.runner:
                 grip = runners.grip(session.place.state, effect.id, session.caller.agent or session.login)
                 if grip is not None:  # nobody has its lock

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.compact import dumps
 from moot.core.deciders.message import known
 from moot.core.deciders.topic import Emit
 from moot.core.errors import Usage
+from moot.core.json_codec import dumps
 from moot.core.kind import event_types, kinds
 from moot.core.record import Record
 from moot.core.text import counted

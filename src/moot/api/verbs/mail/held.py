@@ -10,7 +10,7 @@ from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
 from moot.core.text import REASON, command_line, fence, one_line
 from moot.core.typed_messages import check_corrector
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def held(session: Call) -> Answer:
-    found = sorted(look.held_entries(session.engine.read()), key=lambda entry: (entry.at, entry.id))
+    found = sorted(queries.held_entries(session.engine.read()), key=lambda entry: (entry.at, entry.id))
     rows = tuple(
         (e.id, e.kind, one_line(e.path, 200), one_line(e.task or "", 60), one_line(e.reason, 90)) for e in found
     )
@@ -102,7 +102,7 @@ def drop(session: Call, id: str, reason: str) -> Answer:  # noqa: A002
 
 
 def _known(session: Call, name: str) -> Entry:
-    entry: Entry = load.state(session.engine.read(), "entry", name)[0]
+    entry: Entry = states.state(session.engine.read(), "entry", name)[0]
     if not entry.status:
         raise Unknown("unknown_entry", f"Nothing is held under {name!r}.", "`moot held` lists what is.", entry=name)
     return entry

@@ -11,7 +11,7 @@ from moot.core.deciders.message import known
 from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.text import command_line
-from moot.views import look
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.message import Message
     from moot.core.principal import Actor
     from moot.engine.unit_of_work import Work
-    from moot.views.look import Delivery
+    from moot.views.queries import Delivery
 
 _SHOWN = 50
 _NAMED = 10  # of those seen before, in the one line about them
@@ -133,7 +133,7 @@ def _confirm(work: Work, boxes: tuple[str, ...], message: Message, me: Actor) ->
 def _owed(session: Call, message: str, boxes: tuple[str, ...]) -> bool:
     """Whether an answer to it is still to be given from one of these mailboxes."""
     mine = {box.lower() for box in boxes}
-    chain = look.chain(session.engine.read(), message)
+    chain = queries.chain(session.engine.read(), message)
     return any(box in mine and entry.wants == "answer" and not entry.settled for box, entry, _, _ in chain)
 
 
@@ -151,7 +151,7 @@ class Overdue(Record):
 def overdue(session: Call, all: bool) -> Answer:  # noqa: A002
     now = session.clock.wall_seconds()
     late = []
-    for delivery in look.waiting(session.engine.read()):
+    for delivery in queries.waiting(session.engine.read()):
         message = delivery.message
         waited = round(now - (timestamps.parse(message.at) or now), 3)
         if expired(delivery, now):

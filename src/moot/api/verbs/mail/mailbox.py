@@ -9,16 +9,16 @@ from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent
 from moot.core.record import Record
-from moot.core.task_refusals import check_messages_done, unknown
+from moot.core.task.refusals import check_messages_done, unknown
 from moot.core.text import counted, fence, one_line
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.task import Step, Task
     from moot.engine.unit_of_work import Work
-    from moot.views.look import Delivery
+    from moot.views.queries import Delivery
     from moot.views.store import Store
 
 _BY_HAND = ("emptied", "asked")  # clears that may be an accident; what they hide is still to be read
@@ -47,15 +47,15 @@ class Instructions(Record):
 def mailbox(session: Call, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
     store = session.engine.read()
     box = _known(session, name)
-    found = look.mailbox(store, box, task)
-    attempt = load.task(store, task)[0].attempt if task else 0
+    found = queries.mailbox(store, box, task)
+    attempt = states.task(store, task)[0].attempt if task else 0
     current = [d for d in found if d.message.attempt == attempt]
     if task and not all:
         found = [d for d in found if d.message.attempt in (None, attempt)]
     listed = [d for d in found if all or _visible(store, d, of_task=bool(task))]
     letters = newest_whole(map(of_delivery, listed))
     in_force = current[-1].entry.id if current else None
-    result = Box(name=box, last_read=look.last_read(store, box), messages=letters, in_force=in_force)
+    result = Box(name=box, last_read=queries.last_read(store, box), messages=letters, in_force=in_force)
     lines = [f"{box}: {counted(len(letters), 'message')}, last read {one_line(result.last_read or 'never', 40)}"]
     lines += [f"in force: {in_force}"] if in_force else []
     for item in letters:
@@ -72,7 +72,7 @@ def _visible(store: Store, delivery: Delivery, *, of_task: bool) -> bool:
 
 def _can_return(store: Store, delivery: Delivery) -> bool:
     """Whether it was cleared by hand and still matters: its task is not done and has not started over."""
-    task = load.task(store, delivery.message.task or "")[0]
+    task = states.task(store, delivery.message.task or "")[0]
     matters = not task.exists or (task.phase != "done" and delivery.message.attempt in (None, task.attempt))
     return delivery.entry.hidden in _BY_HAND and matters
 
@@ -86,7 +86,7 @@ def _known(session: Call, name: str | None) -> str:
         return session.mailboxes()[-1]
     boxes = _mine(session)
     known = {f"@{role}" for role in session.packs.shared_roles}
-    known |= {agent.name for agent in look.agents(session.engine.read())} | set(boxes)
+    known |= {agent.name for agent in queries.agents(session.engine.read())} | set(boxes)
     match = next((box for box in known if box.lower() == name.lower()), None)
     if match is None:
         raise Unknown("unknown_mailbox", f"There is no mailbox {name[:80]!r}.", f"Known: {', '.join(sorted(known))}.")
@@ -103,7 +103,7 @@ def clear(session: Call, name: str, task: str | None, force: bool) -> Answer:
 
     def act(work: Work) -> None:
         session.actor(work)
-        found = [d for d in look.mailbox(work.store, box, task) if d.entry.hidden is None]
+        found = [d for d in queries.mailbox(work.store, box, task) if d.entry.hidden is None]
         for about in dict.fromkeys(d.message.task for d in found):
             if about and not force:
                 check_messages_done(work.task(about))
@@ -120,7 +120,7 @@ def restore(session: Call, name: str, task: str | None) -> Answer:
 
     def act(work: Work) -> None:
         session.actor(work)
-        hidden = [d for d in look.mailbox(work.store, box, task) if _can_return(work.store, d)]
+        hidden = [d for d in queries.mailbox(work.store, box, task) if _can_return(work.store, d)]
         if hidden:
             work.do("mailbox", box, Restore(ids=tuple(d.entry.id for d in hidden)))
 
@@ -132,10 +132,10 @@ def restore(session: Call, name: str, task: str | None) -> Answer:
 def instructions(session: Call, task: str | None) -> Answer:
     box = next((b for b in _mine(session) if b.startswith("@")), session.packs.instructed)
     name = task or _current(session, box)
-    state, _ = load.task(session.engine.read(), name)
+    state, _ = states.task(session.engine.read(), name)
     if not state.exists:
-        raise unknown(name, look.task_ids(session.engine.store))
-    found = [d for d in look.mailbox(session.engine.store, box, name) if d.message.attempt == state.attempt]
+        raise unknown(name, queries.task_ids(session.engine.store))
+    found = [d for d in queries.mailbox(session.engine.store, box, name) if d.message.attempt == state.attempt]
     if not found:
         raise _none(session, state)
     letters = tuple(of_delivery(d) for d in found)
@@ -166,7 +166,7 @@ def _current(session: Call, box: str) -> str:
     session.mailboxes()  # nobody has none in hand, and is told so
     me = session.me()
     store = session.engine.read()
-    waiting = {t.id: found for t in look.tasks(store, ended=False) if (found := _last_told(store, box, t))}
+    waiting = {t.id: found for t in queries.tasks(store, ended=False) if (found := _last_told(store, box, t))}
     mine = [name for name, found in waiting.items() if me and _taken_by(me.principal, found)]
     if len(mine) == 1:
         return mine[0]
@@ -182,10 +182,10 @@ def _current(session: Call, box: str) -> str:
 
 def _last_told(store: Store, box: str, task: Task) -> list[Delivery]:
     """What this mailbox was told in the task's attempt, provided that it was told last."""
-    said = look.messages_of_task(store, task.id, task.attempt)
+    said = queries.messages_of_task(store, task.id, task.attempt)
     if not said or box not in said[-1].to:
         return []
-    return [d for d in look.mailbox(store, box, task.id) if d.message.attempt == task.attempt]
+    return [d for d in queries.mailbox(store, box, task.id) if d.message.attempt == task.attempt]
 
 
 def _taken_by(principal: str, found: list[Delivery]) -> bool:
@@ -193,7 +193,7 @@ def _taken_by(principal: str, found: list[Delivery]) -> bool:
 
 
 def _none(session: Call, task: Task) -> Unknown:
-    held = [entry for entry in look.held_entries(session.engine.store) if entry.task == task.id]
+    held = [entry for entry in queries.held_entries(session.engine.store) if entry.task == task.id]
     cause = f" Held for it: {', '.join(entry.id for entry in held)} (`moot held show`)." if held else ""
     return Unknown(
         "no_instructions",

@@ -6,13 +6,13 @@ from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.message_view import ROOM, newest_whole, of_message, told
 from moot.core import addresses
-from moot.core.compact import dumps
 from moot.core.deciders.mailbox import Answer as Settle
 from moot.core.deciders.message import WANTS, SendMessage, Sent, known
 from moot.core.errors import Unknown, Usage
+from moot.core.json_codec import dumps
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.views import look
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,12 +134,12 @@ def reply(session: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
 
 def thread(session: Call, id: str, only: bool) -> Answer:  # noqa: A002
     store = session.engine.read()
-    first = [_message(session, id)] if only else look.thread(store, id)
-    first = first or look.thread(store, _message(session, id).thread)
+    first = [_message(session, id)] if only else queries.thread(store, id)
+    first = first or queries.thread(store, _message(session, id).thread)
     letters = []
     for message in first:
         called = {name.lower(): name for name in message.to}
-        chain = look.chain(store, message.id)
+        chain = queries.chain(store, message.id)
         stages = tuple((called.get(box, box), entry.stage) for box, entry, _, _ in chain)
         letters.append(of_message(message, stages=stages))
     if not only:
@@ -153,9 +153,9 @@ def _size(text: str | None, data: Any) -> int:
 
 
 def _message(session: Call, name: str) -> Message:
-    from moot.views import load
+    from moot.views import states
 
-    message, _ = load.message(session.engine.read(), name)
+    message, _ = states.message(session.engine.read(), name)
     if not message.exists:
         raise Unknown("unknown_message", f"There is no message or thread {name!r}.", "`moot inbox` lists yours.")
     return message

@@ -8,7 +8,7 @@ from moot.core.kind import meta_of
 from moot.core.principal import name_of
 from moot.core.task import EVENTS, Task
 from moot.core.text import one_line
-from moot.views import load
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def task_of(outcome: Outcome) -> str | None:
 def _after(session: Call, outcome: Outcome, name: str) -> Task:
     """The task as the commit left it. For a repeat by key that may be long ago, so its stream is folded up to there."""
     if not outcome.repeated:
-        return load.task(session.engine.read(), name)[0]
+        return states.task(session.engine.read(), name)[0]
     task, position = Task(id=name), 0
     while events := [e for e in session.engine.log.read(position, 500, f"task/{name}") if e.position <= outcome.last]:
         for event in events:
@@ -40,7 +40,7 @@ def told(session: Call, outcome: Outcome, name: str, what: str, *, moved: bool =
         said += f" (attempt {task.attempt}, token {task.token})"
     lines = [f"{said}: {one_line(task.title, 80)}"]
     if outcome.repeated:  # the answer is that of the first time; what holds now may be another thing
-        now = load.task(session.engine.read(), name)[0]
+        now = states.task(session.engine.read(), name)[0]
         lines.append(f"already, by the same key; now it is {now.state} {name_of(now.holder or '')}".rstrip())
     if task.waits:
         lines.append(f"waits for {', '.join(task.waits)}")

@@ -8,9 +8,9 @@ from moot.core.errors import Refused
 from moot.core.lifecycle import PHASES
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.task_refusals import unknown
+from moot.core.task.refusals import unknown
 from moot.core.text import fence, one_line
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,15 +39,15 @@ def _assigned_via(task: Task, messages: list[Message]) -> str | None:
 
 def show(session: Call, task: str) -> Answer:
     store = session.engine.read()
-    found, _ = load.task(store, task)
+    found, _ = states.task(store, task)
     if not found.exists:
-        raise unknown(task, look.task_ids(store))
-    life, messages = lifecycle_of(session, found), look.messages_of_task(store, task)
+        raise unknown(task, queries.task_ids(store))
+    life, messages = lifecycle_of(session, found), queries.messages_of_task(store, task)
     story = Story(
         task=found,
         messages=tuple(m.id for m in messages),
         via=_assigned_via(found, messages),
-        dependents=tuple(look.dependents(store, task)),
+        dependents=tuple(queries.dependents(store, task)),
         next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
         silent_for=session.silent_for(found.holder) if found.holder else None,
     )
@@ -87,8 +87,8 @@ def board(session: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
         raise Refused(
             "unknown_state", f"{state[:80]!r} is no state of a task.", f"Known: {', '.join(dict.fromkeys(known))}."
         )
-    tasks = look.tasks(store, state, ended=all or state is not None)
-    counts = look.counts(store)
+    tasks = queries.tasks(store, state, ended=all or state is not None)
+    counts = queries.counts(store)
     rows = tuple(
         (
             t.id,
@@ -113,7 +113,7 @@ def board(session: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
 
 
 def ready(session: Call, limit: int) -> Answer:
-    tasks = look.ready(session.engine.read(), limit)
+    tasks = queries.ready(session.engine.read(), limit)
     rows = tuple((t.id, t.priority, one_line(t.title, 70)) for t in tasks)
     lines = tuple(f"{row[0]} {row[1]} {row[2]}" for row in rows)
     table = Table(("task", "priority", "title"), rows, title="Ready") if rows else None

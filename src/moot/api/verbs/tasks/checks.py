@@ -12,7 +12,7 @@ from moot.core.identity import without_person
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import counted, fence, one_line
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def check(session: Call, command: tuple[str, ...], task: str | None, timeout: fl
         work.do("receipt", identity, record)
 
     event = next(e for e in session.commit(act).events if e.type == receipts.ReceiptRecorded.type)
-    receipt: Receipt = load.state(session.engine.read(), "receipt", event.stream.partition("/")[2])[0]
+    receipt: Receipt = states.state(session.engine.read(), "receipt", event.stream.partition("/")[2])[0]
     if before.why:
         session.warn("receipt_unbound", f"The content of the worktree could not be named: {before.why}")
     doubt = receipt.doubt(after.name)
@@ -96,7 +96,7 @@ def _check_may(session: Call, work: Work, task: str | None) -> None:
 def show(session: Call, id: str) -> Answer:  # noqa: A002
     from moot.api.receipts import content
 
-    receipt: Receipt = load.state(session.engine.read(), "receipt", id)[0]
+    receipt: Receipt = states.state(session.engine.read(), "receipt", id)[0]
     if not receipt.exists:
         raise Unknown("unknown_receipt", f"There is no receipt {id!r}.", "`moot receipts` lists them.", receipt=id)
     doubt = receipt.doubt(content(session, receipt).name)
@@ -117,10 +117,10 @@ def show(session: Call, id: str) -> Answer:  # noqa: A002
 def listed(session: Call, task: str | None, limit: int) -> Answer:
     store = session.engine.read()
     if task is not None:
-        names = [name for kind, name in look.things_of_task(store, task) if kind == "receipt"][::-1][:limit]
-        found = [load.state(store, "receipt", name)[0] for name in names]
+        names = [name for kind, name in queries.things_of_task(store, task) if kind == "receipt"][::-1][:limit]
+        found = [states.state(store, "receipt", name)[0] for name in names]
     else:
-        found = list(look.things(store, "receipt", limit, ended=True))
+        found = list(queries.things(store, "receipt", limit, ended=True))
     rows = tuple((r.id, _outcome(r), f"{r.seconds:g} s", name_of(r.by), r.task or "", _command(r, 60)) for r in found)
     lines = tuple(f"{row[0]} {row[1]} {row[3]} {row[5]}" for row in rows)
     table = Table(("receipt", "result", "took", "by", "task", "command"), rows, title="Receipts") if rows else None

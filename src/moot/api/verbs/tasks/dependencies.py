@@ -9,9 +9,9 @@ from moot.core.deciders.dependency import DeclareNeed, Dependency, DependencySat
 from moot.core.errors import Usage
 from moot.core.principal import person
 from moot.core.record import Record
-from moot.core.task_refusals import check_goes_on
+from moot.core.task.refusals import check_goes_on
 from moot.core.text import one_line
-from moot.views import load, look
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def _needs(session: Call, names: tuple[str, ...], needer: str) -> list[Need]:
     store = session.engine.read()
     found = []
     for name in names:
-        state: Dependency = load.state(store, "dependency", name)[0]
+        state: Dependency = states.state(store, "dependency", name)[0]
         since = state.since.get(needer)
         there = needer in state.satisfied
         found.append(Need(name=name, needer=needer, satisfied=there, artifacts=state.artifacts, since=since))
@@ -107,7 +107,7 @@ def _awaited(session: Call, names: tuple[str, ...], needer: str, start: int, tim
 
 def needed(session: Call, limit: int) -> Answer:
     found = []
-    for state in look.things(session.engine.read(), "dependency", limit):
+    for state in queries.things(session.engine.read(), "dependency", limit):
         for needer, since in state.since.items():
             found.append(Need(name=state.id, needer=needer, satisfied=False, artifacts=(), since=since))
     rows = tuple((one_line(n.name, 200), one_line(n.needer, 80), n.since or "") for n in found)

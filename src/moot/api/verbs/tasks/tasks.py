@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.verbs.tasks.answers import task_of, told
-from moot.core import task_refusals as refusals
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Usage
 from moot.core.ids import chosen
-from moot.core.leases import lapse_of
 from moot.core.principal import name_of
-from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, MoveTask, ReadyTask
+from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, MoveTask, ReadyTask, refusals
+from moot.core.task.leases import lapse_of
 from moot.core.text import command_line, option
-from moot.views import look
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,7 +76,7 @@ def add(
 
 def next_id(work: Work) -> str:
     """One more than the highest number ever used, at least three digits."""
-    number = look.highest_number(work.store) + 1
+    number = queries.highest_number(work.store) + 1
     while work.task(f"task-{number:03d}").exists:  # beyond the numbers that are counted
         number += 1
     return f"task-{number:03d}"
@@ -129,10 +128,10 @@ def claim(session: Call, task: str | None) -> Answer:
 
 def _candidates(work: Work, actor: Actor) -> Iterator[str]:
     """What is ready and open to the actor, most urgent first; then what others hold: they may have fallen silent."""
-    for state in look.ready(work.store, _LOOKED_AT):
+    for state in queries.ready(work.store, _LOOKED_AT):
         if _may_start(work, state, actor):
             yield state.id
-    held = [work.task(name) for name in look.held_tasks(work.store)]
+    held = [work.task(name) for name in queries.held_tasks(work.store)]
     work.facts.silences(state.holder for state in held if state.holder)  # looked up all at once
     for state in held:
         life = work.lifecycles.get(state.lifecycle)
@@ -200,7 +199,7 @@ def moved(
 
     answer = told(session, session.commit(act), task, "is", moved=True)
     if answer.result.phase == "stopped":
-        for name in look.dependents(session.engine.store, task):
+        for name in queries.dependents(session.engine.store, task):
             unlink = command_line("task unlink", name, options=option("--needs", task))
             session.warn("blocked_for_good", f"{name} waits for it: `{unlink}` frees it.")
     return answer

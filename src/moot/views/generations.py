@@ -15,7 +15,7 @@ from array import array
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.forks import watch
+from moot.fork_safety import watch
 from moot.private_files import is_private, open_private, read_private
 
 _HERE = os.path.dirname(__file__)
@@ -170,7 +170,7 @@ class Generations:
             with self._gate:
                 name = self._exchange()
         except self.failures as error:
-            from moot.views.trouble import leave_nothing
+            from moot.views.errors import leave_nothing
 
             self.close()
             leave_nothing(self.path)
@@ -253,6 +253,6 @@ def distrust(db: apsw.Connection) -> None:
 
 def unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:
     """What to raise when the file cannot be used."""
-    from moot.views import trouble
+    from moot.views import errors
 
-    return trouble.unavailable(path, error, reason)
+    return errors.unavailable(path, error, reason)

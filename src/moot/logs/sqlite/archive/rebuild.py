@@ -13,13 +13,13 @@ from __future__ import annotations
 import apsw
 
 from moot.core import timestamps
-from moot.core.chain import digest_of
-from moot.core.compact import loads, storable
 from moot.core.event import Commit, Draft, Event
-from moot.core.redaction import MARK, fault_of, is_well_formed, takes_words
+from moot.core.integrity.chain import digest_of
+from moot.core.integrity.redaction import MARK, fault_of, is_well_formed, takes_words
+from moot.core.json_codec import loads, storable
 from moot.log import REDACTIONS
 from moot.logs.sqlite import faults, file, queries, transaction
-from moot.logs.sqlite.foreign import Foreign
+from moot.logs.sqlite.archive.foreign import Foreign
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,14 +24,14 @@ Nothing in here looks at a file system: symlinks and absolute paths are dealt wi
 from __future__ import annotations
 
 from moot.core.errors import Refused
-from moot.core.meeting import ANY_CHAR, ANY_NAME, CLASS_LIMIT, NO_NAMES, STAR, common_name, common_sequence
+from moot.core.paths.glob_overlap import ANY_CHAR, ANY_NAME, CLASS_LIMIT, NO_NAMES, STAR, common_name, common_sequence
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from moot.core.meeting import Atom, Segment
+    from moot.core.paths.glob_overlap import Atom, Segment
 
 HERE = "./"  # what a path begins with that would be taken for a home
 PATH_LIMIT = 4096

@@ -10,11 +10,12 @@ import time
 
 import apsw
 
-from moot.core.compact import storable
 from moot.core.errors import Unavailable
+from moot.core.json_codec import storable
 from moot.core.text import counted
 from moot.log import Archive, not_text
-from moot.logs.sqlite import backup_blobs, carried, faults, file, queries, transaction
+from moot.logs.sqlite import faults, file, queries, transaction
+from moot.logs.sqlite.archive import backup_blobs, carried
 from moot.logs.sqlite.log import CHAINED
 from moot.private_files import hand_over
 
@@ -82,7 +83,7 @@ class SqliteArchive(Archive):
         return True
 
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
-        from moot.logs.sqlite.audit import Audit, foreign_schema
+        from moot.logs.sqlite.archive.audit import Audit, foreign_schema
 
         with self._database.busy, self._database as connection:
             found = [*foreign_schema(connection)]

@@ -7,7 +7,7 @@ transaction.
 
 from __future__ import annotations
 
-from moot.core.compact import storable
+from moot.core.json_codec import storable
 from moot.views.project import project
 from moot.views.store import Store
 

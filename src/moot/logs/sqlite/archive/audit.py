@@ -6,9 +6,9 @@ from itertools import groupby
 
 import apsw
 
-from moot.core import chain
-from moot.core.compact import loads, storable
-from moot.core.redaction import is_well_formed
+from moot.core.integrity import chain
+from moot.core.integrity.redaction import is_well_formed
+from moot.core.json_codec import loads, storable
 from moot.log import REDACTIONS
 from moot.logs.sqlite import file, queries
 

@@ -7,7 +7,7 @@ the chain still be checked. Both are BLAKE2b with 32 bytes.
 
 from __future__ import annotations
 
-from moot.core.compact import dumps_ascii
+from moot.core.json_codec import dumps_ascii
 
 try:
     from _blake2 import blake2b  # hashlib brings OpenSSL, which takes longer to load than an append takes
@@ -27,7 +27,7 @@ _SIZE = 32  # bytes
 
 
 def digest_of(text: bytes) -> bytes:
-    """The digest of data, given as the JSON that `moot.core.compact.storable` makes of it, in UTF-8."""
+    """The digest of data, given as the JSON that `moot.core.json_codec.storable` makes of it, in UTF-8."""
     return blake2b(text, digest_size=_SIZE).digest()
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from moot.core.compact import dumps, loads
 from moot.core.deciders.mailbox import Entry, Mailbox
 from moot.core.deciders.message import Message
+from moot.core.json_codec import dumps, loads
 from moot.core.kind import kind_of
 
 TYPE_CHECKING = False

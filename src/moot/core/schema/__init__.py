@@ -15,15 +15,15 @@ short-lived command more than all the rest of it (docs/decisions).
 
 from __future__ import annotations
 
-from moot.core.phrases import NOTHING, describe, pointed, shown, target, when
 from moot.core.record import Record
+from moot.core.schema.phrases import NOTHING, describe, pointed, shown, target, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-    from moot.core.phrases import Place, Schema
+    from moot.core.schema.phrases import Place, Schema
 
 MOST = 1000
 """So many defects are told; if there are others, one more says so."""
@@ -81,7 +81,7 @@ def placed(schema: Schema, value: Any) -> list[tuple[Place, Defect]]:
 
 def check_schema(schema: Any) -> None:
     """Refuse a schema with anything in it that `defects` would not honour to the letter."""
-    from moot.core.keywords import check
+    from moot.core.schema.keywords import check
 
     check(schema)
 
@@ -194,7 +194,7 @@ def _holds(schema: dict[str, Any], what: str, size: int) -> bool:
 
 def _is_written(schema: dict[str, Any], value: str) -> bool:
     if "pattern" in schema:
-        from moot.core.patterns import matches
+        from moot.core.schema.patterns import matches
 
         if not matches(schema["pattern"], value):
             return False

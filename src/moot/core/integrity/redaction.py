@@ -9,8 +9,8 @@ What always holds:
 
 from __future__ import annotations
 
-from moot.core.blob import REMOVED, is_digest, named_by
 from moot.core.errors import Refused
+from moot.core.integrity.blob import REMOVED, is_digest, named_by
 from moot.core.kind import Kind, payload_of
 from moot.core.payload import ALL, Payload
 from moot.core.record import Record
@@ -284,4 +284,6 @@ def digest_of(data: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-KIND = Kind(name="redactions", events=EVENTS, decide=decide, single=True, check="moot.core.checks:redactions")
+KIND = Kind(
+    name="redactions", events=EVENTS, decide=decide, single=True, check="moot.core.integrity.import_checks:redactions"
+)

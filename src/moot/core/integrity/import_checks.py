@@ -2,7 +2,7 @@
 
 An import or a restore is not decided anew: what agents did stays done. But nothing may come in that no version of moot
 could have written and that a later command would stumble over. So each check is narrower than the shape of the data
-(`moot.core.shape`, which was compared before) and wider than the decider:
+(`moot.core.schema.shape`, which was compared before) and wider than the decider:
 
 - The type belongs to the kind of the stream, and what is changed was made before.
 - Ids that moot makes have the form that moot gives them; ids that somebody chose are one line.
@@ -277,7 +277,7 @@ def pack(state: Any, event: Event) -> str | None:
 
 
 def redactions(_state: Any, event: Event) -> str | None:
-    from moot.core.redaction import is_well_formed
+    from moot.core.integrity.redaction import is_well_formed
 
     return None if is_well_formed(event.data) else "it is not a redaction that moot writes"
 

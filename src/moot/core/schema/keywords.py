@@ -6,7 +6,7 @@ Needed when a pack is read, never when a message is. What the keywords mean is i
 from __future__ import annotations
 
 from moot.core.errors import Usage
-from moot.core.phrases import shown
+from moot.core.schema.phrases import shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _unusable(where: str, why: str) -> Usage:
 def _reason(keyword: str, given: Any) -> str:
     if keyword != "pattern" or not isinstance(given, str):
         return ""
-    from moot.core.patterns import objection
+    from moot.core.schema.patterns import objection
 
     return f": {objection(given)}"
 
@@ -108,7 +108,7 @@ def _is_reference(given: Any) -> bool:
 
 
 def _is_pattern(given: Any) -> bool:
-    from moot.core.patterns import objection
+    from moot.core.schema.patterns import objection
 
     return isinstance(given, str) and objection(given) is None
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from moot.core.compact import dumps, loads
 from moot.core.deciders.agent import Agent
 from moot.core.deciders.message import Message
+from moot.core.json_codec import dumps, loads
 from moot.core.kind import kind_of
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import Task
-from moot.views.load import entry_of
+from moot.views.states import entry_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

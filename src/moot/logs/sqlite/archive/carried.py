@@ -5,7 +5,7 @@ A restore puts another file in place, so it takes this list along: `noted` from 
 
 from __future__ import annotations
 
-from moot.core.compact import dumps, loads
+from moot.core.json_codec import dumps, loads
 from moot.logs.sqlite import queries
 
 TYPE_CHECKING = False
