@@ -33,7 +33,7 @@ class Heard(Record):
 
 
 def follow(
-    session: Call,
+    call: Call,
     after: int,
     types: tuple[str, ...],
     streams: tuple[str, ...],
@@ -46,14 +46,14 @@ def follow(
     What fails is told and tried again. Only when the time is over meanwhile, it is raised: there may be events that
     were not seen.
     """
-    trail = Trail(session.engine.log, after)
+    trail = Trail(call.engine.log, after)
     while True:
-        left = ROUND if end is None else max(0.0, min(end - session.clock.monotonic(), ROUND))
+        left = ROUND if end is None else max(0.0, min(end - call.clock.monotonic(), ROUND))
         trouble: Unavailable | None = None
         try:
             if trail.lost():
                 yield Heard(warnings=(replaced(trail.after),))
-            for events in session.engine.log.follow(trail.after, timeout=left, stop=stop):
+            for events in call.engine.log.follow(trail.after, timeout=left, stop=stop):
                 if trail.lost():
                     yield Heard(warnings=(replaced(trail.after),))
                     break
@@ -61,19 +61,19 @@ def follow(
                 fitting = tuple(event for event in events if matches(event, types, streams))
                 if fitting:
                     yield Heard(events=fitting)
-            session.stamp()
-            yield Heard(warnings=session.mirrors.sync(session) if session.mirrors is not None else ())
+            call.stamp()
+            yield Heard(warnings=call.mirrors.sync(call) if call.mirrors is not None else ())
         except Unavailable as error:
             trouble = error
             yield Heard(warnings=(in_trouble(error),), trouble=error.code)
         if stop is not None and stopped(stop):
             return
-        if end is not None and session.clock.monotonic() >= end:
+        if end is not None and call.clock.monotonic() >= end:
             if trouble is not None:
                 raise trouble
             return
         if trouble is not None:
-            pause = PAUSE if end is None else max(0.0, min(end - session.clock.monotonic(), PAUSE))
+            pause = PAUSE if end is None else max(0.0, min(end - call.clock.monotonic(), PAUSE))
             if stop is None:
                 time.sleep(pause)
             else:

@@ -24,7 +24,7 @@ _LONGEST = 30.0  # seconds to wait for one who is at work: it will be done, and 
 _UNCLEAR = 5.0  # the same for one of whom nothing is known, or who waits for the disk
 
 
-def look_on(session: Call, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable) -> Answer:
+def look_on(call: Call, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable) -> Answer:
     """Carry out a look that met `error`: `again` as a whole, once who is in the way is done, or what it `does`."""
     waited = LOOKING
     while error.code == "locked" and waited < _patience_with(error.details.get("pid")):
@@ -34,18 +34,18 @@ def look_on(session: Call, again: Callable[[], Answer], does: Callable[[], Answe
             error, waited = another, waited + LOOKING
     if error.code not in _IN_THE_WAY:
         raise error
-    usual = session.engine
-    views = PrivateCopy(session.place.state, monotonic=usual.clock.monotonic)
+    usual = call.engine
+    views = PrivateCopy(call.place.state, monotonic=usual.clock.monotonic)
     engine = Engine(usual.log.raw, views, usual.clock, usual.lifecycles, usual.reactions)
     engine.progress, engine.lookups = usual.progress, {**usual.lookups, **engine.lookups}
-    session.step_aside(engine)
+    call.step_aside(engine)
     try:
         position = engine.read().cursor()
     except Unavailable:
-        session.come_back()
+        call.come_back()
         raise error from None
     lacks = f" The shared views lack {counted(views.behind, 'event')}, read from the log." if views.behind else ""
-    session.warn("views_behind", f"As of position {position}. {error.message}{lacks}")
+    call.warn("views_behind", f"As of position {position}. {error.message}{lacks}")
     return does()
 
 

@@ -31,13 +31,13 @@ class Pile(Record):
     left: int = 0
 
 
-def pile(session: Call, reader: str, limit: int, *, seen: bool, room: int | None = None) -> Pile:
+def pile(call: Call, reader: str, limit: int, *, seen: bool, room: int | None = None) -> Pile:
     """The oldest of what the reader has seen and not settled, or of what is new to it, over all its mailboxes.
 
     `room`: whole messages of so many bytes together. What is new begins with one message, however large that is.
     """
-    store, now = session.engine.read(), session.clock.wall_seconds()
-    boxes = session.mailboxes()
+    store, now = call.engine.read(), call.clock.wall_seconds()
+    boxes = call.mailboxes()
     live: list[Delivery] = []
     late: list[Delivery] = []
     all_read = True

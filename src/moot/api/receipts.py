@@ -33,35 +33,35 @@ class Proof(Record):
         return self.id
 
 
-def proof(session: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
+def proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
     """One that is given is for the files of whoever gives it; one that a task carries is for where it was made.
 
     Equal content has one name, so a receipt from another worktree with the same files is as good.
     """
-    store = session.engine.read()
+    store = call.engine.read()
     if given is not None:
-        return Proof(_last(session, task) if given == "last" else given, task, content(session).name)
+        return Proof(_last(call, task) if given == "last" else given, task, content(call).name)
     found, _ = states.task(store, task)
-    life = session.engine.lifecycles.get(found.lifecycle)
+    life = call.engine.lifecycles.get(found.lifecycle)
     edge = (life.edge(verb, found.state) if verb else life.between(found.state, to)) if life else None
     if edge is None or "receipt" not in edge.needs or found.receipt is None:
         return None
     state, _ = states.state(store, "receipt", found.receipt)
-    return Proof(found.receipt, task, content(session, state).name)
+    return Proof(found.receipt, task, content(call, state).name)
 
 
-def content(session: Call, receipt: Receipt | None = None) -> Tree:
+def content(call: Call, receipt: Receipt | None = None) -> Tree:
     """What is in the worktree of a receipt, if that is still one of the workspace's; else in the caller's own."""
-    roots = {known.root for known in worktrees(session.place)} if receipt is not None else set()
-    root = receipt.worktree if receipt is not None and receipt.worktree in roots else session.place.root
+    roots = {known.root for known in worktrees(call.place)} if receipt is not None else set()
+    root = receipt.worktree if receipt is not None and receipt.worktree in roots else call.place.root
     return content_digest.of(
-        root, [spec.path for spec in session.packs.mirrors if not spec.counts], common=session.place.common
+        root, [spec.path for spec in call.packs.mirrors if not spec.counts], common=call.place.common
     )
 
 
-def _last(session: Call, task: str) -> str:
-    me = session.caller.agent or person(session.login)
-    for receipt in queries.things(session.engine.read(), "receipt", _LOOKED_AT, ended=True):
+def _last(call: Call, task: str) -> str:
+    me = call.caller.agent or person(call.login)
+    for receipt in queries.things(call.engine.read(), "receipt", _LOOKED_AT, ended=True):
         if same_agent(receipt.by, me) and receipt.task in (None, task):
             return str(receipt.id)
     raise Unknown("unknown_receipt", "You have no receipt for this yet.", "Run a check: `moot check -- COMMAND`.")

@@ -39,28 +39,28 @@ class Waiting(Record):
     task: str | None = None
 
 
-def waiting(session: Call) -> list[Waiting]:
+def waiting(call: Call) -> list[Waiting]:
     """All of it, oldest first."""
-    return sorted((item for find, _ in _KINDS.values() for item in find(session)), key=lambda item: item.since)
+    return sorted((item for find, _ in _KINDS.values() for item in find(call)), key=lambda item: item.since)
 
 
-def answer(session: Call, name: str, text: str) -> Answer:
+def answer(call: Call, name: str, text: str) -> Answer:
     """Settle one of it, with the words of a person."""
-    found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(session))), None)
-    if found is None and states.state(session.engine.read(), "checkpoint", name)[0].exists:
+    found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(call))), None)
+    if found is None and states.state(call.engine.read(), "checkpoint", name)[0].exists:
         found = "checkpoint"  # it does not wait any more: its decider says who was faster
     if found is None:
         raise Unknown(
             "not_waiting", f"Nothing waits for you under {name!r}.", "`moot needs-me` lists what does.", thing=name
         )
-    return _KINDS[found][1](session, name, text)
+    return _KINDS[found][1](call, name, text)
 
 
 # --- checkpoints -------------------------------------------------------------------------------------------------
 
 
-def _checkpoints(session: Call) -> Iterator[Waiting]:
-    for state in queries.things(session.engine.read(), "checkpoint", _SHOWN):
+def _checkpoints(call: Call) -> Iterator[Waiting]:
+    for state in queries.things(call.engine.read(), "checkpoint", _SHOWN):
         # Which one, is not for a list to suggest: pasted as it is, this is refused.
         said = shell_word(one_line("|".join(state.options), 200), _WORDS) if len(state.options) > 1 else _WORDS
         yield Waiting(
@@ -75,18 +75,18 @@ def _checkpoints(session: Call) -> Iterator[Waiting]:
         )
 
 
-def _resolve(session: Call, name: str, text: str) -> Answer:
+def _resolve(call: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.checkpoints import resolve
 
-    return resolve(session, name, text, None)
+    return resolve(call, name, text, None)
 
 
 # --- requests ----------------------------------------------------------------------------------------------------
 
 
-def _requests(session: Call) -> Iterator[Waiting]:
-    now = session.clock.wall_seconds()
-    for delivery in queries.inbox(session.engine.read(), (person(session.login),), _SHOWN):
+def _requests(call: Call) -> Iterator[Waiting]:
+    now = call.clock.wall_seconds()
+    for delivery in queries.inbox(call.engine.read(), (person(call.login),), _SHOWN):
         message = delivery.message
         if message.wants == "nothing" or expired(delivery, now):
             continue
@@ -102,17 +102,17 @@ def _requests(session: Call) -> Iterator[Waiting]:
         )
 
 
-def _reply(session: Call, name: str, text: str) -> Answer:
+def _reply(call: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.mail.send import reply
 
-    return reply(session, name, text, None)
+    return reply(call, name, text, None)
 
 
 # --- what could not be taken ---------------------------------------------------------------------------------------
 
 
-def _held(session: Call) -> Iterator[Waiting]:
-    for entry in queries.held_entries(session.engine.read())[:_SHOWN]:
+def _held(call: Call) -> Iterator[Waiting]:
+    for entry in queries.held_entries(call.engine.read())[:_SHOWN]:
         again = command_line("held resubmit", entry.id, options="--data @fixed.json")
         yield Waiting(
             kind="held",
@@ -125,18 +125,18 @@ def _held(session: Call) -> Iterator[Waiting]:
         )
 
 
-def _drop(session: Call, name: str, text: str) -> Answer:
+def _drop(call: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.mail.held import drop
 
-    return drop(session, name, text)
+    return drop(call, name, text)
 
 
 # --- tasks that nobody may or does go on with ------------------------------------------------------------------------
 
 
-def _tasks(session: Call) -> Iterator[Waiting]:
-    store = session.engine.read()
-    ends = {life.exhausted for life in session.engine.lifecycles.values() if life.exhausted}
+def _tasks(call: Call) -> Iterator[Waiting]:
+    store = call.engine.read()
+    ends = {life.exhausted for life in call.engine.lifecycles.values() if life.exhausted}
     for state in sorted(ends):
         for task in queries.stopped(store, state, _SHOWN):
             yield _stopped(task, f"{task.state} after {counted(task.attempt, 'attempt')}")
@@ -175,39 +175,39 @@ def _named(names: list[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _reopen(session: Call, name: str, text: str) -> Answer:
+def _reopen(call: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.tasks.tasks import moved
 
-    task, _ = states.task(session.engine.read(), name)
+    task, _ = states.task(call.engine.read(), name)
     check_stopped(task)
-    return moved(session, name, "reopen", reason=text, override=True)
+    return moved(call, name, "reopen", reason=text, override=True)
 
 
 # --- effects -------------------------------------------------------------------------------------------------------
 
 
-def _effects(session: Call) -> Iterator[Waiting]:
+def _effects(call: Call) -> Iterator[Waiting]:
     from moot.needs_me.stalled import parked
 
-    return parked(session, _SHOWN)
+    return parked(call, _SHOWN)
 
 
-def _retry(session: Call, name: str, text: str) -> Answer:
+def _retry(call: Call, name: str, text: str) -> Answer:
     from moot.needs_me.stalled import retry
 
-    return retry(session, name, text)
+    return retry(call, name, text)
 
 
-def _handlers(session: Call) -> Iterator[Waiting]:
+def _handlers(call: Call) -> Iterator[Waiting]:
     from moot.needs_me.stalled import unallowed
 
-    return unallowed(session)
+    return unallowed(call)
 
 
-def _allow(session: Call, name: str, text: str) -> Answer:
+def _allow(call: Call, name: str, text: str) -> Answer:
     from moot.needs_me.stalled import allow
 
-    return allow(session, name, text)
+    return allow(call, name, text)
 
 
 _KINDS: dict[str, tuple[Callable[[Call], Iterator[Waiting]], Callable[[Call, str, str], Answer]]] = {

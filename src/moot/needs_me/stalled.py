@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from moot.api.call import Call
 
 
-def parked(session: Call, most: int) -> Iterator[Waiting]:
-    for effect in islice(view.effects(session.engine.read(), None, "parked"), most):
+def parked(call: Call, most: int) -> Iterator[Waiting]:
+    for effect in islice(view.effects(call.engine.read(), None, "parked"), most):
         retrying = command_line("effects retry", effect.id)
         tries = counted(effect.attempt, "attempt")
         yield Waiting(
@@ -31,20 +31,20 @@ def parked(session: Call, most: int) -> Iterator[Waiting]:
         )
 
 
-def retry(session: Call, name: str, text: str) -> Answer:
+def retry(call: Call, name: str, text: str) -> Answer:
     from moot.api.verbs.effects.effects import retry as again
 
-    return again(session, (name,), text)
+    return again(call, (name,), text)
 
 
-def unallowed(session: Call) -> Iterator[Waiting]:
+def unallowed(call: Call) -> Iterator[Waiting]:
     """One for each handler: what is allowed is the handler, not its effects."""
-    if not session.settings.handlers:
+    if not call.settings.handlers:
         return
     from moot.api.verbs.effects.allow import consent_of, handlers_of
 
-    store, consent = session.engine.read(), consent_of(session)
-    for handler in handlers_of(session):
+    store, consent = call.engine.read(), consent_of(call)
+    for handler in handlers_of(call):
         first = None if consent.allows(handler) else next(view.effects(store, handler.name, "waiting"), None)
         if first is not None:
             yield Waiting(
@@ -57,12 +57,12 @@ def unallowed(session: Call) -> Iterator[Waiting]:
             )
 
 
-def allow(session: Call, name: str, text: str) -> Answer:
+def allow(call: Call, name: str, text: str) -> Answer:
     """Only a plain yes lets something run on this machine."""
     from moot.api.verbs.effects.allow import handlers_of, named, permit
 
     if text.strip().lower() == "yes":
-        return permit(session, named(handlers_of(session), (name,)), yes=session.ask is None)
+        return permit(call, named(handlers_of(call), (name,)), yes=call.ask is None)
     raise Refused(
         "not_answered_here",
         f"The handler {name} waits to be allowed, and {one_line(text, 60)!r} is not yes.",

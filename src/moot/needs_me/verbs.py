@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
 
 
-def needs_me(session: Call, text: str | None, answer: str | None) -> Answer:
+def needs_me(call: Call, text: str | None, answer: str | None) -> Answer:
     if answer is not None:
         if text is None:
             raise Usage(
@@ -22,10 +22,10 @@ def needs_me(session: Call, text: str | None, answer: str | None) -> Answer:
                 "The answer is missing.",
                 f"{command_line('needs-me', options=option('--answer', answer))} 'text'",
             )
-        return give_answer(session, answer, text)
+        return give_answer(call, answer, text)
     if text is not None:
         raise Usage("bad_arguments", "An answer to what?", "Name it: moot needs-me --answer ID 'text'")
-    found = waiting(session)
+    found = waiting(call)
     lines = []
     for item in found:
         about = f" about {item.task}" if item.task and item.task != item.id else ""

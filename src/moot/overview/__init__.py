@@ -118,41 +118,41 @@ class Overview(Record):
     events: tuple[Happened, ...]  # the last ones, oldest first
 
 
-def overview(session: Call, recent: Recent | None = None) -> Overview:
+def overview(call: Call, recent: Recent | None = None) -> Overview:
     """See the module."""
-    store = session.engine.read()
+    store = call.engine.read()
     store.pin()
     try:
-        return _overview(session, store, recent or Recent())
+        return _overview(call, store, recent or Recent())
     finally:
         store.unpin()
 
 
-def _overview(session: Call, store: Store, recent: Recent) -> Overview:
+def _overview(call: Call, store: Store, recent: Recent) -> Overview:
     position = store.cursor()
     live = states.claims(store)[0].live
     known = queries.agents(store)
     mail = tuple(Box(name=box, waiting=count, oldest=since) for box, count, since in queries.open_per_mailbox(store))
-    waiting = needs_me.waiting(session)
+    waiting = needs_me.waiting(call)
     held: dict[str, list[Claim]] = {}
     for claim in live.values():
         held.setdefault(claim.holder, []).append(claim)
     counts = {box.name: box.waiting for box in mail}
     silent: list[Problem] = []
     agents = tuple(
-        _seen(session, store, agent, held.get(agent.principal, []), counts.get(agent.name.lower(), 0), silent)
+        _seen(call, store, agent, held.get(agent.principal, []), counts.get(agent.name.lower(), 0), silent)
         for agent in known
         if agent.here
     )
     return Overview(
-        at=session.clock.wall(),
+        at=call.clock.wall(),
         position=position,
-        root=session.place.root,
+        root=call.place.root,
         problems=(
-            *_troubles(session, store, agents),
+            *_troubles(call, store, agents),
             *silent,
             *_wrong(waiting),
-            *_overdue(store, session.clock.wall_seconds()),
+            *_overdue(store, call.clock.wall_seconds()),
         ),
         needs=tuple(item for item in waiting if item.kind not in _WRONG)[:_LIMIT],
         agents=agents,
@@ -161,7 +161,7 @@ def _overview(session: Call, store: Store, recent: Recent) -> Overview:
         claims=tuple(live.values())[:_LIMIT],
         claim_count=len(live),
         mail=mail,
-        events=recent.up_to(session, position),
+        events=recent.up_to(call, position),
     )
 
 
@@ -171,20 +171,20 @@ def _overview(session: Call, store: Store, recent: Recent) -> Overview:
 _WRONG = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
 
 
-def _troubles(session: Call, store: Store, agents: Iterable[Seen]) -> Iterator[Problem]:
+def _troubles(call: Call, store: Store, agents: Iterable[Seen]) -> Iterator[Problem]:
     """What is wrong with the workspace itself."""
     newer = queries.newer(store)
     if newer is not None:
         said = f"the log has events that this version does not know ({newer}): it can be read, and not changed"
         yield Problem("newer_events", newer, said, "update moot")
-    behind = session.engine.store.behind
+    behind = call.engine.store.behind
     if behind is None:
         yield Problem(
             "views_missing", "", "the shared views cannot be read: all of it was folded from the log", "moot verify"
         )
     elif behind:
         yield Problem("views_behind", "", f"the shared views are {counted(behind, 'event')} behind", "moot verify")
-    hidden = [agent.name for agent in agents if agent.silent_for is None and session.past is None]
+    hidden = [agent.name for agent in agents if agent.silent_for is None and call.past is None]
     if hidden:
         said = f"when these were seen cannot be read: {_named(hidden)}"
         yield Problem("presence_unreadable", "", said, "look as the user whose workspace it is")
@@ -220,7 +220,7 @@ def _overdue(store: Store, now: float) -> Iterator[Problem]:
 
 
 def _seen(
-    session: Call,
+    call: Call,
     store: Store,
     agent: Agent,
     claims: list[Claim],
@@ -228,7 +228,7 @@ def _seen(
     problems: list[Problem],
 ) -> Seen:
     tasks = [states.task(store, name)[0] for name in queries.tasks_held_by(store, agent.principal)]
-    silent = _silence(session, agent)
+    silent = _silence(call, agent)
     limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
     lost = has_lapsed(silent, min(limits, default=0.0))
     if lost:
@@ -241,16 +241,16 @@ def _seen(
         worktree=agent.worktree,
         since=agent.since,
         silent_for=silent,
-        quiet=lost or has_lapsed(silent, session.settings.task_ttl),
+        quiet=lost or has_lapsed(silent, call.settings.task_ttl),
         tasks=tuple(task.id for task in tasks),
         claims=len(claims),
         mail=mail,
     )
 
 
-def _silence(session: Call, agent: Agent) -> float | None:
+def _silence(call: Call, agent: Agent) -> float | None:
     try:
-        return session.silent_for(agent.principal)
+        return call.silent_for(agent.principal)
     except Unavailable:
         return None
 

@@ -30,14 +30,14 @@ class Recent:
     def __init__(self) -> None:
         self._told: tuple[Happened, ...] = ()
 
-    def up_to(self, session: Call, position: int) -> tuple[Happened, ...]:
+    def up_to(self, call: Call, position: int) -> tuple[Happened, ...]:
         if self._told and self._told[-1].position > position:
             self._told = ()  # another log than before
         last = max(self._told[-1].position if self._told else 0, position - _EVENTS)
-        news = session.engine.log.read(last, position - last) if last < position else []
+        news = call.engine.log.read(last, position - last) if last < position else []
         if self._told and any(event.stream == REDACTIONS for event in news):  # what was told may have lost its text
             self._told = ()
-            return self.up_to(session, position)
+            return self.up_to(call, position)
         self._told = (*self._told, *map(_happened, news))[-_EVENTS:]
         return self._told
 

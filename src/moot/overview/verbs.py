@@ -34,11 +34,11 @@ class Change(Record):
     gone: bool = False
 
 
-def watch(session: Call, once: bool, follow: bool) -> Answer:  # noqa: ARG001 (without a terminal, once is all there is)
-    found = overview(session)
+def watch(call: Call, once: bool, follow: bool) -> Answer:  # noqa: ARG001 (without a terminal, once is all there is)
+    found = overview(call)
     if not follow:
         return Answer(result=found, say=tuple(told(found)))
-    return Answer(result=[found], say=tuple(told(found)), more=_following(session, found))
+    return Answer(result=[found], say=tuple(told(found)), more=_following(call, found))
 
 
 def told(found: Overview) -> Iterator[str]:
@@ -57,18 +57,18 @@ def _plain(pieces: tuple[tuple[str, str], ...]) -> str:
     return "".join(text for text, _ in pieces).rstrip()
 
 
-def _following(session: Call, found: Overview) -> Iterator[Answer]:
+def _following(call: Call, found: Overview) -> Iterator[Answer]:
     """A line per change, without end: events, and problems that come and go."""
     known = _problems(found)
     after, trouble, recent = found.position, None, Recent()
     while True:
         try:
-            for events in session.engine.log.follow(after, timeout=_ROUND):
+            for events in call.engine.log.follow(after, timeout=_ROUND):
                 after = events[-1].position
                 for event in events:
                     yield Answer(result=event, say=(line(event),))
                 break
-            found = overview(session, recent)
+            found = overview(call, recent)
             now = _problems(found)
             yield from _changes(known, now)
             known, trouble = now, None

@@ -45,10 +45,10 @@ class Gone(Record):
     shared: tuple[int, ...] = ()  # other events that name these blobs
 
 
-def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> Gone:
+def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> Gone:
     """Append the tombstones; the views and mirrors are made anew from what can still be seen."""
-    events = _meant(session, what)
-    wanted = {event.position: _fields(session, event, fields) for event in events}
+    events = _meant(call, what)
+    wanted = {event.position: _fields(call, event, fields) for event in events}
     blobs = {event.position: named_by(event, fields or None) for event in events}
     if fields and not any(wanted.values()) and not any(blobs.values()):
         holds = sorted({name for event in events for name in words_of(event)})
@@ -59,12 +59,12 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
             holds=holds,
         )
     todo = [event for event in events if wanted[event.position] or blobs[event.position]] or events[:1]
-    for notice, repeats in _notices(session, events, wanted):
+    for notice, repeats in _notices(call, events, wanted):
         todo.append(notice)
         wanted[notice.position] = repeats
 
     def act(work: Work) -> None:
-        person, before = session.actor(work).person, work.facts.find("tombstones", _version(work))
+        person, before = call.actor(work).person, work.facts.find("tombstones", _version(work))
         for event in some:
             known = before.get(event.position)
             removed = blobs.get(event.position, ())
@@ -82,38 +82,38 @@ def redact(session: Call, what: str, fields: tuple[str, ...], reason: str, *, er
             work.do(REDACTIONS, "", command, facts=person)
 
     some, rest = todo[:_MOST], todo[_MOST:]
-    session.commit(act)
+    call.commit(act)
     while rest:  # whoever is stopped in between does it again
         some, rest = rest[:_MOST], rest[_MOST:]
-        session.commit_aside(act)
-    session.engine.read()
+        call.commit_aside(act)
+    call.engine.read()
     if len(todo) > _MOST:
-        session.sync()
-    _forget(session, [event.position for event in todo])
+        call.sync()
+    _forget(call, [event.position for event in todo])
     gone_blobs = tuple(dict.fromkeys(digest for event in todo for digest in blobs.get(event.position, ())))
-    Blobs(session.place.state).remove(gone_blobs)  # also what one who was killed has left
+    Blobs(call.place.state).remove(gone_blobs)  # also what one who was killed has left
     if erase:
-        _erase(session, todo)
+        _erase(call, todo)
     if erase or gone_blobs:
-        _outwait(session)
+        _outwait(call)
     gone = sorted({field for event in todo for field in wanted[event.position]})
     return Gone(
         positions=tuple(event.position for event in todo),
         fields=tuple(gone),
         erased=erase,
-        also=tuple(_elsewhere(session, todo)),
+        also=tuple(_elsewhere(call, todo)),
         removed=gone_blobs,
-        shared=tuple(_sharing(session, gone_blobs, {event.position for event in todo})),
+        shared=tuple(_sharing(call, gone_blobs, {event.position for event in todo})),
     )
 
 
-def _forget(session: Call, positions: list[int]) -> None:
+def _forget(call: Call, positions: list[int]) -> None:
     """The index of the search, and the views of moments before, which may hold the text as well."""
     from moot.engine.searching import forget
     from moot.engine.sweeping import sweep_verifications
     from moot.views.snapshots import Shelf
 
-    log, state = session.engine.log, session.place.state
+    log, state = call.engine.log, call.place.state
     Shelf(state, log.last_tombstone()).clear()
     sweep_verifications(state)
     if any(name.startswith("search") for name in os.listdir(state)):  # also one that was left behind
@@ -127,10 +127,10 @@ def _version(work: Work) -> int:
 
 
 def _notices(
-    session: Call, events: list[Event], wanted: dict[int, tuple[str, ...]]
+    call: Call, events: list[Event], wanted: dict[int, tuple[str, ...]]
 ) -> Iterator[tuple[Event, tuple[str, ...]]]:
     """The messages that the same commits sent, as far as they repeat what goes: nobody else names those."""
-    raw, texts = session.engine.log.raw, set[str]()
+    raw, texts = call.engine.log.raw, set[str]()
     for event in events:
         texts |= _going(event, wanted[event.position])
     for commit in {event.commit: None for event in events} if texts else ():
@@ -138,14 +138,14 @@ def _notices(
         for event in raw.read(known.first - 1, known.last - known.first + 1) if isinstance(known, Duplicate) else ():
             if event.type != message.Sent.type or event.position in wanted:
                 continue
-            repeats = tuple(f for f in _fields(session, event, ()) if _repeat(_going(event, (f,)), texts))
+            repeats = tuple(f for f in _fields(call, event, ()) if _repeat(_going(event, (f,)), texts))
             if repeats:
                 yield event, repeats
 
 
-def _elsewhere(session: Call, events: list[Event]) -> Iterator[int]:
+def _elsewhere(call: Call, events: list[Event]) -> Iterator[int]:
     """Where one of the texts that went still stands: a message of a pack, for one, also describes its task."""
-    log, found = session.engine.log, 0
+    log, found = call.engine.log, 0
     texts: set[str] = set()
     for event in events:
         said = log.tombstones().get(event.position)
@@ -160,9 +160,9 @@ def _elsewhere(session: Call, events: list[Event]) -> Iterator[int]:
         position = page[-1].position
 
 
-def _sharing(session: Call, digests: tuple[str, ...], but: set[int]) -> Iterator[int]:
+def _sharing(call: Call, digests: tuple[str, ...], but: set[int]) -> Iterator[int]:
     """Other events that name the same blobs."""
-    position, log = 0, session.engine.log
+    position, log = 0, call.engine.log
     while digests and (page := log.read(position, _PAGE)):
         yield from (e.position for e in page if e.position not in but and not {*digests}.isdisjoint(named_by(e)))
         position = page[-1].position
@@ -188,26 +188,26 @@ def _texts(value: Any) -> Iterator[str]:
         yield from _texts(inner)
 
 
-def _erase(session: Call, events: list[Event]) -> None:
-    tombstones = session.engine.log.tombstones()
+def _erase(call: Call, events: list[Event]) -> None:
+    tombstones = call.engine.log.tombstones()
     rows = {}
     for event in events:
         said = tombstones[event.position]
         if said["fields"]:
             rows[event.position] = blanked(event, said["fields"], said["digest"])
-    session.engine.log.archive.erase(rows)
+    call.engine.log.archive.erase(rows)
 
 
-def _outwait(session: Call) -> None:
+def _outwait(call: Call) -> None:
     """Replaced files of the mirrors go by themselves, once nobody can write into them any more."""
-    end = session.clock.monotonic() + _LONGEST
-    while session.mirrors is not None and (kept := session.mirrors.kept(session)):
-        if session.clock.monotonic() > end:
-            session.warn("mirror_kept", f"Still open somewhere, and kept until it is closed: {', '.join(kept)}.")
+    end = call.clock.monotonic() + _LONGEST
+    while call.mirrors is not None and (kept := call.mirrors.kept(call)):
+        if call.clock.monotonic() > end:
+            call.warn("mirror_kept", f"Still open somewhere, and kept until it is closed: {', '.join(kept)}.")
             return
-        session.progress("waiting for those who have a file open", 0, 0)
+        call.progress("waiting for those who have a file open", 0, 0)
         time.sleep(_PAUSE)
-        session.sync()
+        call.sync()
 
 
 def copies(directory: str) -> list[str]:
@@ -215,9 +215,9 @@ def copies(directory: str) -> list[str]:
     return sorted(name for name in os.listdir(directory) if name.startswith("log-") and name.endswith(".db"))
 
 
-def _meant(session: Call, what: str) -> list[Event]:
+def _meant(call: Call, what: str) -> list[Event]:
     """The events as they stand in the log."""
-    found = list(_events(session, what))
+    found = list(_events(call, what))
     if not found:
         raise Unknown(
             "unknown_thing",
@@ -228,8 +228,8 @@ def _meant(session: Call, what: str) -> list[Event]:
     return found
 
 
-def _events(session: Call, what: str) -> Iterator[Event]:
-    raw = session.engine.log.raw
+def _events(call: Call, what: str) -> Iterator[Event]:
+    raw = call.engine.log.raw
     number = what.removeprefix("#")
     if number.isascii() and number.isdigit() and len(number) < 16:
         yield from (event for event in raw.read(int(number) - 1, 1) if event.position == int(number))
@@ -260,19 +260,19 @@ def _stream(log: Log, stream: str) -> Iterator[Event]:
         after = page[-1].position
 
 
-def _fields(session: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
+def _fields(call: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
     """The paths that go: those asked for that are there, or all words."""
     holds = words_of(event)
     if asked:
         if event.data.get("data") is not None and "data" in asked:
-            asked = tuple(name for name in asked if name != "data") + _inside(session, event)
+            asked = tuple(name for name in asked if name != "data") + _inside(call, event)
         return tuple(name for name in asked if any(name == h or name.startswith(f"{h}.") for h in holds))
-    return tuple(name for name in holds if name != "data") + (_inside(session, event) if "data" in holds else ())
+    return tuple(name for name in holds if name != "data") + (_inside(call, event) if "data" in holds else ())
 
 
-def _inside(session: Call, event: Event) -> tuple[str, ...]:
+def _inside(call: Call, event: Event) -> tuple[str, ...]:
     """What goes of the data of a message: all, or of a pack's message what its protocol does not steer by."""
-    spec = session.packs.find(str(event.data.get("kind"))) if event.pack is not None else None
+    spec = call.packs.find(str(event.data.get("kind"))) if event.pack is not None else None
     if spec is None:
         return ("data",)
     return tuple(f"data.{path}" for path in _loose(spec, spec.schema, event.data["data"]))

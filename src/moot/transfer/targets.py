@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from moot.location import Place
 
 
-def path_of(session: Call, file: str) -> str:
-    path = os.path.abspath(os.path.join(session.cwd, os.path.expanduser(file)))
+def path_of(call: Call, file: str) -> str:
+    path = os.path.abspath(os.path.join(call.cwd, os.path.expanduser(file)))
     if not os.path.basename(file) or os.path.isdir(path):
         raise Usage("not_a_file", f"{path} is a directory.", "Name a file.", file=path)
     return path
 
 
-def checked(session: Call, file: str, *, force: bool, leaves: bool) -> str:
+def checked(call: Call, file: str, *, force: bool, leaves: bool) -> str:
     """Where to write; refused before any work is done. `leaves`: it may be outside of the workspace unasked."""
-    path = path_of(session, file)
-    if _own(session.place, path):
+    path = path_of(call, file)
+    if _own(call.place, path):
         raise Refused(
             "own_file",
             f"{path} is a file of the workspace or of git.",
@@ -40,7 +40,7 @@ def checked(session: Call, file: str, *, force: bool, leaves: bool) -> str:
             "not_a_file", f"{path} is no file.", "Name a file; `moot export -` writes to the output.", file=path
         )
     if not force:
-        _check_place(session.place, path, leaves=leaves)
+        _check_place(call.place, path, leaves=leaves)
         if os.path.lexists(path):
             raise _exists(path)
     return path

@@ -47,7 +47,7 @@ class Copied(Record):
 
 
 def export(
-    session: Call,
+    call: Call,
     file: str,
     after: int,
     type: tuple[str, ...],  # noqa: A002
@@ -62,42 +62,42 @@ def export(
         return matches(event, type, stream)
 
     lost: list[Notice] = []
-    blobs = _outgoing(session, lost)
+    blobs = _outgoing(call, lost)
     if file == "-":
-        pages = _to_the_end(session, _pages(session, after, fits, blobs))
+        pages = _to_the_end(call, _pages(call, after, fits, blobs))
         return Answer(result=(envelope for page in pages for envelope in page), more=_spoken(pages, lost))
-    path = targets.checked(session, file, force=force, leaves=False)
-    count = _write(path, _pages(session, after, fits, blobs), force=force)
-    head = session.engine.log.head()
+    path = targets.checked(call, file, force=force, leaves=False)
+    count = _write(path, _pages(call, after, fits, blobs), force=force)
+    head = call.engine.log.head()
     done = Exported(file=path, events=count, position=head, blobs=len(blobs.sent) - len(lost))
     said = counted(count, "event") + (f" and {counted(done.blobs, 'blob')}" if done.blobs else "")
     return Answer(result=done, say=(f"{said} in {path}. The next one may go on: --after {head}",), warnings=(*lost,))
 
 
-def _outgoing(session: Call, lost: list[Notice]) -> Outgoing:
+def _outgoing(call: Call, lost: list[Notice]) -> Outgoing:
     from moot.engine.blobs import Blobs
     from moot.transfer.carried_blobs import Outgoing
 
     def lose(error: MootError) -> None:
         lost.append(Notice(error.code, f"{error.message} It is not in the export."))
 
-    return Outgoing(session.engine.log, Blobs(session.place.state), lose)
+    return Outgoing(call.engine.log, Blobs(call.place.state), lose)
 
 
-def _pages(session: Call, after: int, fits: Any, blobs: Outgoing) -> Iterator[list[dict[str, Any]]]:
+def _pages(call: Call, after: int, fits: Any, blobs: Outgoing) -> Iterator[list[dict[str, Any]]]:
     from moot.transfer.carrying import exported
 
-    head = session.engine.log.head()
-    for position, page in exported(session.engine.log, after, fits, blobs):
-        session.progress("exporting", position - after, head - after)
+    head = call.engine.log.head()
+    for position, page in exported(call.engine.log, after, fits, blobs):
+        call.progress("exporting", position - after, head - after)
         yield page
 
 
-def _to_the_end(session: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
+def _to_the_end(call: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
     """The same for one who could take a part for the whole: if there is more that cannot be read, that is an error."""
     yield from pages
-    if session.engine.log.handle.damage is not None:
-        raise session.engine.log.handle.damage
+    if call.engine.log.handle.damage is not None:
+        raise call.engine.log.handle.damage
 
 
 def _spoken(pages: Iterator[list[dict[str, Any]]], lost: list[Notice]) -> Iterator[Answer]:
@@ -128,7 +128,7 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
     return count
 
 
-def import_(session: Call, file: str, dry_run: bool) -> Answer:
+def import_(call: Call, file: str, dry_run: bool) -> Answer:
     from hashlib import sha256
 
     from moot.engine.blobs import Blobs
@@ -139,39 +139,39 @@ def import_(session: Call, file: str, dry_run: bool) -> Answer:
     from moot.views.trial import Trial
 
     read = sha256()
-    path = file if file == "-" else targets.path_of(session, file)
-    trial = Trial(session.engine.read().directory, seen=None if dry_run else at_once(session.presence))
+    path = file if file == "-" else targets.path_of(call, file)
+    trial = Trial(call.engine.read().directory, seen=None if dry_run else at_once(call.presence))
     try:
         with rereadable(open(0 if file == "-" else path, "rb", closefd=file != "-")) as lines:
             start = lines.tell()
-            proof = Proof(session.engine.log, _lines(lines, len))
+            proof = Proof(call.engine.log, _lines(lines, len))
             lines.seek(start)
             size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
-            with closing(Incoming(Blobs(session.place.state), proof.removed, dry_run=dry_run)) as blobs:
+            with closing(Incoming(Blobs(call.place.state), proof.removed, dry_run=dry_run)) as blobs:
                 taken = Import(
-                    session.engine.log,
+                    call.engine.log,
                     trial,
                     proof,
                     blobs,
                     dry_run=dry_run,
-                    progress=lambda done: session.progress("importing", done, size),
+                    progress=lambda done: call.progress("importing", done, size),
                 ).take(_lines(lines, read.update))
     except OSError as error:
         raise targets.unreadable(path, error) from error
     finally:
         trial.close()
-    session.engine.read()
-    session.sync()
+    call.engine.read()
+    call.sync()
     said = f"{'would import' if dry_run else 'imported'} {counted(taken.events, 'event')}"
     said += f" and {counted(taken.blobs, 'blob')}" if taken.blobs else ""
     said += f"; {taken.known} were there already" if taken.known else ""
     cut = f"The file ends in the middle of a commit: {taken.cut_off} of its events are left out."
     warnings = [*([Notice("import_cut_off", cut)] if taken.cut_off else ()), *_lacking(taken.lacking, "the file")]
     if taken.events and not dry_run:
-        _note(session, path, read.hexdigest(), taken)
+        _note(call, path, read.hexdigest(), taken)
         from moot.views.effects import open_effects
 
-        warnings += _reopened(open_effects(session.engine.store))
+        warnings += _reopened(open_effects(call.engine.store))
     return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=tuple(warnings))
 
 
@@ -181,27 +181,27 @@ def _lines(file: BinaryIO, pass_by: Callable[[bytes], object]) -> Iterator[bytes
         yield line
 
 
-def _note(session: Call, path: str, digest: str, taken: Imported) -> None:
+def _note(call: Call, path: str, digest: str, taken: Imported) -> None:
     """Imports are noted in the log, and in the user's own store; they are no events."""
     from moot.engine.commit_record import remember
 
-    archive = session.engine.log.archive
-    said = {"what": "import", "at": session.clock.wall(), "file": os.path.basename(path), "sha256": digest}
+    archive = call.engine.log.archive
+    said = {"what": "import", "at": call.clock.wall(), "file": os.path.basename(path), "sha256": digest}
     archive.note_carried({**said, "first": taken.head - taken.events + 1, "last": taken.head})
-    remember(session.env, session.place.state, archive, anew=True)
+    remember(call.env, call.place.state, archive, anew=True)
 
 
-def backup(session: Call, file: str, force: bool) -> Answer:
+def backup(call: Call, file: str, force: bool) -> Answer:
     from moot.transfer.output_file import Part
 
-    path = targets.checked(session, file, force=force, leaves=True)
+    path = targets.checked(call, file, force=force, leaves=True)
     kept: list[str] = []
     try:
         with Part(path) as draft:
             os.close(targets.create(draft))  # SQLite would say less about a place that cannot be written
-            archive = session.engine.log.archive
-            blobs = _blobs(session, kept)
-            events = archive.backup(draft, lambda done, of: session.progress("copying", done, of), blobs)
+            archive = call.engine.log.archive
+            blobs = _blobs(call, kept)
+            events = archive.backup(draft, lambda done, of: call.progress("copying", done, of), blobs)
             size = os.stat(draft).st_size
             targets.put(draft, path, force=force)
     except OSError as error:
@@ -211,17 +211,17 @@ def backup(session: Call, file: str, force: bool) -> Answer:
     return Answer(result=done, say=(f"{said} in {path}, checked ({size} bytes).",))
 
 
-def _blobs(session: Call, kept: list[str]) -> Iterator[BlobPieces]:
+def _blobs(call: Call, kept: list[str]) -> Iterator[BlobPieces]:
     """All blobs that are sound. Which of them are named, is looked at when they are restored."""
     from moot.engine.blobs import Blobs
 
-    blobs = Blobs(session.place.state)
+    blobs = Blobs(call.place.state)
     for digest in sorted(blobs.stored()):
         try:
             pieces = blobs.pieces(digest)
         except (Unavailable, Unknown) as error:
             if error.code != "blob_missing":  # else somebody has removed it just now
-                session.warn(error.code, f"{error.message} It is not in the backup.")
+                call.warn(error.code, f"{error.message} It is not in the backup.")
             continue
         kept.append(digest)
         yield digest, pieces
@@ -256,23 +256,23 @@ def _reopened(effects: int) -> tuple[Notice, ...]:
     return (Notice("effects_open", f"{message}`moot effects` lists them, `moot allow NAME --revoke` stops them."),)
 
 
-def redact(session: Call, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
+def redact(call: Call, thing: str, field: tuple[str, ...], reason: str | None, erase: bool) -> Answer:
     from moot.transfer import redact
 
-    gone = redact.redact(session, thing, field, reason or "", erase=erase)
+    gone = redact.redact(call, thing, field, reason or "", erase=erase)
     named = ", ".join(f"#{position}" for position in gone.positions[:_NAMED])
     named += f" and {len(gone.positions) - _NAMED} more" if len(gone.positions) > _NAMED else ""
     said = f"redacted {named}" + (f" ({', '.join(gone.fields)})" if gone.fields else "")
     if gone.fields:
         said += "; the text is erased from the log" if erase else "; the log still has the text, --erase takes it out"
     said += f"; {counted(len(gone.removed), 'blob')} removed" if gone.removed else ""
-    session.warn("copies_elsewhere", "Exports and backups that were made before still hold it.")
-    for name in redact.copies(session.place.state):
-        session.warn("old_log_kept", f"{os.path.join(session.place.state, name)} may still hold it; delete it.")
+    call.warn("copies_elsewhere", "Exports and backups that were made before still hold it.")
+    for name in redact.copies(call.place.state):
+        call.warn("old_log_kept", f"{os.path.join(call.place.state, name)} may still hold it; delete it.")
     for position in gone.shared[:_NAMED]:
-        session.warn("blob_shared", f"#{position} names the same bytes, so they are gone for it as well.")
+        call.warn("blob_shared", f"#{position} names the same bytes, so they are gone for it as well.")
     for position in gone.also:
-        session.warn("also_there", f"#{position} says the same: `moot redact {position}{' --erase' if erase else ''}`.")
+        call.warn("also_there", f"#{position} says the same: `moot redact {position}{' --erase' if erase else ''}`.")
     return Answer(result=gone, say=(f"{said}.",))
 
 

@@ -168,15 +168,15 @@ def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arr
 
 
 def _replaced(
-    session: Call, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs, *, force: bool
+    call: Call, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs, *, force: bool
 ) -> Restored:
-    engine, state = session.engine, session.place.state
+    engine, state = call.engine, call.place.state
     engine.read()
     with engine.log.exclusive():
         here = [
             agent.name
             for agent in queries.agents(engine.store)
-            if agent.here and not has_lapsed(session.silence(agent.principal), session.settings.task_ttl)
+            if agent.here and not has_lapsed(call.silence(agent.principal), call.settings.task_ttl)
         ]
         if here and not force:
             raise Held(
@@ -196,11 +196,11 @@ def _replaced(
         blobs.bring(removed_in(engine.log))
         with restore.room(state) as room:
             copied = restore.keep(state, room, progress)
-            with _without_what_was_redacted(session, new, room, progress) as (source, redacted):
+            with _without_what_was_redacted(call, new, room, progress) as (source, redacted):
                 # First the views: whoever has the workspace open notices them, and they can be folded from either log.
                 engine.store.close()
                 engine.store.renew(alone=True)
-                arrivals.stamp(session.presence)
+                arrivals.stamp(call.presence)
                 restore.replace(state, source, progress)
             kept = restore.name(state, copied) if lacking or not restore.opens(state, new.head) else None
     return Restored(file=path, events=new.head, kept=kept, redacted=redacted)
@@ -208,21 +208,21 @@ def _replaced(
 
 @contextmanager
 def _without_what_was_redacted(
-    session: Call, new: Rebuilt, room: str, progress: Progress
+    call: Call, new: Rebuilt, room: str, progress: Progress
 ) -> Iterator[tuple[Connection, tuple[int, ...]]]:
     """The log to put in place: the one that was made anew, or a copy in which the redactions since are made again.
 
     So the text is at no moment in the log again, whenever this is killed.
     """
-    log = session.engine.log
+    log = call.engine.log
     if not log.tombstones():
         yield new.connection, ()
         return
     copied = restore.copy_to(room, new.connection, progress)
     shown = Shown(SqliteLog(room, exclusive=False))
     try:
-        clock, person = session.clock, principal.person(session.login)
-        via = session.engine.via
+        clock, person = call.clock, principal.person(call.login)
+        via = call.engine.via
         redacted = bury_again(log, shown, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
     finally:
         shown.close()

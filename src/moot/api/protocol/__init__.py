@@ -340,7 +340,7 @@ class Packs:
 
     def send(
         self,
-        session: Call,
+        call: Call,
         kind: str,
         to: tuple[str, ...],
         data: Any,
@@ -355,7 +355,7 @@ class Packs:
         spec = self.find(kind)
         if spec is None:
             raise self.unknown_type(kind)
-        return send(session, spec, to, data, text, thread, dry_run=dry_run)
+        return send(call, spec, to, data, text, thread, dry_run=dry_run)
 
     def unknown_type(self, kind: str) -> Unknown:
         typed = [spec.name for pack in self.packs for spec in pack.messages]

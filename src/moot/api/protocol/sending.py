@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def send(
-    session: Call,
+    call: Call,
     spec: MessageType,
     to: tuple[str, ...],
     data: Any,
@@ -42,35 +42,35 @@ def send(
             "Leave the recipient out.",
             mailbox=", ".join(spec.addresses),
         )
-    saying = session.packs.saying(session, spec, {"type": spec.word, **data})
+    saying = call.packs.saying(call, spec, {"type": spec.word, **data})
 
     def act(work: Work) -> None:
-        sender = session.actor(work)
+        sender = call.actor(work)
         root = known(work.message(thread)).thread if thread is not None else None
-        session.packs.hear(work, saying.replace(sender=sender, thread=root))
+        call.packs.hear(work, saying.replace(sender=sender, thread=root))
 
     if dry_run:
-        return session.try_out(act)
-    outcome = session.commit(act)
+        return call.try_out(act)
+    outcome = call.commit(act)
     if not outcome.events:
-        return _there_already(session, spec, data, saying.roots)
+        return _there_already(call, spec, data, saying.roots)
     answer = stored(outcome, spec.name)
     for flag in answer.result.flags:
-        session.warn(*(part.strip() for part in flag.split(":", 1)))
+        call.warn(*(part.strip() for part in flag.split(":", 1)))
     return answer
 
 
-def _there_already(session: Call, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
+def _there_already(call: Call, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
     """The answer to a message that is equal to one before it, and so changed nothing."""
     from moot.api.verbs.mail.send import Receipt
     from moot.views import queries
 
     def text(said: Mapping[str, Any]) -> str:
         plain = {k: v for k, v in said.items() if k != spec.stamp}
-        return session.packs.protocol(spec.pack).same(spec, plain, roots)
+        return call.packs.protocol(spec.pack).same(spec, plain, roots)
 
     task = str(data.get(spec.task or ""))
-    sent = queries.messages_of_task(session.engine.read(), task, kind=spec.name)
+    sent = queries.messages_of_task(call.engine.read(), task, kind=spec.name)
     found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
     receipt = Receipt(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
     return Answer(result=receipt, say=(f"{found.id} already says the same. Nothing changed.",))

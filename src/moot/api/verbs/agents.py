@@ -91,10 +91,10 @@ class Change(Member):
     repeated: bool = False
 
 
-def join(session: Call, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
+def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
     if name is not None:
         checked_name(name)
-    roles = tuple(dict.fromkeys(_role(session, one) for one in role))
+    roles = tuple(dict.fromkeys(_role(call, one) for one in role))
 
     def act(work: Work, wanted: str) -> None:
         state = work.agent(wanted)
@@ -102,10 +102,10 @@ def join(session: Call, name: str | None, role: tuple[str, ...], client: str | N
         command = Join(
             roles=roles,
             client=client,
-            worktree=session.place.worktree,
-            incarnation=session.caller.incarnation,
+            worktree=call.place.worktree,
+            incarnation=call.caller.incarnation,
             silent_for=silent,
-            ttl=session.settings.task_ttl,
+            ttl=call.settings.task_ttl,
             take_over=take_over,
         )
         work.do("agent", wanted, command)
@@ -113,29 +113,29 @@ def join(session: Call, name: str | None, role: tuple[str, ...], client: str | N
         work.facts.ensure_stamped(state.name, work.agent(wanted).incarnation)
 
     spare: list[str] = []
-    outcome = session.join(name, lambda work: _free_name(work, spare), act)
+    outcome = call.join(name, lambda work: _free_name(work, spare), act)
     joined = _found(outcome, Joined.type)
-    now = _agent(session, str(joined.data["name"] if joined else session.caller.agent))
+    now = _agent(call, str(joined.data["name"] if joined else call.caller.agent))
     me = now if joined is None else evolve(now, Joined.of(joined.data), meta_of(joined))  # as it was then
-    session.caller = session.caller.replace(agent=me.name, incarnation=me.incarnation, person=False)
+    call.caller = call.caller.replace(agent=me.name, incarnation=me.incarnation, person=False)
     if not (now.here and now.incarnation == me.incarnation):  # a repeat by key, or another was fast
         why = "already, by the same key; " if outcome.repeated else ""
         gone = f"You were {me.principal} ({why}{me.principal} is not here any more)."
-        result = _change(session, me.replace(here=False, retired=now.retired), outcome)
+        result = _change(call, me.replace(here=False, retired=now.retired), outcome)
         return Answer(result=result, say=(gone, "To come back, join with another key, or with none."))
-    session.stamp()
+    call.stamp()
     again = " (already, by the same key)" if outcome.repeated else ""
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
     lines = [f"You are {me.principal}{again}.{filled}"]
-    if waiting := _unsettled(session, me.principal):
+    if waiting := _unsettled(call, me.principal):
         lines.append(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: moot inbox")
     lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={me.incarnation}")
-    return Answer(result=_change(session, me, outcome), say=tuple(lines))
+    return Answer(result=_change(call, me, outcome), say=tuple(lines))
 
 
-def _role(session: Call, name: str) -> str:
+def _role(call: Call, name: str) -> str:
     """A role as its pack writes it; case does not count. Agents may fill roles that no pack knows."""
-    known = (role.name for pack in session.packs.packs for role in pack.roles)
+    known = (role.name for pack in call.packs.packs for role in pack.roles)
     return next((role for role in known if role.lower() == name.lower()), None) or checked_name(name, "a role")
 
 
@@ -143,8 +143,8 @@ def _found(outcome: Outcome, kind: str) -> Event | None:
     return next((event for event in outcome.events if event.type == kind), None)
 
 
-def _unsettled(session: Call, reader: str) -> int:
-    store, boxes = session.engine.read(), session.mailboxes()
+def _unsettled(call: Call, reader: str) -> int:
+    store, boxes = call.engine.read(), call.mailboxes()
     return sum(queries.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
 
 
@@ -158,31 +158,31 @@ def _free_name(work: Work, spare: list[str]) -> str:
     return spare[-1]
 
 
-def leave(session: Call, name: str | None, retire: bool, reason: str | None) -> Answer:
-    who = session.caller.agent if name is None else checked_name(name)
+def leave(call: Call, name: str | None, retire: bool, reason: str | None) -> Answer:
+    who = call.caller.agent if name is None else checked_name(name)
     if who is None:
         raise Usage("bad_arguments", "Who leaves?", "Name the agent: `moot leave Yeats`.")
 
     def act(work: Work) -> None:
         state = known(work.agent(who), work.agents)
         silent = work.facts.silence(state.principal) if state.here else 0.0
-        by, ttl = session.actor(work).principal, session.settings.task_ttl
+        by, ttl = call.actor(work).principal, call.settings.task_ttl
         work.do("agent", who, Leave(retire=retire, reason=reason, by=by, silent_for=silent, ttl=ttl))
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     left = _found(outcome, Left.type)
-    now = _agent(session, who)
+    now = _agent(call, who)
     if left is None:
-        return Answer(result=_change(session, now, outcome), say=(f"{now.name} was not here.",))
+        return Answer(result=_change(call, now, outcome), say=(f"{now.name} was not here.",))
     then = evolve(now.replace(incarnation=left.data["incarnation"]), Left.of(left.data), meta_of(left))
     if not outcome.repeated:
-        session.presence.forget(then.name, then.incarnation)
+        call.presence.forget(then.name, then.incarnation)
     said = "is retired" if then.retired else "has left"
     if not outcome.repeated:
-        return Answer(result=_change(session, then, outcome), say=(f"{then.name} {said}.",))
+        return Answer(result=_change(call, then, outcome), say=(f"{then.name} {said}.",))
     back = f"; {now.principal} is here now" if now.here else ""
     lines = (f"{then.principal} {said} (already, by the same key{back}).",)
-    return Answer(result=_change(session, then, outcome), say=lines)
+    return Answer(result=_change(call, then, outcome), say=lines)
 
 
 class Me(Record):
@@ -198,29 +198,29 @@ class Me(Record):
     workspace: str = ""
 
 
-def whoami(session: Call) -> Answer:
-    caller, why = session.caller, reason(session.caller)
-    root = session.place.root
+def whoami(call: Call) -> Answer:
+    caller, why = call.caller, reason(call.caller)
+    root = call.place.root
     if caller.nobody:
         me = Me(kind="nobody", name=None, principal=None, why=why, workspace=root)
         said = f"You are nobody here: {why}. You may look, and change nothing."
         return Answer(result=me, say=(said, how_to_say(caller), f"workspace: {root}"))
     if caller.agent is not None:
-        return _agent_i_am(session, caller.agent, why)
-    principal = person(session.login)
-    me = Me(kind="person", name=session.login, principal=principal, why=why, here=True, workspace=root)
-    me = me.replace(mail=_unsettled(session, principal))
+        return _agent_i_am(call, caller.agent, why)
+    principal = person(call.login)
+    me = Me(kind="person", name=call.login, principal=principal, why=why, here=True, workspace=root)
+    me = me.replace(mail=_unsettled(call, principal))
     return Answer(result=me, say=(f"You are {principal}, a person: {why}.", *_place(me)))
 
 
-def _agent_i_am(session: Call, name: str, why: str) -> Answer:
-    state = _agent(session, name)
+def _agent_i_am(call: Call, name: str, why: str) -> Answer:
+    state = _agent(call, name)
     if not state.exists:
-        me = Me(kind="agent", name=name, principal=None, why=why, workspace=session.place.root)
+        me = Me(kind="agent", name=name, principal=None, why=why, workspace=call.place.root)
         return Answer(
             result=me, say=(f"You are {name}, who has not joined: {why}.", command_line("join", name), *_place(me))
         )
-    number = session.caller.incarnation or state.incarnation
+    number = call.caller.incarnation or state.incarnation
     mine = state.here and number == state.incarnation
     me = Me(
         kind="agent",
@@ -229,8 +229,8 @@ def _agent_i_am(session: Call, name: str, why: str) -> Answer:
         why=why,
         here=mine,
         roles=state.roles if mine else (),
-        mail=_unsettled(session, state.principal) if mine else 0,
-        workspace=session.place.root,
+        mail=_unsettled(call, state.principal) if mine else 0,
+        workspace=call.place.root,
     )
     lines = [f"You are {me.principal}, an agent: {why}."]
     if not mine:
@@ -245,8 +245,8 @@ def _place(me: Me) -> list[str]:
     return [*mail, f"workspace: {me.workspace}"]
 
 
-def agents(session: Call, all: bool) -> Answer:  # noqa: A002 (named after the option)
-    members = [m for m in _members(session) if m.here or all]
+def agents(call: Call, all: bool) -> Answer:  # noqa: A002 (named after the option)
+    members = [m for m in _members(call) if m.here or all]
     rows = tuple(
         (
             m.name,
@@ -270,20 +270,20 @@ def agents(session: Call, all: bool) -> Answer:  # noqa: A002 (named after the o
     return Answer(result=members, say=lines or ("Nobody is here.",), table=table if rows else None)
 
 
-def _agent(session: Call, name: str) -> Agent:
-    return states.agent(session.engine.read(), name)[0]
+def _agent(call: Call, name: str) -> Agent:
+    return states.agent(call.engine.read(), name)[0]
 
 
-def _change(session: Call, agent: Agent, outcome: Outcome) -> Change:
-    return Change(**_member(session, agent).__dict__, repeated=outcome.repeated)
+def _change(call: Call, agent: Agent, outcome: Outcome) -> Change:
+    return Change(**_member(call, agent).__dict__, repeated=outcome.repeated)
 
 
-def _members(session: Call) -> list[Member]:
-    return [_member(session, agent) for agent in queries.agents(session.engine.read())]
+def _members(call: Call) -> list[Member]:
+    return [_member(call, agent) for agent in queries.agents(call.engine.read())]
 
 
-def _member(session: Call, agent: Agent) -> Member:
-    store = session.engine.store
+def _member(call: Call, agent: Agent) -> Member:
+    store = call.engine.store
     return Member(
         name=agent.name,
         incarnation=agent.incarnation,
@@ -291,7 +291,7 @@ def _member(session: Call, agent: Agent) -> Member:
         roles=agent.roles,
         client=agent.client,
         worktree=agent.worktree,
-        silent_for=session.silent_for(agent.principal) if agent.here else None,
+        silent_for=call.silent_for(agent.principal) if agent.here else None,
         mail=queries.count_open(store, agent.name),
         holds=tuple(queries.tasks_held_by(store, agent.principal)),
         retired=agent.retired,

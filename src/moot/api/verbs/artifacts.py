@@ -50,7 +50,7 @@ class Shown(Record):
 
 
 def add(
-    session: Call,
+    call: Call,
     paths: tuple[str, ...],
     uri: str | None,
     id: str | None,  # noqa: A002
@@ -59,14 +59,14 @@ def add(
     summary: str | None,
     task: str | None,
 ) -> Answer:
-    found = places(session, paths)
+    found = places(call, paths)
     if not found and not uri:
         raise Usage("bad_arguments", "Where is it?", "Name its paths, or --uri: moot artifact add src/user.py")
     identity = word(id, "id") if id else next(iter(found), None) or word(uri or "", "uri")
     absent = tuple(f"absent: {path}" for path, there in found.items() if not there)
 
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         if task is not None:
             work.known_task(task)
         command = CreateArtifact(
@@ -81,24 +81,24 @@ def add(
         )
         work.do("artifact", identity, command)
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     for flag in absent:
-        session.warn("artifact_absent", f"{flag.removeprefix('absent: ')} is not there yet, in this worktree.")
-    return _changed(session, outcome, identity, "is known")
+        call.warn("artifact_absent", f"{flag.removeprefix('absent: ')} is not there yet, in this worktree.")
+    return _changed(call, outcome, identity, "is known")
 
 
 def modify(
-    session: Call,
+    call: Call,
     id: str,  # noqa: A002
     change: tuple[str, ...],
     paths: tuple[str, ...],
     provides: tuple[str, ...],
     task: str | None,
 ) -> Answer:
-    identity, found = _identity(session, id), tuple(places(session, paths))
+    identity, found = _identity(call, id), tuple(places(call, paths))
 
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         if task is not None:
             work.known_task(task)
         command = ModifyArtifact(
@@ -110,12 +110,12 @@ def modify(
         )
         work.do("artifact", identity, command)
 
-    return _changed(session, session.commit(act), identity, "changed")
+    return _changed(call, call.commit(act), identity, "changed")
 
 
-def _changed(session: Call, outcome: Outcome, identity: str, said: str) -> Answer:
+def _changed(call: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = {e.stream.partition("/")[2]: tuple(e.data["required_by"]) for e in outcome.events if _satisfies(e)}
-    state: Artifact = states.state(session.engine.read(), "artifact", identity)[0]
+    state: Artifact = states.state(call.engine.read(), "artifact", identity)[0]
     lines = [one_line(f"{identity} {said}{': provides ' if state.provides else ''}{', '.join(state.provides)}", 1000)]
     lines += [
         f"  {one_line(name, 500)} was needed by {one_line(', '.join(who), 500)}: told" for name, who in told.items()
@@ -128,16 +128,16 @@ def _satisfies(event: Event) -> bool:
     return event.type == DependencySatisfied.type
 
 
-def show(session: Call, id: str) -> Answer:  # noqa: A002
-    store = session.engine.read()
-    identity = _identity(session, id)
+def show(call: Call, id: str) -> Answer:  # noqa: A002
+    store = call.engine.read()
+    identity = _identity(call, id)
     state: Artifact = states.state(store, "artifact", identity)[0]
     if not state.exists:
         raise Unknown(
             "unknown_artifact", f"Nothing provides {id!r}.", "`moot artifacts` lists what was made.", artifact=id
         )
     changes = []
-    for event in session.engine.log.read(0, _CHANGES, f"artifact/{identity}"):
+    for event in call.engine.log.read(0, _CHANGES, f"artifact/{identity}"):
         if event.type != ArtifactCreated.type:
             said = event.data
             names = tuple(said.get("provides", ()))
@@ -169,8 +169,8 @@ def _lines(shown: Shown) -> list[str]:
     return lines
 
 
-def artifacts(session: Call, provides: str | None, task: str | None, kind: str | None, limit: int) -> Answer:
-    store = session.engine.read()
+def artifacts(call: Call, provides: str | None, task: str | None, kind: str | None, limit: int) -> Answer:
+    store = call.engine.read()
     found: list[Artifact] = []
     if provides is not None:
         providers = states.state(store, "dependency", provides)[0].artifacts
@@ -196,25 +196,25 @@ def artifacts(session: Call, provides: str | None, task: str | None, kind: str |
     return Answer(result=found, say=lines or ("No artifacts yet: moot artifact add PATH",), table=table)
 
 
-def _identity(session: Call, name: str) -> str:
+def _identity(call: Call, name: str) -> str:
     """The artifact that is meant: by its id, by a path as one types it here, or by a name that it provides."""
-    store = session.engine.read()
+    store = call.engine.read()
     if states.state(store, "artifact", name)[0].exists:
         return name
     providers = states.state(store, "dependency", name)[0].artifacts
-    if not providers and (path := next(iter(places(session, (name,), strict=False)), None)):
+    if not providers and (path := next(iter(places(call, (name,), strict=False)), None)):
         providers = states.state(store, "dependency", path)[0].artifacts
     return str(providers[0]) if providers else name
 
 
-def places(session: Call, paths: tuple[str, ...], *, strict: bool = True) -> dict[str, bool]:
+def places(call: Call, paths: tuple[str, ...], *, strict: bool = True) -> dict[str, bool]:
     """The repository's paths for what was typed, each with whether it is there."""
     from moot.core.errors import Refused
 
     found: dict[str, bool] = {}
     for path in paths:
         try:
-            named = resolve(session.place, session.cwd, path)
+            named = resolve(call.place, call.cwd, path)
         except Refused:
             if strict:
                 raise

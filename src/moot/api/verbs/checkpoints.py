@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def reach(
-    session: Call,
+    call: Call,
     question: str,
     kind: str,
     option: tuple[str, ...],
@@ -35,10 +35,10 @@ def reach(
     wait: bool,
     timeout: float,
 ) -> Answer:
-    identity = f"k-{session.clock.token(7)}"
+    identity = f"k-{call.clock.token(7)}"
 
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         if task is not None:
             work.known_task(task)
         command = ReachCheckpoint(
@@ -51,12 +51,12 @@ def reach(
         )
         work.do("checkpoint", identity, command)
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     event = next(e for e in outcome.events if e.type == CheckpointReached.type)
     identity = event.stream.partition("/")[2]
     if wait:
-        return _awaited(session, identity, event.position, timeout)
-    state = _known(session, identity)
+        return _awaited(call, identity, event.position, timeout)
+    state = _known(call, identity)
     said = f"{identity} waits for a person. You get the answer as mail; {_waits(identity)} blocks."
     return Answer(result=state, say=(said,) if state.open else tuple(_lines(state)))
 
@@ -65,13 +65,13 @@ def _waits(identity: str) -> str:
     return command_line("checkpoint show", identity, options="--wait")
 
 
-def _awaited(session: Call, identity: str, position: int, timeout: float) -> Answer:
+def _awaited(call: Call, identity: str, position: int, timeout: float) -> Answer:
     from moot.api.verbs.events import deadline_of, until
 
     def look_at(events: list[Event]) -> Answer | None:
         if events and not any(event.stream == f"checkpoint/{identity}" for event in events):
             return None
-        state = _known(session, identity)
+        state = _known(call, identity)
         if state.status == "withdrawn":
             raise AwaitedFailed(
                 "checkpoint_withdrawn",
@@ -82,35 +82,35 @@ def _awaited(session: Call, identity: str, position: int, timeout: float) -> Ans
         return None if state.open else Answer(result=state, say=tuple(_lines(state)))
 
     remedy = f"It stays open. Wait on: `{_waits(identity)}`; the answer also comes as mail."
-    deadline = deadline_of(session, timeout)
-    return look_at([]) or until(session, position, deadline, look_at, lambda: f"no answer to {identity}", remedy)
+    deadline = deadline_of(call, timeout)
+    return look_at([]) or until(call, position, deadline, look_at, lambda: f"no answer to {identity}", remedy)
 
 
-def resolve(session: Call, id: str, answer: str, text: str | None) -> Answer:  # noqa: A002
+def resolve(call: Call, id: str, answer: str, text: str | None) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
-        command = ResolveCheckpoint(actor=session.actor(work), answer=answer, text=text or "")
+        command = ResolveCheckpoint(actor=call.actor(work), answer=answer, text=text or "")
         work.do("checkpoint", id, command)
 
-    outcome = session.commit(act)
-    state = _known(session, id)
+    outcome = call.commit(act)
+    state = _known(call, id)
     told = [box for event in outcome.events if event.type == Sent.type for box in event.data["to"]]
     said = f"{id} answered: {one_line(state.answer or '', 500)}; told: {', '.join(told) or 'nobody, all are gone'}"
     return Answer(result=state, say=(said,))
 
 
-def withdraw(session: Call, id: str, reason: str) -> Answer:  # noqa: A002
+def withdraw(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
-        work.do("checkpoint", id, WithdrawCheckpoint(actor=session.actor(work), reason=reason))
+        work.do("checkpoint", id, WithdrawCheckpoint(actor=call.actor(work), reason=reason))
 
-    session.commit(act)
-    return Answer(result=_known(session, id), say=(f"{id} withdrawn",))
+    call.commit(act)
+    return Answer(result=_known(call, id), say=(f"{id} withdrawn",))
 
 
-def show(session: Call, id: str, wait: bool, timeout: float) -> Answer:  # noqa: A002
-    head = session.engine.log.head()
-    state = _known(session, id)
+def show(call: Call, id: str, wait: bool, timeout: float) -> Answer:  # noqa: A002
+    head = call.engine.log.head()
+    state = _known(call, id)
     if wait:
-        return _awaited(session, id, head, timeout)
+        return _awaited(call, id, head, timeout)
     return Answer(result=state, say=tuple(_lines(state)))
 
 
@@ -129,10 +129,10 @@ def _lines(state: Checkpoint) -> list[str]:
     return lines
 
 
-def checkpoints(session: Call, all: bool, task: str | None, limit: int) -> Answer:  # noqa: A002
+def checkpoints(call: Call, all: bool, task: str | None, limit: int) -> Answer:  # noqa: A002
     found: list[Checkpoint] = [
         state
-        for state in queries.things(session.engine.read(), "checkpoint", limit, ended=all)
+        for state in queries.things(call.engine.read(), "checkpoint", limit, ended=all)
         if task is None or state.task == task
     ]
     rows = tuple(
@@ -155,8 +155,8 @@ def checkpoints(session: Call, all: bool, task: str | None, limit: int) -> Answe
     return Answer(result=found, say=lines or ("Nothing waits for a person.",), table=table if rows else None)
 
 
-def _known(session: Call, name: str) -> Checkpoint:
-    state: Checkpoint = states.state(session.engine.read(), "checkpoint", name)[0]
+def _known(call: Call, name: str) -> Checkpoint:
+    state: Checkpoint = states.state(call.engine.read(), "checkpoint", name)[0]
     if not state.exists:
         raise Unknown(
             "unknown_checkpoint",

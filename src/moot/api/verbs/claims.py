@@ -46,32 +46,32 @@ class Grant(Holding):
 
 
 def claim(
-    session: Call,
+    call: Call,
     paths: tuple[str, ...],
     shared: bool,
     ttl: float | None,
     reason: str | None,
     task: str | None,
 ) -> Answer:
-    named = _named(session, paths)
+    named = _named(call, paths)
     wanted = tuple(dict.fromkeys(pattern for one in named for pattern in readings(one)))
-    worktree = _scope(session, named)
-    identity = new_id(session.clock.token)
-    fold = ignore_case(session.place)
+    worktree = _scope(call, named)
+    identity = new_id(call.clock.token)
+    fold = ignore_case(call.place)
     kept: Claim | None = None
 
     def act(work: Work) -> None:
         nonlocal kept
-        actor = session.actor(work)
+        actor = call.actor(work)
         if task is not None:
             work.known_task(task)
-        session.packs.guard(actor, wanted)
+        call.packs.guard(actor, wanted)
         command = ClaimFiles(
             id=identity,
             holder=actor.principal,
             paths=wanted,
             mode=MODES[1] if shared else MODES[0],
-            ttl=ttl if ttl is not None else session.settings.claim_ttl,
+            ttl=ttl if ttl is not None else call.settings.claim_ttl,
             reason=reason or "",
             task=task,
             worktree=worktree,
@@ -84,7 +84,7 @@ def claim(
                 "claims", "", command.replace(silent=_silent(work, [one.claim for one in in_the_way(state, command)]))
             )
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     event = next((e for e in outcome.events if e.type == Claimed.type), None)
     if event is not None:
         held = Claim(token=event.position, **Claimed.of(event.data).__dict__)
@@ -94,10 +94,10 @@ def claim(
         raise Held("lost_race", "The claim could not be found again.", "`moot claims` lists what is held.")
     said = f"{held.id} {held.mode}: {', '.join(held.paths)}{_in_words(held.worktree)} (token {held.token})"
     if not outcome.repeated:
-        return Answer(result=Grant(**_holding(session, held).__dict__), say=(said,))
-    now = states.claims(session.engine.read())[0].live.get(held.id)
+        return Answer(result=Grant(**_holding(call, held).__dict__), say=(said,))
+    now = states.claims(call.engine.read())[0].live.get(held.id)
     gone = tuple(path for path in held.paths if now is None or path not in now.paths)
-    grant = Grant(**_holding(session, held).__dict__, repeated=True, gone=gone)
+    grant = Grant(**_holding(call, held).__dict__, repeated=True, gone=gone)
     return Answer(result=grant, say=(said, f"already, by the same key; now it {_left_of(held, gone)}"))
 
 
@@ -114,17 +114,17 @@ def _silent(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
     return tuple((claim.id, round(silences[claim.holder], 3)) for claim in claims)
 
 
-def release(session: Call, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
+def release(call: Call, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
     if not what and not all:
         raise Usage("bad_arguments", "What is to be released?", "Name paths or claims (c-…), or --all of yours.")
-    state, _ = states.claims(session.engine.read())
-    ids = tuple(item for item in what if _is_claim(session, state, item))
-    named = _named(session, tuple(item for item in what if item not in ids))
+    state, _ = states.claims(call.engine.read())
+    ids = tuple(item for item in what if _is_claim(call, state, item))
+    named = _named(call, tuple(item for item in what if item not in ids))
     paths = tuple(one.path for one in named)
-    worktree, fold = _scope(session, named), ignore_case(session.place)
+    worktree, fold = _scope(call, named), ignore_case(call.place)
 
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         mine = tuple(c.id for c in work.claims().live.values() if c.holder == actor.principal) if all else ids
         if mine or paths:
             command = ReleaseFiles(
@@ -138,23 +138,23 @@ def release(session: Call, what: tuple[str, ...], all: bool, force: bool, reason
             )
             work.do("claims", "", command)
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     given = [path for e in outcome.events for path in e.data.get("paths", ())]
     return Answer(result={"released": given}, say=(f"released {', '.join(given)}" if given else "Nothing was held.",))
 
 
-def claims(session: Call, holder: str | None) -> Answer:
-    state, _ = states.claims(session.engine.read())
+def claims(call: Call, holder: str | None) -> Answer:
+    state, _ = states.claims(call.engine.read())
     found = [c for c in state.live.values() if holder is None or name_of(c.holder).lower() == holder.lower()]
-    return _listed([_holding(session, c) for c in found], "Nothing is claimed.")
+    return _listed([_holding(call, c) for c in found], "Nothing is claimed.")
 
 
-def who_holds(session: Call, path: str) -> Answer:
-    state, _ = states.claims(session.engine.read())
-    named = _named(session, (path,))
-    worktree = _scope(session, named)
-    found = holders(state, readings(named[0]), worktree=worktree, fold=ignore_case(session.place))
-    return _listed([_holding(session, c) for c in found], f"Nobody holds {named[0].path}{_in_words(worktree)}.")
+def who_holds(call: Call, path: str) -> Answer:
+    state, _ = states.claims(call.engine.read())
+    named = _named(call, (path,))
+    worktree = _scope(call, named)
+    found = holders(state, readings(named[0]), worktree=worktree, fold=ignore_case(call.place))
+    return _listed([_holding(call, c) for c in found], f"Nobody holds {named[0].path}{_in_words(worktree)}.")
 
 
 def _listed(held: list[Holding], nothing: str) -> Answer:
@@ -175,7 +175,7 @@ def _listed(held: list[Holding], nothing: str) -> Answer:
     return Answer(result=held, say=lines or (nothing,), table=table if rows else None)
 
 
-def _holding(session: Call, claim: Claim) -> Holding:
+def _holding(call: Call, claim: Claim) -> Holding:
     return Holding(
         id=claim.id,
         holder=claim.holder,
@@ -184,7 +184,7 @@ def _holding(session: Call, claim: Claim) -> Holding:
         reason=claim.reason,
         task=claim.task,
         token=claim.token,
-        silent_for=session.silent_for(claim.holder),
+        silent_for=call.silent_for(claim.holder),
         ttl=claim.ttl,
         worktree=claim.worktree,
     )
@@ -196,13 +196,13 @@ def _in_words(worktree: str | None) -> str:
     return " in the main worktree" if worktree == MAIN else f" in worktree {worktree}"
 
 
-def _named(session: Call, paths: tuple[str, ...]) -> list[Named]:
-    return [resolve(session.place, session.cwd, path) for path in paths]
+def _named(call: Call, paths: tuple[str, ...]) -> list[Named]:
+    return [resolve(call.place, call.cwd, path) for path in paths]
 
 
-def _scope(session: Call, named: list[Named]) -> str | None:
+def _scope(call: Call, named: list[Named]) -> str | None:
     """The worktree that these paths are bound to, if claims are."""
-    if session.settings.claim_scope != "worktree":
+    if call.settings.claim_scope != "worktree":
         return None
     found = list(dict.fromkeys(one.worktree for one in named))
     if len(found) > 1:
@@ -213,7 +213,7 @@ def _scope(session: Call, named: list[Named]) -> str | None:
             "Repeat the command for each worktree with its own paths.",
             worktrees=found,
         )
-    return found[0] if found else session.place.worktree
+    return found[0] if found else call.place.worktree
 
 
 def readings(named: Named) -> tuple[str, ...]:
@@ -230,14 +230,14 @@ def readings(named: Named) -> tuple[str, ...]:
     return tuple(dict.fromkeys("/".join(there + end) for end in both))
 
 
-def _is_claim(session: Call, state: ClaimsState, text: str) -> bool:
+def _is_claim(call: Call, state: ClaimsState, text: str) -> bool:
     """Whether it names a claim. A file that is there or is claimed is meant by its name, even by such a one."""
-    if os.path.lexists(os.path.join(session.cwd, text)):
+    if os.path.lexists(os.path.join(call.cwd, text)):
         return False
     if text in state.live or not is_id(text):
         return text in state.live
     try:
-        path = resolve(session.place, session.cwd, text).path
+        path = resolve(call.place, call.cwd, text).path
     except Refused:  # where we are, it can be no path
         return True
     return not any(path in spellings(own) for claim in state.live.values() for own in claim.paths)

@@ -43,7 +43,7 @@ class Made(Record):
 
 
 def decide(
-    session: Call,
+    call: Call,
     title: str,
     rationale: str | None,
     affects: tuple[str, ...],
@@ -52,13 +52,13 @@ def decide(
     replaces: str | None,
     id: str | None,  # noqa: A002
 ) -> Answer:
-    patterns = tuple(dict.fromkeys(pattern for one in path for pattern in _patterns(session, one)))
+    patterns = tuple(dict.fromkeys(pattern for one in path for pattern in _patterns(call, one)))
     concerned = tuple(dict.fromkeys(_name(one) for one in affects))
-    identity = chosen(id, "decision") if id is not None else f"d-{session.clock.token(7)}"
-    fold = bool(patterns) and ignore_case(session.place)
+    identity = chosen(id, "decision") if id is not None else f"d-{call.clock.token(7)}"
+    fold = bool(patterns) and ignore_case(call.place)
 
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         if task is not None:
             work.known_task(task)
         command = MakeDecision(
@@ -75,35 +75,35 @@ def decide(
         if replaces is not None:
             work.do("decision", replaces, SupersedeDecision(by=identity, who=actor.principal))
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     made = next((e.stream.partition("/")[2] for e in outcome.events if e.type == DecisionMade.type), identity)
     for name in concerned:
-        if "*" not in name and not states.task(session.engine.read(), name)[0].exists:
-            session.warn("affects_unknown", f"{one_line(name, 80)} is no task; whoever asks by that name will see it.")
-    return _told(session, outcome, made, "stands")
+        if "*" not in name and not states.task(call.engine.read(), name)[0].exists:
+            call.warn("affects_unknown", f"{one_line(name, 80)} is no task; whoever asks by that name will see it.")
+    return _told(call, outcome, made, "stands")
 
 
-def supersede(session: Call, id: str, by: str, reason: str | None) -> Answer:  # noqa: A002
+def supersede(call: Call, id: str, by: str, reason: str | None) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         if not work.state("decision", id).exists:
             raise unknown(id)
         standing(work.state("decision", by))
         work.do("decision", id, SupersedeDecision(by=by, who=actor.principal, reason=reason or ""))
 
-    return _told(session, session.commit(act), id, f"is superseded by {by}")
+    return _told(call, call.commit(act), id, f"is superseded by {by}")
 
 
-def _told(session: Call, outcome: Outcome, identity: str, said: str) -> Answer:
+def _told(call: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = tuple(dict.fromkeys(box for e in outcome.events if e.type == Sent.type for box in e.data["to"]))
-    state: Decision = states.state(session.engine.read(), "decision", identity)[0]
+    state: Decision = states.state(call.engine.read(), "decision", identity)[0]
     line = f"{identity} {said}" + (f"; told: {', '.join(told)}" if told else "; nobody works on what it concerns")
     result = Made(decision=state, told=told, position=outcome.last, repeated=outcome.repeated)
     return Answer(result=result, say=(one_line(line, 1000),))
 
 
-def show(session: Call, id: str) -> Answer:  # noqa: A002
-    state: Decision = states.state(session.engine.read(), "decision", id)[0]
+def show(call: Call, id: str) -> Answer:  # noqa: A002
+    state: Decision = states.state(call.engine.read(), "decision", id)[0]
     if not state.exists:
         raise unknown(id)
     lines = [one_line(f"{state.id} {state.status} by {name_of(state.maker)} at {state.at}", 1000)]
@@ -120,10 +120,10 @@ def show(session: Call, id: str) -> Answer:  # noqa: A002
     return Answer(result=state, say=tuple(lines))
 
 
-def decisions(session: Call, affecting: tuple[str, ...], all: bool, limit: int) -> Answer:  # noqa: A002
-    found: list[Decision] = list(queries.things(session.engine.read(), "decision", _LOOKED_AT, ended=all))
+def decisions(call: Call, affecting: tuple[str, ...], all: bool, limit: int) -> Answer:  # noqa: A002
+    found: list[Decision] = list(queries.things(call.engine.read(), "decision", _LOOKED_AT, ended=all))
     if affecting:
-        found = [decision for decision in found if any(_concerns(session, decision, one) for one in affecting)]
+        found = [decision for decision in found if any(_concerns(call, decision, one) for one in affecting)]
     found = found[:limit] if all else found[-limit:]
     rows = tuple(
         (
@@ -145,7 +145,7 @@ def decisions(session: Call, affecting: tuple[str, ...], all: bool, limit: int) 
     )
 
 
-def _concerns(session: Call, decision: Decision, what: str) -> bool:
+def _concerns(call: Call, decision: Decision, what: str) -> bool:
     if names(decision.affects, what):
         return True
     if not decision.paths:
@@ -153,15 +153,15 @@ def _concerns(session: Call, decision: Decision, what: str) -> bool:
     from moot.core.reactions.decisions import touches
 
     try:
-        found = [lenient_pattern(reading) for reading in readings(resolve(session.place, session.cwd, what))]
+        found = [lenient_pattern(reading) for reading in readings(resolve(call.place, call.cwd, what))]
     except Refused:
         return False  # it can be no path here
     return touches(decision, (*found, *(f"{path}/**" for path in found)))  # it may become a directory
 
 
-def _patterns(session: Call, typed: str) -> list[str]:
+def _patterns(call: Call, typed: str) -> list[str]:
     """What was typed, read as a claim reads it: what is there is meant by its name."""
-    return [canonical_pattern(reading) for reading in readings(resolve(session.place, session.cwd, typed))]
+    return [canonical_pattern(reading) for reading in readings(resolve(call.place, call.cwd, typed))]
 
 
 def _name(text: str) -> str:

@@ -36,7 +36,7 @@ class Awaited(Record):
 
 
 def wait(
-    session: Call,
+    call: Call,
     type: tuple[str, ...],  # noqa: A002
     stream: tuple[str, ...],
     task: tuple[str, ...],
@@ -60,12 +60,12 @@ def wait(
     if count < 1:
         raise Usage("bad_arguments", "A wait is for at least one event.", "Leave --count out, or give 1 or more.")
     check_types((*type, *fail_on))
-    start = session.engine.log.head() if after is None else after
-    deadline = deadline_of(session, timeout)
+    start = call.engine.log.head() if after is None else after
+    deadline = deadline_of(call, timeout)
     if mail:
-        return _wait_for_mail(session, start, deadline)
+        return _wait_for_mail(call, start, deadline)
     if task:
-        return _wait_for_tasks(session, task, start, deadline)
+        return _wait_for_tasks(call, task, start, deadline)
     found: list[Event] = []
 
     def look_at(events: list[Event]) -> Answer | None:
@@ -80,7 +80,7 @@ def wait(
                     )
         return None
 
-    return until(session, start, deadline, look_at, lambda: f"{len(found)} of {counted(count, 'event')}")
+    return until(call, start, deadline, look_at, lambda: f"{len(found)} of {counted(count, 'event')}")
 
 
 def _fits(word: str, pattern: str) -> bool:
@@ -117,28 +117,28 @@ def check_types(patterns: tuple[str, ...]) -> None:
             )
 
 
-def _wait_for_mail(session: Call, start: int, deadline: float) -> Answer:
-    me = session.me()
+def _wait_for_mail(call: Call, start: int, deadline: float) -> Answer:
+    me = call.me()
     if me is not None:
-        session.try_out(lambda _work: None)  # nobody waits for mail under a name that gets none
-    reader = me.principal if me is not None and me.exists else session.mailboxes()[0]
+        call.try_out(lambda _work: None)  # nobody waits for mail under a name that gets none
+    reader = me.principal if me is not None and me.exists else call.mailboxes()[0]
 
     def look_at(events: list[Event]) -> Answer | None:
         if events and not any(event.type == "message:sent" for event in events):
             return None
-        new = pile(session, reader, _ENOUGH, seen=False)
+        new = pile(call, reader, _ENOUGH, seen=False)
         if not new.mail:
             return None
         count = len(new.mail) + new.more
         ids = [delivery.entry.id for delivery in new.mail]
         return Answer(result={"new": count, "ids": ids}, say=(f"{count} new: moot inbox",))
 
-    return look_at([]) or until(session, start, deadline, look_at, lambda: "no mail")
+    return look_at([]) or until(call, start, deadline, look_at, lambda: "no mail")
 
 
-def _wait_for_tasks(session: Call, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
+def _wait_for_tasks(call: Call, tasks: tuple[str, ...], start: int, deadline: float) -> Answer:
     def look_at(_events: list[Event]) -> Answer | None:
-        store = session.engine.read()
+        store = call.engine.read()
         found = []
         for name in tasks:
             state, _ = states.task(store, name)
@@ -154,25 +154,25 @@ def _wait_for_tasks(session: Call, tasks: tuple[str, ...], start: int, deadline:
                     task=name,
                     state=state.state,
                 )
-            _lapse_silent(session, name)
+            _lapse_silent(call, name)
             found.append(state)
         if all(state.phase == "done" for state in found):
             said = tuple(one_line(f"{state.id} {state.state}", 200) for state in found)
             return Answer(result={"tasks": found}, say=said)
         return None
 
-    return look_at([]) or until(session, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
+    return look_at([]) or until(call, start, deadline, look_at, lambda: f"not all of {', '.join(tasks)} done")
 
 
-def _lapse_silent(session: Call, name: str) -> None:
+def _lapse_silent(call: Call, name: str) -> None:
     """Whoever needs a thing ends the holding of one who fell silent; here the waiter does, if it is somebody."""
-    if session.caller.nobody:
+    if call.caller.nobody:
         return
-    state, _ = states.task(session.engine.store, name)
-    if state.holder is not None and has_lapsed(session.silence(state.holder), state.ttl):
+    state, _ = states.task(call.engine.store, name)
+    if state.holder is not None and has_lapsed(call.silence(state.holder), state.ttl):
         from moot.api.verbs.tasks.tasks import lapse_if_silent
 
-        session.commit_aside(lambda work: lapse_if_silent(work, work.task(name)))  # judged again inside
+        call.commit_aside(lambda work: lapse_if_silent(work, work.task(name)))  # judged again inside
 
 
 def _failed(event: Event) -> AwaitedFailed:
@@ -186,12 +186,12 @@ def _failed(event: Event) -> AwaitedFailed:
     )
 
 
-def deadline_of(session: Call, timeout: float) -> float:
-    return session.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
+def deadline_of(call: Call, timeout: float) -> float:
+    return call.clock.monotonic() + min(max(timeout, 0.0), _LONGEST)
 
 
 def until(
-    session: Call,
+    call: Call,
     start: int,
     deadline: float,
     look_at: Callable[[list[Event]], Answer | None],
@@ -199,23 +199,23 @@ def until(
     remedy: str | None = None,
 ) -> Answer:
     """Give each commit to `look_at` until it has an answer. Silence and files are looked at every round."""
-    trail = Trail(session.engine.log, start)
+    trail = Trail(call.engine.log, start)
     while True:
-        left = max(0.0, deadline - session.clock.monotonic())
+        left = max(0.0, deadline - call.clock.monotonic())
         trail.lost()  # whoever waits, waits for what comes in the log that is there
-        for events in session.engine.log.follow(trail.after, timeout=min(left, _ROUND)):
+        for events in call.engine.log.follow(trail.after, timeout=min(left, _ROUND)):
             if trail.lost():
                 break
             trail.pass_by(events)
             if answer := look_at(events):
                 return answer
-            if session.clock.monotonic() > deadline:
+            if call.clock.monotonic() > deadline:
                 break
-        session.sync()
-        session.stamp()
+        call.sync()
+        call.stamp()
         if answer := look_at([]):
             return answer
-        if session.clock.monotonic() >= deadline:
+        if call.clock.monotonic() >= deadline:
             break
     raise TimedOut(
         "timeout",
@@ -226,7 +226,7 @@ def until(
 
 
 def log(
-    session: Call,
+    call: Call,
     follow: bool,
     after: int | None,
     limit: int,
@@ -234,39 +234,37 @@ def log(
     stream: tuple[str, ...],
 ) -> Answer:
     check_types(type)
-    head = session.engine.log.head()
-    events = (
-        _read_back(session, type, stream, limit) if after is None else _read_on(session, after, type, stream, limit)
-    )
-    more = _following(session, events[-1].position if events and after is not None else head, type, stream)
+    head = call.engine.log.head()
+    events = _read_back(call, type, stream, limit) if after is None else _read_on(call, after, type, stream, limit)
+    more = _following(call, events[-1].position if events and after is not None else head, type, stream)
     return Answer(result=events, say=tuple(map(line, events)), more=more if follow else None)
 
 
-def _read_on(session: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
+def _read_on(call: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
     found: list[Event] = []
-    while len(found) < limit and (page := session.engine.log.read(after, 500)):
+    while len(found) < limit and (page := call.engine.log.read(after, 500)):
         found += [event for event in page if matches(event, types, streams)]
         after = page[-1].position
     return found[:limit]
 
 
-def _read_back(session: Call, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
+def _read_back(call: Call, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
     """The last `limit` events that match."""
     found: list[Event] = []
-    end, size = session.engine.log.head(), max(limit, 100)
+    end, size = call.engine.log.head(), max(limit, 100)
     while end > 0 and len(found) < limit:
-        page = session.engine.log.read(max(0, end - size), min(size, end))
+        page = call.engine.log.read(max(0, end - size), min(size, end))
         found = [event for event in page if matches(event, types, streams)] + found
         end -= size
     return found[-limit:] if limit > 0 else []
 
 
-def _following(session: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
+def _following(call: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
     """Without end: what cannot be read or written now is told once, and tried again."""
     from moot.api.following import follow
 
     trouble = None
-    for heard in follow(session, after, types, streams):
+    for heard in follow(call, after, types, streams):
         for event in heard.events:
             yield Answer(result=event, say=(line(event),))
         if heard.trouble is not None and heard.trouble != trouble:
@@ -284,8 +282,8 @@ def in_trouble(error: Unavailable) -> Notice:
     return Notice(error.code, f"{error.message} Trying again. {error.remedy}")
 
 
-def explain(session: Call, thing: str) -> Answer:
-    tale = story(session.engine, thing, session.packs.shared_roles)
+def explain(call: Call, thing: str) -> Answer:
+    tale = story(call.engine, thing, call.packs.shared_roles)
     missing = counted(tale.left_out, "event")
     said = f"The story of {one_line(thing, 80)} is long; without its first {missing}. See `moot log`."
     return Answer(

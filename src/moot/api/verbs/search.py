@@ -42,7 +42,7 @@ class Found(Record):
 
 
 def search(
-    session: Call,
+    call: Call,
     words: tuple[str, ...],
     kind: tuple[str, ...],
     by: str | None,
@@ -60,17 +60,17 @@ def search(
             "Name at least one that is to be there: moot search parser. -word only leaves things out.",
         )
     filters = Filters(
-        upto=session.engine.log.head(),
+        upto=call.engine.log.head(),
         kinds=_kinds(kind),
         by=by,
         task=task,
-        since=_time(session, "since", since),
-        until=_time(session, "until", until),
+        since=_time(call, "since", since),
+        until=_time(call, "until", until),
     )
-    log, state = session.engine.whole, session.place.state
+    log, state = call.engine.whole, call.place.state
     most = min(limit, _MOST)
-    things, more = look_up(log, state, query, filters, most, newest=newest, progress=session.progress)
-    store = session.engine.read()
+    things, more = look_up(log, state, query, filters, most, newest=newest, progress=call.progress)
+    store = call.engine.read()
     found = [_found(store, thing) for thing in things]
     lines = [line for item in found for line in _lines(item)]
     if more:
@@ -91,10 +91,10 @@ def _kinds(asked: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(named)
 
 
-def _time(session: Call, name: str, text: str | None) -> float | None:
+def _time(call: Call, name: str, text: str | None) -> float | None:
     if text is None:
         return None
-    found = moment(text, session.clock.wall_seconds())
+    found = moment(text, call.clock.wall_seconds())
     if found is None:
         raise Usage(
             "bad_arguments",

@@ -119,26 +119,26 @@ def doctor(opener: Opener) -> Answer:
     return Answer(result=findings, say=lines, table=Table(("", "check", "found", "remedy"), rows, title="Doctor"))
 
 
-def checkup(session: Call) -> list[Finding]:
+def checkup(call: Call) -> list[Finding]:
     """What an open workspace says about itself."""
     import apsw
 
-    session.engine.log.handle.kept = True
-    store, now = session.engine.read(), session.clock.wall_seconds()
-    session.sync()
-    ttl = session.settings.task_ttl
-    gone = [a.name for a in queries.agents(store) if a.here and has_lapsed(session.silence(a.principal), ttl)]
+    call.engine.log.handle.kept = True
+    store, now = call.engine.read(), call.clock.wall_seconds()
+    call.sync()
+    ttl = call.settings.task_ttl
+    gone = [a.name for a in queries.agents(store) if a.here and has_lapsed(call.silence(a.principal), ttl)]
     held = queries.held_entries(store)
     late = [
         d.entry.id
         for d in queries.waiting(store)
         if d.message.within is not None and now > (timestamps.parse(d.message.at) or now) + d.message.within
     ]
-    behind = session.engine.log.head() - store.cursor()
+    behind = call.engine.log.head() - store.cursor()
     return [
         Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),
-        _log(session),
-        _history(session),
+        _log(call),
+        _history(call),
         Finding(
             "views",
             good=behind == 0,
@@ -148,9 +148,9 @@ def checkup(session: Call) -> list[Finding]:
         _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` gives back what they hold."),
         _finding("held entries", [entry.id for entry in held], "`moot held` lists them with their defects."),
         _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),
-        _finding("effects", _effects(session), _EFFECTS),
-        _finding("mirrors", session.take_warnings(), "`moot mirror` tries again and says what is in the way."),
-        *(finding for protocol in session.packs.having("check") for finding in protocol.check()),
+        _finding("effects", _effects(call), _EFFECTS),
+        _finding("mirrors", call.take_warnings(), "`moot mirror` tries again and says what is in the way."),
+        *(finding for protocol in call.packs.having("check") for finding in protocol.check()),
     ]
 
 
@@ -159,30 +159,30 @@ _EFFECTS = (
 )
 
 
-def _log(session: Call) -> Finding:
+def _log(call: Call) -> Finding:
     """Whether the log takes events, tried with one that has to be refused, and whether all that it has are known."""
-    log, by = session.engine.log, "moot"
+    log, by = call.engine.log, "moot"
     if log.handle.outdated:
         said = f"{counted(log.head(), 'event')}; of an older version, which the next command that writes upgrades"
         return Finding("log", good=True, message=said)
     never = Draft(stream="claims", type="file:claimed", data={})
     try:
-        log.append(Commit(id=session.clock.commit_id(), at=session.clock.wall(), by=by), {"claims": -1}, (never,))
+        log.append(Commit(id=call.clock.commit_id(), at=call.clock.wall(), by=by), {"claims": -1}, (never,))
     except MootError as error:
         return Finding("log", good=False, message=error.message, remedy=error.remedy)
-    newer = queries.newer(session.engine.store)
+    newer = queries.newer(call.engine.store)
     if newer is not None:
         said = f"it has events that this version of moot does not know ({newer}); it can be read, and not changed"
         return Finding("log", good=False, message=said, remedy="Update moot.")
     return Finding("log", good=True, message=counted(log.head(), "event"))
 
 
-def _history(session: Call) -> Finding:
+def _history(call: Call) -> Finding:
     """Whether the log has what was seen in it, and what was brought into it from elsewhere."""
     from moot.engine.commit_record import contradiction
 
-    archive = session.engine.log.archive
-    wrong = contradiction(session.env, session.place.state, archive)
+    archive = call.engine.log.archive
+    wrong = contradiction(call.env, call.place.state, archive)
     if wrong is not None:
         remedy = "`moot verify` says more. Restore a backup that you trust, unless you have replaced the log yourself."
         return Finding("history", good=False, message=wrong, remedy=remedy)
@@ -190,15 +190,15 @@ def _history(session: Call) -> Finding:
     return Finding("history", good=True, message="; ".join(last) or "nothing was imported or restored")
 
 
-def _effects(session: Call) -> list[str]:
+def _effects(call: Call) -> list[str]:
     """What was parked, and what waits while nobody performs effects."""
     from moot.engine.runners import anybody_runs
     from moot.views.effects import counts
 
-    idle = not anybody_runs(session.place.state)
+    idle = not anybody_runs(call.place.state)
     return [
         f"{number} of {handler} {status if status == 'parked' else 'waits' if number == 1 else 'wait'}"
-        for handler, status, number in counts(session.engine.store)
+        for handler, status, number in counts(call.engine.store)
         if status == "parked" or (status == "waiting" and idle)
     ]
 
@@ -209,15 +209,15 @@ def _finding(check: str, problems: list[str], remedy: str) -> Finding:
     return Finding(check, good=not problems, message=said, remedy=remedy if problems else "")
 
 
-def verify(session: Call, rebuild: bool) -> Answer:
+def verify(call: Call, rebuild: bool) -> Answer:
     from moot.engine.commit_record import contradiction, remember
     from moot.engine.verify import verify as compare
 
-    report, archive = compare(session.engine, session.place.state), session.engine.log.archive
-    rewritten = contradiction(session.env, session.place.state, archive)
+    report, archive = compare(call.engine, call.place.state), call.engine.log.archive
+    rewritten = contradiction(call.env, call.place.state, archive)
     if rebuild and report.log_sound:  # of a log with a hole, the old views are the better witness
-        session.engine.rebuild()
-        report = compare(session.engine, session.place.state)
+        call.engine.rebuild()
+        report = compare(call.engine, call.place.state)
     if rewritten is not None:
         report = report.replace(problems=(f"log: {rewritten}", *report.problems))
     if not report.sound:
@@ -235,7 +235,7 @@ def verify(session: Call, rebuild: bool) -> Answer:
             else "The log itself is damaged: `moot restore FILE` puts a backup in its place, and keeps it beside.",
             **report.full(),
         )
-    remember(session.env, session.place.state, archive)
+    remember(call.env, call.place.state, archive)
     carried = len(archive.carried())
     said = f"sound: {counted(report.events, 'event')} in {counted(report.commits, 'commit')} "
     said += f"on {counted(report.streams, 'stream')}; views "
@@ -247,26 +247,26 @@ def verify(session: Call, rebuild: bool) -> Answer:
     return Answer(result=report, say=(said,))
 
 
-def mirror(session: Call, watch: bool) -> Answer:
-    if session.mirrors is None:
+def mirror(call: Call, watch: bool) -> Answer:
+    if call.mirrors is None:
         raise Refused("no_mirrors", "No active pack has files here.", "Turn one on: `moot init --pack NAME`.")
-    files = [spec.path for spec in session.packs.mirrors]
-    said = session.warned("mirror_pending")  # of one file, or of all of them
+    files = [spec.path for spec in call.packs.mirrors]
+    said = call.warned("mirror_pending")  # of one file, or of all of them
     pending = [path for path in files if any(path in text or not any(file in text for file in files) for text in said)]
     lines = tuple(f"{'not yet in step' if path in pending else 'in step'}: {path}" for path in files)
-    return Answer(result={"files": files, "pending": pending}, say=lines, more=_watching(session) if watch else None)
+    return Answer(result={"files": files, "pending": pending}, say=lines, more=_watching(call) if watch else None)
 
 
-def _watching(session: Call) -> Iterator[Answer]:
+def _watching(call: Call) -> Iterator[Answer]:
     """Keep the files and the log in step until interrupted. What cannot be done now is told once, and tried again."""
     position, trouble = 0, None
     while True:
         try:
-            position = position or session.engine.log.head()
-            for events in session.engine.log.follow(position, timeout=0.25):
+            position = position or call.engine.log.head()
+            for events in call.engine.log.follow(position, timeout=0.25):
                 position = events[-1].position
                 break
-            told = session.mirrors.sync(session) if session.mirrors else ()
+            told = call.mirrors.sync(call) if call.mirrors else ()
             trouble = None
         except Unavailable as error:
             told = () if error.code == trouble else (in_trouble(error),)

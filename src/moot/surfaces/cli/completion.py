@@ -202,21 +202,21 @@ def complete(line: CommandLine) -> int:
     return 0
 
 
-def _names(session: Call, kind: str) -> Iterable[str]:
+def _names(call: Call, kind: str) -> Iterable[str]:
     from moot.views import queries
 
-    store = session.engine.read()
+    store = call.engine.read()
     match kind:
         case "agents":
             return [a.name for a in queries.agents(store) if not a.retired]
         case "recipients":
-            return [*_names(session, "agents"), *(f"@{r}" for r in session.packs.shared_roles), "@all"]
+            return [*_names(call, "agents"), *(f"@{r}" for r in call.packs.shared_roles), "@all"]
         case "mailboxes":
-            return [*(f"@{r}" for r in session.packs.shared_roles), *_names(session, "agents")]
+            return [*(f"@{r}" for r in call.packs.shared_roles), *_names(call, "agents")]
         case "tasks":
             return [task.id for task in queries.tasks(store, ended=False)][::-1]
         case "messages":
-            boxes = () if session.caller.nobody else session.mailboxes()
+            boxes = () if call.caller.nobody else call.mailboxes()
             mine = [delivery.entry.id for delivery in queries.inbox(store, boxes, _MOST)]
             return [*mine, *(delivery.entry.id for delivery in queries.waiting(store))]
         case "entries":
@@ -226,24 +226,24 @@ def _names(session: Call, kind: str) -> Iterable[str]:
 
             return [effect.id for effect in islice(effects.effects(store, None, None), _MOST)]
         case "handlers":
-            return [handler["name"] for handler in session.settings.handlers]
+            return [handler["name"] for handler in call.settings.handlers]
         case "needs":
             from moot import needs_me
 
-            return [item.id for item in needs_me.waiting(session)]
+            return [item.id for item in needs_me.waiting(call)]
         case "things":
             parts = dict.fromkeys(("tasks", "agents", "messages", *(known.plural for known in kinds() if known.plural)))
-            return [name for part in parts for name in _names(session, part)]
+            return [name for part in parts for name in _names(call, part)]
         case _:
             known = next((known for known in kinds() if known.plural == kind), None)
             if known is None:
-                return _words(session, kind)
+                return _words(call, kind)
             return [thing.id for thing in queries.things(store, known.name, _MOST, ended=kind == "receipts")]
 
 
-def _words(session: Call, kind: str) -> Iterable[str]:
+def _words(call: Call, kind: str) -> Iterable[str]:
     """Words that packs bring along."""
-    packs, lives = session.packs.packs, session.engine.lifecycles
+    packs, lives = call.packs.packs, call.engine.lifecycles
     match kind:
         case "lifecycles":
             return list(lives)

@@ -69,11 +69,11 @@ def can_draw(env: Mapping[str, str]) -> bool:
 def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
     workspace = open_workspace(cwd, env, reading=True, named=named)
     # What is wrong is said before the terminal is changed. The thread that listens has an engine of its own.
-    session, listener = workspace.call(decide(env)), workspace.call(decide(env))
+    call, listener = workspace.call(decide(env)), workspace.call(decide(env))
     ear = Ear(listener.engine.log)
     try:
         with Terminal(sys.stdout, sys.stdin, colours=not env.get("NO_COLOR")) as terminal:
-            Watch(session, terminal, ear).run()
+            Watch(call, terminal, ear).run()
     except KeyboardInterrupt:
         return 0
     except Ended as ended:
@@ -127,8 +127,8 @@ class Ear:
 class Watch:
     """One person who watches."""
 
-    def __init__(self, session: Call, terminal: Terminal, ear: Ear) -> None:
-        self._session = session
+    def __init__(self, call: Call, terminal: Terminal, ear: Ear) -> None:
+        self._call = call
         self._terminal = terminal
         self._ear = ear
         self._recent = Recent()
@@ -161,7 +161,7 @@ class Watch:
         if self._ear.superseded is not None:
             raise self._ear.superseded
         try:
-            found = overview(self._session, self._recent)
+            found = overview(self._call, self._recent)
         except Unavailable as error:
             if error.code == "newer_log":
                 raise

@@ -51,26 +51,26 @@ class Weakening(Record):
     instead: str
 
 
-def allow(session: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
+def allow(call: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
     if all and names:
         raise Usage("bad_arguments", "--all means everything, so no names go with it.", "Give names, or --all.")
-    handlers, weak = handlers_of(session), weak_of(session)
+    handlers, weak = handlers_of(call), weak_of(call)
     if not names and not all:
         if yes or revoke:
             raise Usage(
                 "bad_arguments", "--yes and --revoke need names, or --all.", "Without them, `moot allow` lists."
             )
-        return _listed(consent_of(session), handlers, weak)
+        return _listed(consent_of(call), handlers, weak)
     wanted = handlers if all else named(handlers, tuple(name for name in names if name != SETTINGS))
     settings = weak if all or SETTINGS in names else ()
     if revoke:
-        return forbid(session, wanted, settings)
-    return permit(session, wanted, settings, yes=yes)
+        return forbid(call, wanted, settings)
+    return permit(call, wanted, settings, yes=yes)
 
 
-def weak_of(session: Call) -> tuple[Weak, ...]:
+def weak_of(call: Call) -> tuple[Weak, ...]:
     """The settings that weaken a rule, also compared with what was recorded."""
-    engine = session.engine
+    engine = call.engine
     store = engine.read()
     store.standing()
     return () if engine.judge is None else engine.judge(store.rules).weak
@@ -89,10 +89,10 @@ def _listed(consent: Consent, handlers: tuple[Handler, ...], weak: tuple[Weak, .
     return Answer(result=every, say=tuple(lines))
 
 
-def permit(session: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
+def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
     """Show what is asked for; then, with a yes, keep that exactly this is allowed."""
-    people_only(session.caller, "Allowing what may run on this machine")
-    consent = consent_of(session)
+    people_only(call.caller, "Allowing what may run on this machine")
+    consent = consent_of(call)
     exact = [consent.exactly(one) for one in handlers]
     for one in exact:
         if one.trouble is not None:
@@ -109,32 +109,32 @@ def permit(session: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] 
     lines = [line for one in asked for line in _lines(one)]
     if not lines:
         return Answer(result=[], say=("Nothing here asks to be allowed.",))
-    said = "moot --person allow" if session.caller.why == "--person" else "moot allow"
+    said = "moot --person allow" if call.caller.why == "--person" else "moot allow"
     words = [said, *(one.name for one in handlers), *([SETTINGS] if weak else [])]
-    confirm(session, lines, " ".join(words), yes=yes)
+    confirm(call, lines, " ".join(words), yes=yes)
     given = {one.digest: one.handler.name for one in exact}
     consent.give(given | {one.digest: one.name for one in weak})
     found: list[Allowed | Weakening] = [one.replace(allowed=True) for one in asked]
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
 
 
-def confirm(session: Call, lines: list[str], command: str, *, yes: bool) -> None:
+def confirm(call: Call, lines: list[str], command: str, *, yes: bool) -> None:
     """Go on only if the person has seen this and says yes."""
     if yes:
         return
-    if session.ask is None:
+    if call.ask is None:
         raise Refused(
             "not_confirmed",
             "\n  ".join(["Nothing was allowed yet. This is what would be:", *lines]),
             f"If you want it so: `{command} --yes`.",
         )
-    if not session.ask(tuple(lines), "Allow this on this machine?"):
+    if not call.ask(tuple(lines), "Allow this on this machine?"):
         raise Refused("not_confirmed", "Nothing was allowed.", f"`{command}` asks again.")
 
 
-def forbid(session: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = ()) -> Answer:
-    people_only(session.caller, "Allowing what may run on this machine")
-    consent = consent_of(session)
+def forbid(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = ()) -> Answer:
+    people_only(call.caller, "Allowing what may run on this machine")
+    consent = consent_of(call)
     consent.take_back([*(one.name for one in handlers), *(one.name for one in weak)])
     found: list[Allowed | Weakening] = [_described(consent.exactly(one), allowed=False) for one in handlers]
     found += [_weakening(one.replace(allowed=False)) for one in weak]
@@ -181,10 +181,10 @@ def _and(env: tuple[str, ...]) -> str:
     return f" and {', '.join(env)}" if env else ""
 
 
-def handlers_of(session: Call) -> tuple[Handler, ...]:
+def handlers_of(call: Call) -> tuple[Handler, ...]:
     from moot.effects.requests import handlers_of as made
 
-    return made(session.settings.handlers)
+    return made(call.settings.handlers)
 
 
 def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handler, ...]:
@@ -200,18 +200,18 @@ def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handle
     return tuple(known[name] for name in dict.fromkeys(names))
 
 
-def root_of(session: Call) -> str:
+def root_of(call: Call) -> str:
     """Where commands run, whichever worktree one stands in."""
-    return session.place.main_root or session.place.root
+    return call.place.main_root or call.place.root
 
 
-def consent_of(session: Call) -> Consent:
+def consent_of(call: Call) -> Consent:
     from moot.effects.consent import Consent
     from moot.location import worktrees
 
-    place = session.place
+    place = call.place
     more = lambda: [tree.root for tree in worktrees(place)]  # noqa: E731
-    return Consent(session.env, session.identity(), place.state, root_of(session), place.root, more=more)
+    return Consent(call.env, call.identity(), place.state, root_of(call), place.root, more=more)
 
 
 VERBS = (

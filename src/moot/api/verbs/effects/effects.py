@@ -37,11 +37,11 @@ class Standing(Record):
     since: str
 
 
-def effects(session: Call, handler: str | None, state: str | None, limit: int) -> Answer:
+def effects(call: Call, handler: str | None, state: str | None, limit: int) -> Answer:
     from moot.views import effects as view
 
-    known = {one.name: one for one in handlers_of(session)}
-    consent, now = consent_of(session), session.clock.wall_seconds()
+    known = {one.name: one for one in handlers_of(call)}
+    consent, now = consent_of(call), call.clock.wall_seconds()
     allowed = {name: consent.allows(one) for name, one in known.items()}
 
     def state_of(effect: Effect) -> str:
@@ -52,7 +52,7 @@ def effects(session: Call, handler: str | None, state: str | None, limit: int) -
         return "not-allowed" if not allowed[effect.handler] else "failed" if effect.reason else "waiting"
 
     status = None if state is None else state if state in ("taken", "parked") else "waiting"
-    store = session.engine.read()
+    store = call.engine.read()
     found = [
         Standing(
             id=one.id,
@@ -72,8 +72,8 @@ def effects(session: Call, handler: str | None, state: str | None, limit: int) -
     total = sum(n for name, _, n in view.counts(store) if handler in (None, name))
     rows = tuple((s.id, s.state, s.handler, s.on, str(s.attempt), _due(s), one_line(s.reason, 60)) for s in found)
     lines = [one_line(" ".join(filter(None, row)), _WIDTH) for row in rows] or ["No effect waits, runs or is parked."]
-    if found and not session.settings.handlers:
-        session.warn("no_handlers", "moot.toml has no handlers any more; nothing performs these.")
+    if found and not call.settings.handlers:
+        call.warn("no_handlers", "moot.toml has no handlers any more; nothing performs these.")
     title = f"Effects ({len(found)} of {total})" if len(found) < total else "Effects"
     table = Table(("effect", "state", "handler", "on", "attempt", "due", "reason"), rows, title=title)
     return Answer(result=found, say=tuple(lines), table=table if rows else None)
@@ -83,36 +83,36 @@ def _due(standing: Standing) -> str:
     return f"in {standing.due_in:.0f} s" if standing.due_in > 0 else ""
 
 
-def retry(session: Call, ids: tuple[str, ...], reason: str | None) -> Answer:
+def retry(call: Call, ids: tuple[str, ...], reason: str | None) -> Answer:
     def act(work: Work) -> None:
         for name in dict.fromkeys(ids):
             work.do("effect", name, RetryEffect(reason=reason or ""))
 
-    session.commit(act)
+    call.commit(act)
     return Answer(result={"retried": list(dict.fromkeys(ids))}, say=(f"due now: {', '.join(dict.fromkeys(ids))}",))
 
 
-def drop(session: Call, ids: tuple[str, ...], reason: str) -> Answer:
+def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
     from moot.engine import runners
     from moot.views import states
 
     named = tuple(dict.fromkeys(ids))
-    store, grips = session.engine.read(), []
+    store, grips = call.engine.read(), []
     dead: dict[str, tuple[str, int]] = {}  # the runner and the attempt of effects whose runner has died
 
     def act(work: Work) -> None:
-        session.actor(work)
+        call.actor(work)
         for name in named:
             work.do("effect", name, DropEffect(reason=reason, over=dead.get(name)))
 
     try:
         for effect in (states.state(store, "effect", name)[0] for name in named):
             if effect.status == "taken" and effect.runner:
-                grip = runners.grip(session.place.state, effect.id, session.caller.agent or session.login)
+                grip = runners.grip(call.place.state, effect.id, call.caller.agent or call.login)
                 if grip is not None:  # nobody has its lock
                     grips.append(grip)
                     dead[effect.id] = effect.runner, effect.attempt
-        session.commit(act)
+        call.commit(act)
     finally:
         for grip in grips:
             grip.release()

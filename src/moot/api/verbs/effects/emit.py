@@ -33,34 +33,34 @@ class Emission(Record):
     repeated: bool = False
 
 
-def emit(session: Call, type: str, data: Any, stream: str | None, thread: str | None) -> Answer:  # noqa: A002
+def emit(call: Call, type: str, data: Any, stream: str | None, thread: str | None) -> Answer:  # noqa: A002
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
-    bound = session.packs.binding(type)
+    bound = call.packs.binding(type)
     if bound is not None and stream is not None:
         raise Usage(
             "bad_arguments", f"{type} belongs to the pack {bound.pack}, and has its stream.", "Leave --stream out."
         )
-    saying = session.packs.saying(session, bound, data or {}, kind=type) if bound else None
+    saying = call.packs.saying(call, bound, data or {}, kind=type) if bound else None
     topic = (stream or type.partition(":")[0]).removeprefix("topic/")
     command = Emit(
         type=type,
         topic=topic,
         data=data or {},
         size=len(dumps(data or {}).encode()),
-        limit=session.settings.message_limit,
+        limit=call.settings.message_limit,
         owned=owned(),
     )
 
     def act(work: Work) -> None:
-        sender = session.actor(work)
+        sender = call.actor(work)
         root = known(work.message(thread)).thread if thread is not None else None
         if saying is None:
             work.do("topic", command.topic, command, thread=root)
             return
-        session.packs.hear(work, saying.replace(sender=sender, thread=root))
+        call.packs.hear(work, saying.replace(sender=sender, thread=root))
 
-    return _answer(session.commit(act), type, bound.pack if bound else None)
+    return _answer(call.commit(act), type, bound.pack if bound else None)
 
 
 def owned() -> dict[str, str]:

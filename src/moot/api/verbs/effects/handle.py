@@ -31,7 +31,7 @@ class Handled(Record):
     counts: dict[str, int]
 
 
-def handle(session: Call, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
+def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
     if limit is not None and limit < 1:
         raise Usage("bad_arguments", f"--limit is {limit}: nothing would be performed.", "Give at least 1.")
     if (allow or forbid) and (drain or limit is not None):
@@ -40,16 +40,16 @@ def handle(session: Call, drain: bool, limit: int | None, allow: tuple[str, ...]
             "--allow and --forbid perform nothing, so --drain and --limit do not go with them.",
             "Allow it first, then run `moot handle --drain`.",
         )
-    handlers = allowing.handlers_of(session)
+    handlers = allowing.handlers_of(call)
     if allow or forbid:
-        return _permit(session, handlers, allow, forbid)
+        return _permit(call, handlers, allow, forbid)
     if not handlers:
         raise Refused(
             "no_handlers",
             "moot.toml has no handlers, so there is nothing to perform.",
             "Write one: [[handlers]] with name, on and run (or url, python, message); docs/how-to/handle-events.md.",
         )
-    runner = _runner(session)
+    runner = _runner(call)
     if not drain and limit is None:
         return Answer(result=[], say=(f"Performing effects as {runner.name}, until interrupted.",), more=_on(runner))
     found: list[Performed] = []
@@ -104,26 +104,26 @@ class _interruptible:  # noqa: N801 (used like a function)
             signal.signal(number, handler)
 
 
-def _runner(session: Call) -> Runner:
+def _runner(call: Call) -> Runner:
     from moot import settings
     from moot.effects.attempts import Roster
     from moot.effects.requests import handlers_of as made
     from moot.effects.running import Runner, Setup
 
-    env = dict(session.env)
+    env = dict(call.env)
     setup = Setup(
-        state=session.place.state,
-        root=allowing.root_of(session),
+        state=call.place.state,
+        root=allowing.root_of(call),
         env=env,
-        by=lambda work: session.actor(work).principal,
-        roster=Roster(lambda: made(settings.load(session.place).handlers), allowing.consent_of(session), env),
-        deliver=lambda work, handler, event: _deliver(session, work, handler, event),
-        alive=session.stamp,
+        by=lambda work: call.actor(work).principal,
+        roster=Roster(lambda: made(settings.load(call.place).handlers), allowing.consent_of(call), env),
+        deliver=lambda work, handler, event: _deliver(call, work, handler, event),
+        alive=call.stamp,
     )
-    return Runner(session.engine, session.presence, setup)
+    return Runner(call.engine, call.presence, setup)
 
 
-def _deliver(session: Call, work: Work, handler: Handler, event: Event) -> None:
+def _deliver(call: Call, work: Work, handler: Handler, event: Event) -> None:
     """Send the message of a handler, in its name."""
     from moot.core import addresses
     from moot.core.deciders.message import SendMessage
@@ -135,24 +135,24 @@ def _deliver(session: Call, work: Work, handler: Handler, event: Event) -> None:
     command = SendMessage(
         kind="note",
         sender=handler.principal,
-        to=addresses.resolve(work, session.packs.shared_roles, (wanted["to"],), Actor(principal=handler.principal)),
+        to=addresses.resolve(work, call.packs.shared_roles, (wanted["to"],), Actor(principal=handler.principal)),
         wants="nothing",
         size=len(text.encode()),
-        limit=session.settings.message_limit,
+        limit=call.settings.message_limit,
         text=text,
         task=event.stream.partition("/")[2] if event.stream.startswith("task/") else None,
     )
     work.do("message", work.new_message(), command)
 
 
-def _permit(session: Call, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
+def _permit(call: Call, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
     """As `moot allow` does. Naming a handler here counts as a yes where nobody can be asked."""
     wanted, unwanted = allowing.named(handlers, allow), allowing.named(handlers, forbid)
     answers = []
     if wanted:
-        answers.append(allowing.permit(session, wanted, yes=session.ask is None))
+        answers.append(allowing.permit(call, wanted, yes=call.ask is None))
     if unwanted:
-        answers.append(allowing.forbid(session, unwanted))
+        answers.append(allowing.forbid(call, unwanted))
     found = [one for answer in answers for one in answer.result]
     return Answer(result=found, say=tuple(line for answer in answers for line in answer.say))
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 
-def held(session: Call) -> Answer:
-    found = sorted(queries.held_entries(session.engine.read()), key=lambda entry: (entry.at, entry.id))
+def held(call: Call) -> Answer:
+    found = sorted(queries.held_entries(call.engine.read()), key=lambda entry: (entry.at, entry.id))
     rows = tuple(
         (e.id, e.kind, one_line(e.path, 200), one_line(e.task or "", 60), one_line(e.reason, 90)) for e in found
     )
@@ -31,18 +31,18 @@ def held(session: Call) -> Answer:
     return Answer(result=found, say=lines or ("Nothing is held.",), table=table if rows else None)
 
 
-def show(session: Call, id: str) -> Answer:  # noqa: A002
-    entry = _known(session, id)
+def show(call: Call, id: str) -> Answer:  # noqa: A002
+    entry = _known(call, id)
     head = f"{entry.id} {entry.status} from {entry.path} at {entry.at}: {entry.reason}"
     defects = (f"{d['path']}: expected {d['expected']}, found {d['found']}" for d in entry.defects)
     lines = [one_line(head, 1000), *(f"  {one_line(defect, 300)}" for defect in defects)]
-    lines += fence(entry.raw if entry.raw is not None else _quarantined(session, entry)).splitlines()
+    lines += fence(entry.raw if entry.raw is not None else _quarantined(call, entry)).splitlines()
     return Answer(result=entry, say=tuple(lines))
 
 
-def _quarantined(session: Call, entry: Entry) -> str:
+def _quarantined(call: Call, entry: Entry) -> str:
     try:
-        return session.blob(str(entry.sha256)).decode("utf-8", "replace")
+        return call.blob(str(entry.sha256)).decode("utf-8", "replace")
     except Unknown as error:
         if error.code == "blob_redacted":
             return "[redacted]"
@@ -63,14 +63,14 @@ def _quarantined(session: Call, entry: Entry) -> str:
         ) from None
 
 
-def resubmit(session: Call, id: str, data: Any) -> Answer:  # noqa: A002
+def resubmit(call: Call, id: str, data: Any) -> Answer:  # noqa: A002
     import json
 
     from moot.api.verbs.mail.send import stored
 
-    entry = _known(session, id)
+    entry = _known(call, id)
     body = data if data is not None else json.loads(entry.raw or "null")
-    spec = session.packs.find(body.get("type", "")) if isinstance(body, dict) else None
+    spec = call.packs.find(body.get("type", "")) if isinstance(body, dict) else None
     if spec is None:
         raise Refused(
             "bad_message",
@@ -78,31 +78,31 @@ def resubmit(session: Call, id: str, data: Any) -> Answer:  # noqa: A002
             "Give the corrected message: `moot held resubmit ID --data @message.json`.",
         )
     sender = Actor(principal=role(spec.sender), roles=(spec.sender,))
-    saying = session.packs.saying(session, spec, body, sender=sender, source=entry.path)
+    saying = call.packs.saying(call, spec, body, sender=sender, source=entry.path)
 
     def act(work: Work) -> None:
-        check_corrector(spec.name, spec.senders, session.actor(work))
+        check_corrector(spec.name, spec.senders, call.actor(work))
         identity = work.new_message()
         work.do("entry", id, Resubmit(message=identity))
-        session.packs.hear(work, saying.replace(id=identity))
+        call.packs.hear(work, saying.replace(id=identity))
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     if not any(event.type == Sent.type for event in outcome.events):
         return Answer(result={"repeated": True}, say=(f"{id} is closed: an identical message was there already.",))
     return stored(outcome, spec.name)
 
 
-def drop(session: Call, id: str, reason: str) -> Answer:  # noqa: A002
+def drop(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
     def act(work: Work) -> None:
-        session.actor(work)
+        call.actor(work)
         work.do("entry", id, Drop(reason=reason))
 
-    session.commit(act)
-    return Answer(result=_known(session, id), say=(f"{id} dropped; it stays in the log.",))
+    call.commit(act)
+    return Answer(result=_known(call, id), say=(f"{id} dropped; it stays in the log.",))
 
 
-def _known(session: Call, name: str) -> Entry:
-    entry: Entry = states.state(session.engine.read(), "entry", name)[0]
+def _known(call: Call, name: str) -> Entry:
+    entry: Entry = states.state(call.engine.read(), "entry", name)[0]
     if not entry.status:
         raise Unknown("unknown_entry", f"Nothing is held under {name!r}.", "`moot held` lists what is.", entry=name)
     return entry

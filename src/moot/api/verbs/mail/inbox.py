@@ -36,14 +36,14 @@ class Inbox(Record):
     more_bytes: int = 0  # about how many, of those that are new and not here
 
 
-def inbox(session: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
-    me = session.me()
+def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
+    me = call.me()
     if me is not None and (me.here or not me.exists):
-        session.try_out(lambda _work: None)  # who is unknown or was replaced is told so; who left may still look
-    reader = me.principal if me and me.exists else session.mailboxes()[0]
-    new = pile(session, reader, limit, seen=False, room=bytes)
+        call.try_out(lambda _work: None)  # who is unknown or was replaced is told so; who left may still look
+    reader = me.principal if me and me.exists else call.mailboxes()[0]
+    new = pile(call, reader, limit, seen=False, room=bytes)
     used = sum(weight(delivery.message) for delivery in new.mail)
-    seen = pile(session, reader, limit, seen=True, room=max(0, bytes - used))
+    seen = pile(call, reader, limit, seen=True, room=max(0, bytes - used))
     result = Inbox(
         new=tuple(map(of_delivery, new.mail)),
         waiting=tuple(map(of_delivery, seen.mail)),
@@ -54,7 +54,7 @@ def inbox(session: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answe
     quiet = peek or (me is not None and not me.here)
 
     def shown() -> None:
-        _record_showing(session, new.mail, (*new.expired, *seen.expired)[:_EXPIRED_AT_ONCE], reader)
+        _record_showing(call, new.mail, (*new.expired, *seen.expired)[:_EXPIRED_AT_ONCE], reader)
 
     room = (
         bytes,
@@ -88,7 +88,7 @@ def _wider(limit: int, more: int, room: int, needed: int) -> str:
     return f" --limit {limit + more}" + (f" --bytes {needed}" if needed > room else "")
 
 
-def _record_showing(session: Call, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str) -> None:
+def _record_showing(call: Call, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str) -> None:
     """Offered is said after the output went out, and only if something new was shown."""
     if not new and not late:
         return
@@ -102,21 +102,21 @@ def _record_showing(session: Call, new: tuple[Delivery, ...], late: tuple[Delive
             if over:
                 work.do("mailbox", box, Expire(ids=over))
 
-    session.commit_aside(act)
+    call.commit_aside(act)
 
 
-def ack(session: Call, ids: tuple[str, ...]) -> Answer:
-    boxes = session.mailboxes()
+def ack(call: Call, ids: tuple[str, ...]) -> Answer:
+    boxes = call.mailboxes()
 
     def act(work: Work) -> None:
-        me = session.actor(work)
+        me = call.actor(work)
         for name in dict.fromkeys(ids):
             _confirm(work, boxes, known(work.message(name)), me)
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     done = tuple(dict.fromkeys(ids))
     said = f"acked {', '.join(done)}" if outcome.events else f"{', '.join(done)}: acked before"
-    owed = [name for name in done if _owed(session, name, boxes)]
+    owed = [name for name in done if _owed(call, name, boxes)]
     reminders = (f"{name} still wants an answer: {command_line('reply', name)} '…'" for name in owed)
     return Answer(result={"acked": list(done), "unanswered": owed}, say=(said, *reminders))
 
@@ -130,10 +130,10 @@ def _confirm(work: Work, boxes: tuple[str, ...], message: Message, me: Actor) ->
             work.do("mailbox", box, Bury(ids=(message.id,), reason=f"{name_of(message.sender)} retired"))
 
 
-def _owed(session: Call, message: str, boxes: tuple[str, ...]) -> bool:
+def _owed(call: Call, message: str, boxes: tuple[str, ...]) -> bool:
     """Whether an answer to it is still to be given from one of these mailboxes."""
     mine = {box.lower() for box in boxes}
-    chain = queries.chain(session.engine.read(), message)
+    chain = queries.chain(call.engine.read(), message)
     return any(box in mine and entry.wants == "answer" and not entry.settled for box, entry, _, _ in chain)
 
 
@@ -148,10 +148,10 @@ class Overdue(Record):
     taker: str | None = None
 
 
-def overdue(session: Call, all: bool) -> Answer:  # noqa: A002
-    now = session.clock.wall_seconds()
+def overdue(call: Call, all: bool) -> Answer:  # noqa: A002
+    now = call.clock.wall_seconds()
     late = []
-    for delivery in queries.waiting(session.engine.read()):
+    for delivery in queries.waiting(call.engine.read()):
         message = delivery.message
         waited = round(now - (timestamps.parse(message.at) or now), 3)
         if expired(delivery, now):

@@ -44,9 +44,9 @@ class Instructions(Record):
     setbacks: tuple[Step, ...] = ()  # why earlier attempts were sent back
 
 
-def mailbox(session: Call, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
-    store = session.engine.read()
-    box = _known(session, name)
+def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
+    store = call.engine.read()
+    box = _known(call, name)
     found = queries.mailbox(store, box, task)
     attempt = states.task(store, task)[0].attempt if task else 0
     current = [d for d in found if d.message.attempt == attempt]
@@ -81,28 +81,28 @@ def _read(item: Letter) -> str:
     return f"read by {one_line(item.taker, 80)}" if item.taker else "unread"
 
 
-def _known(session: Call, name: str | None) -> str:
+def _known(call: Call, name: str | None) -> str:
     if name is None:
-        return session.mailboxes()[-1]
-    boxes = _mine(session)
-    known = {f"@{role}" for role in session.packs.shared_roles}
-    known |= {agent.name for agent in queries.agents(session.engine.read())} | set(boxes)
+        return call.mailboxes()[-1]
+    boxes = _mine(call)
+    known = {f"@{role}" for role in call.packs.shared_roles}
+    known |= {agent.name for agent in queries.agents(call.engine.read())} | set(boxes)
     match = next((box for box in known if box.lower() == name.lower()), None)
     if match is None:
         raise Unknown("unknown_mailbox", f"There is no mailbox {name[:80]!r}.", f"Known: {', '.join(sorted(known))}.")
     return match
 
 
-def _mine(session: Call) -> tuple[str, ...]:
+def _mine(call: Call) -> tuple[str, ...]:
     """The caller's mailboxes, if it has any."""
-    return () if session.caller.nobody else session.mailboxes()
+    return () if call.caller.nobody else call.mailboxes()
 
 
-def clear(session: Call, name: str, task: str | None, force: bool) -> Answer:
-    box = _known(session, name)
+def clear(call: Call, name: str, task: str | None, force: bool) -> Answer:
+    box = _known(call, name)
 
     def act(work: Work) -> None:
-        session.actor(work)
+        call.actor(work)
         found = [d for d in queries.mailbox(work.store, box, task) if d.entry.hidden is None]
         for about in dict.fromkeys(d.message.task for d in found):
             if about and not force:
@@ -110,34 +110,34 @@ def clear(session: Call, name: str, task: str | None, force: bool) -> Answer:
         if found:
             work.do("mailbox", box, Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at))
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
     return Answer(result={"mailbox": box, "cleared": ids}, say=(f"{box}: {counted(len(ids), 'message')} cleared.",))
 
 
-def restore(session: Call, name: str, task: str | None) -> Answer:
-    box = _known(session, name)
+def restore(call: Call, name: str, task: str | None) -> Answer:
+    box = _known(call, name)
 
     def act(work: Work) -> None:
-        session.actor(work)
+        call.actor(work)
         hidden = [d for d in queries.mailbox(work.store, box, task) if _can_return(work.store, d)]
         if hidden:
             work.do("mailbox", box, Restore(ids=tuple(d.entry.id for d in hidden)))
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
     return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {counted(len(ids), 'message')} put back.",))
 
 
-def instructions(session: Call, task: str | None) -> Answer:
-    box = next((b for b in _mine(session) if b.startswith("@")), session.packs.instructed)
-    name = task or _current(session, box)
-    state, _ = states.task(session.engine.read(), name)
+def instructions(call: Call, task: str | None) -> Answer:
+    box = next((b for b in _mine(call) if b.startswith("@")), call.packs.instructed)
+    name = task or _current(call, box)
+    state, _ = states.task(call.engine.read(), name)
     if not state.exists:
-        raise unknown(name, queries.task_ids(session.engine.store))
-    found = [d for d in queries.mailbox(session.engine.store, box, name) if d.message.attempt == state.attempt]
+        raise unknown(name, queries.task_ids(call.engine.store))
+    found = [d for d in queries.mailbox(call.engine.store, box, name) if d.message.attempt == state.attempt]
     if not found:
-        raise _none(session, state)
+        raise _none(call, state)
     letters = tuple(of_delivery(d) for d in found)
     result = Instructions(
         task=name,
@@ -161,11 +161,11 @@ def _sent_back(step: Step) -> list[str]:
     return [f"{said} {short}"] if short == reason else [said, *fence(reason).splitlines()]
 
 
-def _current(session: Call, box: str) -> str:
+def _current(call: Call, box: str) -> str:
     """The task that is the caller's to go on with: this mailbox was told last, and the caller took what it was told."""
-    session.mailboxes()  # nobody has none in hand, and is told so
-    me = session.me()
-    store = session.engine.read()
+    call.mailboxes()  # nobody has none in hand, and is told so
+    me = call.me()
+    store = call.engine.read()
     waiting = {t.id: found for t in queries.tasks(store, ended=False) if (found := _last_told(store, box, t))}
     mine = [name for name, found in waiting.items() if me and _taken_by(me.principal, found)]
     if len(mine) == 1:
@@ -192,8 +192,8 @@ def _taken_by(principal: str, found: list[Delivery]) -> bool:
     return any(d.entry.taker is not None and same_agent(d.entry.taker, principal) for d in found)
 
 
-def _none(session: Call, task: Task) -> Unknown:
-    held = [entry for entry in queries.held_entries(session.engine.store) if entry.task == task.id]
+def _none(call: Call, task: Task) -> Unknown:
+    held = [entry for entry in queries.held_entries(call.engine.store) if entry.task == task.id]
     cause = f" Held for it: {', '.join(entry.id for entry in held)} (`moot held show`)." if held else ""
     return Unknown(
         "no_instructions",

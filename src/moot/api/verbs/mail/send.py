@@ -36,7 +36,7 @@ class Receipt(Record):
 
 
 def send(
-    session: Call,
+    call: Call,
     to: tuple[str, ...],
     text: str | None,
     type: str,  # noqa: A002 (named after the option)
@@ -50,17 +50,17 @@ def send(
     if type == "reply":
         raise Usage("bad_arguments", "A reply answers a message.", "Name it: moot reply ID 'text'")
     if type not in WANTS:
-        return session.packs.send(session, type, to, data, text, thread, dry_run=dry_run)
+        return call.packs.send(call, type, to, data, text, thread, dry_run=dry_run)
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     if to and text is None and data is None:
         raise Usage("bad_arguments", "`send` needs a text.", "For example: moot send Yeats 'The parser is ready.'")
 
     def act(work: Work) -> None:
-        sender = session.actor(work)
+        sender = call.actor(work)
         if task is not None:
             work.known_task(task)
-        names = addresses.resolve(work, session.packs.shared_roles, session.packs.addresses(to), sender)
+        names = addresses.resolve(work, call.packs.shared_roles, call.packs.addresses(to), sender)
         root = known(work.message(thread)).thread if thread is not None else None
         command = SendMessage(
             kind=type,
@@ -68,7 +68,7 @@ def send(
             to=names,
             wants=WANTS[type],
             size=_size(text, data),
-            limit=session.settings.message_limit,
+            limit=call.settings.message_limit,
             text=text or "",
             data=data,
             task=task,
@@ -78,8 +78,8 @@ def send(
         work.do("message", work.new_message(), command, thread=root)
 
     if dry_run:
-        return session.try_out(act)
-    return stored(session.commit(act))
+        return call.try_out(act)
+    return stored(call.commit(act))
 
 
 def stored(outcome: Outcome, kind: str | None = None) -> Answer:
@@ -98,13 +98,13 @@ def stored(outcome: Outcome, kind: str | None = None) -> Answer:
     return Answer(result=receipt, say=(f"{identity} stored for {', '.join(receipt.to)}{again}",))
 
 
-def reply(session: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
+def reply(call: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", "For example: --data '{\"ok\": true}'.")
-    boxes = session.mailboxes()
+    boxes = call.mailboxes()
 
     def act(work: Work) -> None:
-        me = session.actor(work)
+        me = call.actor(work)
         original = known(work.message(id))
         mine = addresses.to_settle(work, boxes, original, me)
         if name_of(original.sender).lower() == me.name.lower():  # one adds to what one said, or answers oneself
@@ -118,7 +118,7 @@ def reply(session: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
             to=to,
             wants="nothing",
             size=_size(text, data),
-            limit=session.settings.message_limit,
+            limit=call.settings.message_limit,
             text=text,
             data=data,
             reply_to=id,
@@ -129,13 +129,13 @@ def reply(session: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
         for box in mine if original.wants != "nothing" else ():
             work.do("mailbox", box, Settle(id=id, reply=identity, who=me.principal))
 
-    return stored(session.commit(act))
+    return stored(call.commit(act))
 
 
-def thread(session: Call, id: str, only: bool) -> Answer:  # noqa: A002
-    store = session.engine.read()
-    first = [_message(session, id)] if only else queries.thread(store, id)
-    first = first or queries.thread(store, _message(session, id).thread)
+def thread(call: Call, id: str, only: bool) -> Answer:  # noqa: A002
+    store = call.engine.read()
+    first = [_message(call, id)] if only else queries.thread(store, id)
+    first = first or queries.thread(store, _message(call, id).thread)
     letters = []
     for message in first:
         called = {name.lower(): name for name in message.to}
@@ -152,10 +152,10 @@ def _size(text: str | None, data: Any) -> int:
     return len((text or "").encode()) + (len(dumps(data).encode()) if data is not None else 0)
 
 
-def _message(session: Call, name: str) -> Message:
+def _message(call: Call, name: str) -> Message:
     from moot.views import states
 
-    message, _ = states.message(session.engine.read(), name)
+    message, _ = states.message(call.engine.read(), name)
     if not message.exists:
         raise Unknown("unknown_message", f"There is no message or thread {name!r}.", "`moot inbox` lists yours.")
     return message

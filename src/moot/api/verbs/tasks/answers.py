@@ -21,26 +21,26 @@ def task_of(outcome: Outcome) -> str | None:
     return next((e.stream.partition("/")[2] for e in outcome.events if e.stream.startswith("task/")), None)
 
 
-def _after(session: Call, outcome: Outcome, name: str) -> Task:
+def _after(call: Call, outcome: Outcome, name: str) -> Task:
     """The task as the commit left it. For a repeat by key that may be long ago, so its stream is folded up to there."""
     if not outcome.repeated:
-        return states.task(session.engine.read(), name)[0]
+        return states.task(call.engine.read(), name)[0]
     task, position = Task(id=name), 0
-    while events := [e for e in session.engine.log.read(position, 500, f"task/{name}") if e.position <= outcome.last]:
+    while events := [e for e in call.engine.log.read(position, 500, f"task/{name}") if e.position <= outcome.last]:
         for event in events:
             task = evolve(task, EVENTS[event.type].of(event.data), meta_of(event))
         position = events[-1].position
     return task
 
 
-def told(session: Call, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
-    task = _after(session, outcome, name)
+def told(call: Call, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
+    task = _after(call, outcome, name)
     said = f"{task.id} {what} {task.state}" if what == "is" else f"{task.id} {what}"
     if moved and task.holder:
         said += f" (attempt {task.attempt}, token {task.token})"
     lines = [f"{said}: {one_line(task.title, 80)}"]
     if outcome.repeated:  # the answer is that of the first time; what holds now may be another thing
-        now = states.task(session.engine.read(), name)[0]
+        now = states.task(call.engine.read(), name)[0]
         lines.append(f"already, by the same key; now it is {now.state} {name_of(now.holder or '')}".rstrip())
     if task.waits:
         lines.append(f"waits for {', '.join(task.waits)}")

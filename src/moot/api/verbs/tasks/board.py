@@ -37,19 +37,19 @@ def _assigned_via(task: Task, messages: list[Message]) -> str | None:
     return f"file {first.source}" if first is not None and first.source else None
 
 
-def show(session: Call, task: str) -> Answer:
-    store = session.engine.read()
+def show(call: Call, task: str) -> Answer:
+    store = call.engine.read()
     found, _ = states.task(store, task)
     if not found.exists:
         raise unknown(task, queries.task_ids(store))
-    life, messages = lifecycle_of(session, found), queries.messages_of_task(store, task)
+    life, messages = lifecycle_of(call, found), queries.messages_of_task(store, task)
     story = Story(
         task=found,
         messages=tuple(m.id for m in messages),
         via=_assigned_via(found, messages),
         dependents=tuple(queries.dependents(store, task)),
         next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
-        silent_for=session.silent_for(found.holder) if found.holder else None,
+        silent_for=call.silent_for(found.holder) if found.holder else None,
     )
     lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
     if found.body:
@@ -59,7 +59,7 @@ def show(session: Call, task: str) -> Answer:
         "created by": name_of(found.creator),
         "held by": f"{found.holder} (token {found.token})" if found.holder else "",
         "submitted by": found.author or "",
-        "receipt": _receipt(session, found.receipt) if found.receipt else "",
+        "receipt": _receipt(call, found.receipt) if found.receipt else "",
         "waits for": ", ".join(found.waits),
         "flagged": found.flagged or "",
         "messages": ", ".join(story.messages),
@@ -73,15 +73,15 @@ def show(session: Call, task: str) -> Answer:
     return Answer(result=story, say=tuple(lines))
 
 
-def _receipt(session: Call, name: str) -> str:
+def _receipt(call: Call, name: str) -> str:
     from moot.api.verbs.tasks.checks import show as receipt_of
 
-    return receipt_of(session, name).say[0]
+    return receipt_of(call, name).say[0]
 
 
-def board(session: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
-    store = session.engine.read()
-    lives = session.engine.lifecycles.values()
+def board(call: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
+    store = call.engine.read()
+    lives = call.engine.lifecycles.values()
     known = [*PHASES, *(name for life in lives for name in life.names if name not in PHASES)]
     if state is not None and state not in known:
         raise Refused(
@@ -112,22 +112,22 @@ def board(session: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
     return Answer(result=result, say=tuple(lines), table=table if rows else None)
 
 
-def ready(session: Call, limit: int) -> Answer:
-    tasks = queries.ready(session.engine.read(), limit)
+def ready(call: Call, limit: int) -> Answer:
+    tasks = queries.ready(call.engine.read(), limit)
     rows = tuple((t.id, t.priority, one_line(t.title, 70)) for t in tasks)
     lines = tuple(f"{row[0]} {row[1]} {row[2]}" for row in rows)
     table = Table(("task", "priority", "title"), rows, title="Ready") if rows else None
     return Answer(result=tasks, say=lines or ("Nothing is ready.",), table=table)
 
 
-def lifecycle_of(session: Call, task: Task) -> Lifecycle:
-    if task.lifecycle not in session.engine.lifecycles:
+def lifecycle_of(call: Call, task: Task) -> Lifecycle:
+    if task.lifecycle not in call.engine.lifecycles:
         raise Refused(
             "unknown_lifecycle",
             f"{task.id} follows the lifecycle {task.lifecycle[:80]!r}, which no active pack brings.",
             f'Turn the pack on in moot.toml: packs = ["{task.lifecycle.partition("/")[0]}"].',
         )
-    return session.engine.lifecycles[task.lifecycle]
+    return call.engine.lifecycles[task.lifecycle]
 
 
 VERBS = (

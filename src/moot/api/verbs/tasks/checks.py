@@ -28,7 +28,7 @@ class Checked(Record):
     doubt: str | None = None
 
 
-def check(session: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
+def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
     from moot import processes
     from moot.api.receipts import content
 
@@ -36,29 +36,29 @@ def check(session: Call, command: tuple[str, ...], task: str | None, timeout: fl
         raise Usage("bad_arguments", "A check needs some time.", "Leave --timeout out, or say how long: 10m.")
     if not command[0]:
         raise Usage("bad_arguments", "The command has no name.", "For example: moot check -- pytest -q")
-    session.try_out(lambda work: _check_may(session, work, task))  # before the work, not after it
-    before = content(session)
+    call.try_out(lambda work: _check_may(call, work, task))  # before the work, not after it
+    before = content(call)
     try:
         ran = processes.run(
             command,
-            cwd=session.cwd,
+            cwd=call.cwd,
             env=without_person(os.environ),
             keep=receipts.TAIL_LIMIT,
             timeout=timeout,
-            show=session.output,
-            alive=session.stamp,
+            show=call.output,
+            alive=call.stamp,
         )
     except processes.NotStarted as error:
         raise error.usage(command[0]) from None
-    after = content(session)
+    after = content(call)
 
     def act(work: Work) -> None:
-        _check_may(session, work, task)
+        _check_may(call, work, task)
         identity = f"r-{work.token(7)}"
         while work.state("receipt", identity).exists:
             identity = f"r-{work.token(7)}"
         record = receipts.RecordReceipt(
-            by=session.actor(work).principal,
+            by=call.actor(work).principal,
             argv=command,
             code=ran.code,
             seconds=ran.seconds,
@@ -70,16 +70,16 @@ def check(session: Call, command: tuple[str, ...], task: str | None, timeout: fl
             dirty=before.dirty,
             changed=before.name != after.name,
             timed_out=ran.timed_out,
-            worktree=session.place.root,
-            directory=session.cwd,
+            worktree=call.place.root,
+            directory=call.cwd,
             task=task,
         )
         work.do("receipt", identity, record)
 
-    event = next(e for e in session.commit(act).events if e.type == receipts.ReceiptRecorded.type)
-    receipt: Receipt = states.state(session.engine.read(), "receipt", event.stream.partition("/")[2])[0]
+    event = next(e for e in call.commit(act).events if e.type == receipts.ReceiptRecorded.type)
+    receipt: Receipt = states.state(call.engine.read(), "receipt", event.stream.partition("/")[2])[0]
     if before.why:
-        session.warn("receipt_unbound", f"The content of the worktree could not be named: {before.why}")
+        call.warn("receipt_unbound", f"The content of the worktree could not be named: {before.why}")
     doubt = receipt.doubt(after.name)
     return Answer(result=Checked(receipt, doubt), say=(_line(receipt, doubt),), code=0 if receipt.passed else _FAILED)
 
@@ -87,19 +87,19 @@ def check(session: Call, command: tuple[str, ...], task: str | None, timeout: fl
 _FAILED = 6  # as for everything that was awaited and failed; the command's own code is in the receipt
 
 
-def _check_may(session: Call, work: Work, task: str | None) -> None:
-    session.actor(work)
+def _check_may(call: Call, work: Work, task: str | None) -> None:
+    call.actor(work)
     if task is not None:
         work.known_task(task)
 
 
-def show(session: Call, id: str) -> Answer:  # noqa: A002
+def show(call: Call, id: str) -> Answer:  # noqa: A002
     from moot.api.receipts import content
 
-    receipt: Receipt = states.state(session.engine.read(), "receipt", id)[0]
+    receipt: Receipt = states.state(call.engine.read(), "receipt", id)[0]
     if not receipt.exists:
         raise Unknown("unknown_receipt", f"There is no receipt {id!r}.", "`moot receipts` lists them.", receipt=id)
-    doubt = receipt.doubt(content(session, receipt).name)
+    doubt = receipt.doubt(content(call, receipt).name)
     facts = {
         "run by": f"{name_of(receipt.by)}, {receipt.at}",
         "in": receipt.directory,
@@ -114,8 +114,8 @@ def show(session: Call, id: str) -> Answer:  # noqa: A002
     return Answer(result=Checked(receipt, doubt), say=tuple(lines))
 
 
-def listed(session: Call, task: str | None, limit: int) -> Answer:
-    store = session.engine.read()
+def listed(call: Call, task: str | None, limit: int) -> Answer:
+    store = call.engine.read()
     if task is not None:
         names = [name for kind, name in queries.things_of_task(store, task) if kind == "receipt"][::-1][:limit]
         found = [states.state(store, "receipt", name)[0] for name in names]

@@ -31,7 +31,7 @@ class Need(Record):
 
 
 def need(
-    session: Call,
+    call: Call,
     names: tuple[str, ...],
     path: tuple[str, ...],
     task: str | None,
@@ -39,33 +39,33 @@ def need(
     wait: bool,
     timeout: float,
 ) -> Answer:
-    wanted = tuple(dict.fromkeys((*(word(name, "names") for name in names), *places(session, path))))
+    wanted = tuple(dict.fromkeys((*(word(name, "names") for name in names), *places(call, path))))
     if not wanted:
         raise Usage("bad_arguments", "What is needed?", "Name it: moot artifact need UserModel")
     if drop and wait:
         raise Usage("bad_arguments", "What is dropped is not waited for.", "Leave --drop or --wait out.")
-    me = session.me()
-    needer = f"task/{task}" if task is not None else me.name if me is not None else person(session.login)
+    me = call.me()
+    needer = f"task/{task}" if task is not None else me.name if me is not None else person(call.login)
 
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         if task is not None:
             check_goes_on(work.known_task(task))
         for name in wanted:
             command = DropNeed(needer=needer) if drop else DeclareNeed(needer=needer, who=actor.name)
             work.do("dependency", name, command)
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     if drop:
         said = one_line(f"{needer} no longer waits for {', '.join(wanted)}", 1000)
-        return Answer(result=_needs(session, wanted, needer), say=(said,))
+        return Answer(result=_needs(call, wanted, needer), say=(said,))
     if not wait:
-        return _told(_needs(session, wanted, needer))
-    return _awaited(session, wanted, needer, outcome.last, timeout)
+        return _told(_needs(call, wanted, needer))
+    return _awaited(call, wanted, needer, outcome.last, timeout)
 
 
-def _needs(session: Call, names: tuple[str, ...], needer: str) -> list[Need]:
-    store = session.engine.read()
+def _needs(call: Call, names: tuple[str, ...], needer: str) -> list[Need]:
+    store = call.engine.read()
     found = []
     for name in names:
         state: Dependency = states.state(store, "dependency", name)[0]
@@ -85,29 +85,29 @@ def _told(needs: list[Need]) -> Answer:
     return Answer(result=needs, say=tuple(one_line(line, 1000) for line in lines))
 
 
-def _awaited(session: Call, names: tuple[str, ...], needer: str, start: int, timeout: float) -> Answer:
+def _awaited(call: Call, names: tuple[str, ...], needer: str, start: int, timeout: float) -> Answer:
     from moot.api.verbs.events import deadline_of, until
 
     def missing() -> str:
-        return "nothing provides " + ", ".join(n.name for n in _needs(session, names, needer) if not n.satisfied)
+        return "nothing provides " + ", ".join(n.name for n in _needs(call, names, needer) if not n.satisfied)
 
     def look_at(events: list[Event]) -> Answer | None:
         if events and not any(event.type == DependencySatisfied.type for event in events):
             return None
-        needs = _needs(session, names, needer)
+        needs = _needs(call, names, needer)
         return _told(needs) if all(n.satisfied for n in needs) else None
 
     first = look_at([])
     if first is not None:
         return first
-    after = start or session.engine.log.head()
+    after = start or call.engine.log.head()
     remedy = "Ask again with --wait: a need is declared once, and what came in between counts."
-    return until(session, after, deadline_of(session, timeout), look_at, missing, remedy)
+    return until(call, after, deadline_of(call, timeout), look_at, missing, remedy)
 
 
-def needed(session: Call, limit: int) -> Answer:
+def needed(call: Call, limit: int) -> Answer:
     found = []
-    for state in queries.things(session.engine.read(), "dependency", limit):
+    for state in queries.things(call.engine.read(), "dependency", limit):
         for needer, since in state.since.items():
             found.append(Need(name=state.id, needer=needer, satisfied=False, artifacts=(), since=since))
     rows = tuple((one_line(n.name, 200), one_line(n.needer, 80), n.since or "") for n in found)

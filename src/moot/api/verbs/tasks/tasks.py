@@ -30,7 +30,7 @@ _LOOKED_AT = 1000  # tasks that a claim without a name considers
 
 
 def add(
-    session: Call,
+    call: Call,
     title: str,
     id: str | None,  # noqa: A002
     body: str | None,
@@ -47,31 +47,31 @@ def add(
     def act(work: Work) -> None:
         nonlocal made
         made = chosen(id, "task") if id is not None else next_id(work)
-        actor = session.actor(work)
+        actor = call.actor(work)
         waits = tuple(need for need in dict.fromkeys(needs) if work.known_task(need).phase != "done")
         command = AddTask(
             title=title,
             creator=actor.principal,
             body=body or "",
             priority=priority,
-            review=session.settings.task_review and not no_review,
-            ttl=ttl if ttl is not None else session.settings.task_ttl,
+            review=call.settings.task_review and not no_review,
+            ttl=ttl if ttl is not None else call.settings.task_ttl,
             needs=tuple(dict.fromkeys(needs)),
             waits=waits,
-            lifecycle=lifecycle or session.settings.task_lifecycle,
+            lifecycle=lifecycle or call.settings.task_lifecycle,
         )
         work.do("task", made, command)
         if needs:
             work.do("graph", "", Link(task=made, needs=needs))
 
-    outcome = session.commit(act)
-    if session.withheld:
-        said = ", ".join(one.said for one in session.withheld)
-        session.warn(
+    outcome = call.commit(act)
+    if call.withheld:
+        said = ", ".join(one.said for one in call.withheld)
+        call.warn(
             "setting_not_allowed",
             f"moot.toml says {said}; that is not in force until a person runs `moot allow settings`.",
         )
-    return told(session, outcome, task_of(outcome) or made, "added")
+    return told(call, outcome, task_of(outcome) or made, "added")
 
 
 def next_id(work: Work) -> str:
@@ -82,31 +82,31 @@ def next_id(work: Work) -> str:
     return f"task-{number:03d}"
 
 
-def link(session: Call, task: str, needs: tuple[str, ...]) -> Answer:
+def link(call: Call, task: str, needs: tuple[str, ...]) -> Answer:
     def act(work: Work) -> None:
-        session.actor(work)
+        call.actor(work)
         refusals.check_goes_on(work.known_task(task))
         waits = tuple(need for need in needs if work.known_task(need).phase != "done")
         work.do("graph", "", Link(task=task, needs=needs))
         work.do("task", task, BlockTask(on=waits))
 
-    return told(session, session.commit(act), task, f"needs {', '.join(needs)}")
+    return told(call, call.commit(act), task, f"needs {', '.join(needs)}")
 
 
-def unlink(session: Call, task: str, needs: tuple[str, ...]) -> Answer:
+def unlink(call: Call, task: str, needs: tuple[str, ...]) -> Answer:
     def act(work: Work) -> None:
-        session.actor(work)
+        call.actor(work)
         work.known_task(task)
         work.do("graph", "", Unlink(task=task, needs=needs))
         for need in needs:
             work.do("task", task, ReadyTask(done=need))
 
-    return told(session, session.commit(act), task, f"no longer needs {', '.join(needs)}")
+    return told(call, call.commit(act), task, f"no longer needs {', '.join(needs)}")
 
 
-def claim(session: Call, task: str | None) -> Answer:
+def claim(call: Call, task: str | None) -> Answer:
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         for name in (task,) if task else _candidates(work, actor):
             if work.known_task(name).holder != actor.principal:
                 lapse_if_silent(work, work.task(name))
@@ -117,13 +117,13 @@ def claim(session: Call, task: str | None) -> Answer:
             raise refusals.nothing_ready()
         # A holder's silence is on record now, though it brought nothing: the attempts are used up, or it is flagged.
 
-    outcome = session.commit(act)
+    outcome = call.commit(act)
     started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
     if started is None:
         if task:  # say it as to anybody who comes later
-            session.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=session.actor(work))))
+            call.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=call.actor(work))))
         raise refusals.nothing_ready()
-    return told(session, outcome, started.stream.partition("/")[2], "is yours", moved=True)
+    return told(call, outcome, started.stream.partition("/")[2], "is yours", moved=True)
 
 
 def _candidates(work: Work, actor: Actor) -> Iterator[str]:
@@ -157,14 +157,14 @@ def lapse_if_silent(work: Work, state: Task) -> None:
 
 
 def _mover(verb: str) -> Callable[..., Answer]:
-    def move(session: Call, task: str, reason: str | None, **given: Any) -> Answer:
-        return moved(session, task, verb, reason=reason, **given)
+    def move(call: Call, task: str, reason: str | None, **given: Any) -> Answer:
+        return moved(call, task, verb, reason=reason, **given)
 
     return move
 
 
 def moved(
-    session: Call,
+    call: Call,
     task: str,
     verb: str | None,
     *,
@@ -177,13 +177,13 @@ def moved(
     owner: str | None = None,
 ) -> Answer:
     """Take an edge of the task: by its verb, or the one that leads `to` a state."""
-    proof = _proof(session, task, verb, to, receipt)
+    proof = _proof(call, task, verb, to, receipt)
 
     def act(work: Work) -> None:
-        actor = session.actor(work)
+        actor = call.actor(work)
         state = work.known_task(task)
         taken = verb or refusals.verb_to(work.lifecycle(state.lifecycle), state, to)
-        flags = session.packs.move(work, state, taken, reason)
+        flags = call.packs.move(work, state, taken, reason)
         command = MoveTask(
             verb=taken,
             actor=actor,
@@ -197,11 +197,11 @@ def moved(
         )
         work.do("task", task, command)
 
-    answer = told(session, session.commit(act), task, "is", moved=True)
+    answer = told(call, call.commit(act), task, "is", moved=True)
     if answer.result.phase == "stopped":
-        for name in queries.dependents(session.engine.store, task):
+        for name in queries.dependents(call.engine.store, task):
             unlink = command_line("task unlink", name, options=option("--needs", task))
-            session.warn("blocked_for_good", f"{name} waits for it: `{unlink}` frees it.")
+            call.warn("blocked_for_good", f"{name} waits for it: `{unlink}` frees it.")
     return answer
 
 
@@ -210,18 +210,18 @@ def _owner(work: Work, name: str | None) -> str | None:
     return work.actor(name, None).principal if name is not None else None
 
 
-def _proof(session: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
+def _proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
     """The receipt that was given, or the one that the task carries where the lifecycle demands one."""
-    demands = any("receipt" in e.needs for life in session.engine.lifecycles.values() for e in life.edges)
+    demands = any("receipt" in e.needs for life in call.engine.lifecycles.values() for e in life.edges)
     if given is None and not demands:
         return None
     from moot.api.receipts import proof
 
-    return proof(session, task, verb, to, given)
+    return proof(call, task, verb, to, given)
 
 
-def move(session: Call, task: str, state: str, reason: str | None, owner: str | None) -> Answer:
-    return moved(session, task, None, to=state, reason=reason, owner=owner)
+def move(call: Call, task: str, state: str, reason: str | None, owner: str | None) -> Answer:
+    return moved(call, task, None, to=state, reason=reason, owner=owner)
 
 
 _TASK = Param("task", "The task.", positional=True, required=True)
