@@ -22,7 +22,7 @@ from moot.engine.blobs import Blobs
 from moot.logs.sqlite import queries
 from moot.transfer.carried_blobs import Incoming
 from moot.transfer.carrying import Import
-from moot.transfer.proving import Proof
+from moot.transfer.proving import RedactionProof
 from moot.views.trial import Trial
 from moot.wiring import open_workspace
 
@@ -115,7 +115,7 @@ class _Field:
         with open(f"{self._room}/events.jsonl", "rb") as lines:
             start = time.perf_counter()
             trial = Trial(session.engine.read().directory)
-            proof = Proof(session.engine.log, lines)
+            proof = RedactionProof(session.engine.log, lines)
             lines.seek(0)
             blobs = Incoming(Blobs(session.place.state), proof.removed, dry_run=False)
             Import(session.engine.log, trial, proof, blobs, dry_run=False, progress=lambda _done: None).take(lines)

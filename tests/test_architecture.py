@@ -101,6 +101,17 @@ def test_no_function_is_longer_than_a_screen() -> None:
     none(found, f"Functions over {LINES_PER_FUNCTION} lines:")
 
 
+def test_no_class_name_is_used_twice() -> None:
+    """The `Workspace` of the Python API stands in front of the one of `moot.api`; no other two share a name."""
+    places: dict[str, list[str]] = {}
+    for source in SOURCES:
+        for node in source.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_") and node.name != "Workspace":
+                places.setdefault(node.name, []).append(source.name)
+    found = [f"{name}: {', '.join(where)}" for name, where in sorted(places.items()) if len(where) > 1]
+    none(found, "Class names that are used twice:")
+
+
 def test_every_module_says_what_it_is_for() -> None:
     found = [source.name for source in SOURCES if not (ast.get_docstring(source.tree) or "").strip()]
     none(found, "Modules without a docstring:")

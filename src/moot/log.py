@@ -62,7 +62,7 @@ class Mismatch(Record):
     first: int
 
 
-class Gone(Exception):
+class Archived(Exception):
     """The events asked for were archived; `floor` is the first position that can be read."""
 
     def __init__(self, floor: int) -> None:

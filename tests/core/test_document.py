@@ -11,7 +11,7 @@ from moot.core.deciders import document
 from moot.core.deciders.document import AbsorbDocument, ChangeDocument, Document, OpenDocument, ResetDocument
 from moot.core.errors import Refused, Unknown
 from moot.core.kind import NOWHERE
-from moot.core.leaves import Change, Unkeyed
+from moot.core.leaves import LeafChange, Unkeyed
 
 NAMES = st.text("ab/~*", max_size=3)
 VALUES = st.recursive(
@@ -157,5 +157,5 @@ def test_a_document_has_a_limit():
 
 
 def test_a_part_of_a_change_can_be_taken_out():
-    change = Change(set={"/a": 1, "/b": 2}, gone=("/c",))
-    assert change.only(("/b", "/c")) == Change(set={"/b": 2}, gone=("/c",))
+    change = LeafChange(set={"/a": 1, "/b": 2}, gone=("/c",))
+    assert change.only(("/b", "/c")) == LeafChange(set={"/b": 2}, gone=("/c",))

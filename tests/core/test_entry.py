@@ -13,11 +13,11 @@ from moot.core.deciders.entry import (
     EVENTS,
     KIND,
     Drop,
-    Entry,
     EntryDropped,
     EntryHeld,
     EntryResubmitted,
     FileQuarantined,
+    HeldEntry,
     HoldEntry,
     QuarantineFile,
     Resubmit,
@@ -29,7 +29,7 @@ from moot.core.kind import Meta
 from moot.core.payload import Payload
 
 AT = "2030-01-01T00:00:00.000Z"
-NOTHING = Entry(id="h-1")
+NOTHING = HeldEntry(id="h-1")
 HOLD = HoldEntry(
     path="to-developer.json",
     mirror="to-developer",
@@ -147,7 +147,7 @@ class Entries(RuleBasedStateMachine):
     def the_entry_is_what_the_model_says(self):
         assert self.state.status == self.status
         assert self.kind is None or self.state.kind == self.kind
-        assert Entry.of(json.loads(json.dumps(self.state.plain()))) == self.state
+        assert HeldEntry.of(json.loads(json.dumps(self.state.plain()))) == self.state
 
     def teardown(self):
         state = NOTHING

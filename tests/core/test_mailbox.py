@@ -13,20 +13,20 @@ from moot.core.deciders.mailbox import (
     EVENTS,
     Ack,
     Acked,
-    Answer,
     Answered,
+    AnswerMessage,
     Bury,
     Clear,
     Cleared,
     Died,
-    Entry,
     Expire,
     Expired,
     Mailbox,
+    MailboxEntry,
+    MessagesRestored,
     Offer,
     Offered,
     Restore,
-    Restored,
     decide,
     evolve,
 )
@@ -39,7 +39,7 @@ NOON, ONE, TWO = (f"2030-01-01T{hour}:00:00.000Z" for hour in (12, 13, 14))
 
 def box(name="Yeats", **wants):
     """A mailbox with messages, named and wanting: box(m1="answer")."""
-    return Mailbox(name=name, entries={i: Entry(id=i, wants=what) for i, what in wants.items()})
+    return Mailbox(name=name, entries={i: MailboxEntry(id=i, wants=what) for i, what in wants.items()})
 
 
 def after(state, *commands):
@@ -79,7 +79,7 @@ def test_what_wants_an_answer_is_shown_to_each_new_incarnation_until_settled():
     state = after(box(m1="answer"), Offer(("m1",), YEATS))
     again = decide(state, Offer(("m1",), "Yeats#2"))
     assert again == [Offered(ids=("m1",), to="Yeats#2")]
-    settled = after(state, Answer("m1", reply="m9", who=YEATS))
+    settled = after(state, AnswerMessage("m1", reply="m9", who=YEATS))
     assert decide(settled, Offer(("m1",), "Yeats#2")) == []
 
 
@@ -97,7 +97,7 @@ def test_what_is_not_in_the_mailbox_is_not_offered():
 @pytest.mark.promise(5)
 def test_acknowledged_and_answered_are_said_explicitly():
     state = after(box(m1="ack", m2="answer"), Offer(("m1", "m2"), YEATS))
-    state = after(state, Ack(("m1",), YEATS, NOON), Answer("m2", reply="m9", who=YEATS))
+    state = after(state, Ack(("m1",), YEATS, NOON), AnswerMessage("m2", reply="m9", who=YEATS))
     assert stages(state) == {"m1": "acked", "m2": "answered"}
     assert state.entries["m2"].reply == "m9"
 
@@ -112,13 +112,13 @@ def test_an_acknowledged_request_still_waits_for_its_answer():
     assert decide(state, Offer(("m1",), YEATS)) == [], "who confirmed it has seen it"
     assert decide(state, Offer(("m1",), "Yeats#2")) == [Offered(ids=("m1",), to="Yeats#2")]
     assert stages(after(state, Offer(("m1",), "Yeats#2"))) == {"m1": "acked"}
-    assert after(state, Answer("m1", reply="m9", who="Yeats#2")).entries["m1"].settled
+    assert after(state, AnswerMessage("m1", reply="m9", who="Yeats#2")).entries["m1"].settled
 
 
 @pytest.mark.promise(7)
 def test_a_role_s_request_waits_for_the_answer_of_the_first_who_acknowledged_it():
     state = after(box("@developer", m1="answer"), Ack(("m1",), YEATS, NOON))
-    for command in (Ack(("m1",), KEATS, ONE), Answer("m1", reply="m9", who=KEATS)):
+    for command in (Ack(("m1",), KEATS, ONE), AnswerMessage("m1", reply="m9", who=KEATS)):
         with pytest.raises(Held) as caught:
             decide(state, command)
         assert caught.value.code == "message_taken"
@@ -127,22 +127,22 @@ def test_a_role_s_request_waits_for_the_answer_of_the_first_who_acknowledged_it(
 
 
 def test_an_acknowledged_request_can_be_answered_and_not_the_other_way_round():
-    state = after(box(m1="answer"), Ack(("m1",), YEATS, NOON), Answer("m1", reply="m9", who=YEATS))
+    state = after(box(m1="answer"), Ack(("m1",), YEATS, NOON), AnswerMessage("m1", reply="m9", who=YEATS))
     assert stages(state) == {"m1": "answered"}
     assert decide(state, Ack(("m1",), YEATS, NOON)) == []
-    assert decide(state, Answer("m1", reply="m10", who=YEATS)) == []
+    assert decide(state, AnswerMessage("m1", reply="m10", who=YEATS)) == []
 
 
 @pytest.mark.promise(7)
 def test_the_first_acknowledgement_takes_a_role_s_message():
     state = after(box("@developer", m1="ack"), Ack(("m1",), YEATS, NOON))
-    for command in (Ack(("m1",), KEATS, ONE), Answer("m1", reply="m9", who=KEATS)):
+    for command in (Ack(("m1",), KEATS, ONE), AnswerMessage("m1", reply="m9", who=KEATS)):
         with pytest.raises(Held) as caught:
             decide(state, command)
         assert caught.value.code == "message_taken"
         assert caught.value.details["taker"] == YEATS
         assert "Yeats" in caught.value.message
-    assert after(state, Answer("m1", reply="m9", who="yeats#2")).entries["m1"].ended == "answered"
+    assert after(state, AnswerMessage("m1", reply="m9", who="yeats#2")).entries["m1"].ended == "answered"
 
 
 def test_an_acknowledgement_of_several_is_taken_whole_or_refused_whole():
@@ -160,7 +160,7 @@ def test_what_expired_or_died_is_not_acknowledged_any_more(end):
     with pytest.raises(Refused) as caught:
         decide(state, Ack(("m1",), YEATS, NOON))
     assert caught.value.code == "message_ended"
-    assert decide(state, Answer("m1", reply="m9", who=YEATS)) == []
+    assert decide(state, AnswerMessage("m1", reply="m9", who=YEATS)) == []
 
 
 @pytest.mark.parametrize("end", [Expire(("m1", "m2", "m7")), Bury(("m1", "m2", "m7"), "gone")])
@@ -198,7 +198,7 @@ def test_what_is_hidden_can_be_put_back_once():
     state = after(box(m1="ack", m2="ack"), Clear(("m1",), "asked"))
     assert decide(state, Clear(("m1", "m7"), "asked")) == []
     (payload,) = decide(state, Restore(("m1", "m2", "m7")))
-    assert payload == Restored(ids=("m1",))
+    assert payload == MessagesRestored(ids=("m1",))
     assert evolve(state, payload) == box(m1="ack", m2="ack")
 
 
@@ -240,7 +240,7 @@ class Boxes(RuleBasedStateMachine):
     def arrive(self, wants):
         name = NAMES[len(self.letters)]
         self.letters[name] = Letter(wants)
-        self.box = self.box.replace(entries={**self.box.entries, name: Entry(id=name, wants=wants)})
+        self.box = self.box.replace(entries={**self.box.entries, name: MailboxEntry(id=name, wants=wants)})
 
     def run(self, command):
         """Decide and fold; the payload (None if there is none), or the error, which must have changed nothing."""
@@ -302,7 +302,7 @@ class Boxes(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from([*NAMES, "m7"]), who=somebody)
     def answer(self, name, who):
-        said = self.run(Answer(name, reply="m9", who=who))
+        said = self.run(AnswerMessage(name, reply="m9", who=who))
         if name not in self.letters or self.taken(name, who):
             assert isinstance(said, (Unknown, Held))
         elif self.letters[name].end in (None, "acked"):
@@ -336,7 +336,7 @@ class Boxes(RuleBasedStateMachine):
     @rule(ids=some_ids, unread=st.booleans())
     def restore(self, ids, unread):
         back = tuple(i for i in ids if i in self.letters and self.letters[i].hidden is not None)
-        assert self.run(Restore(ids, unread=unread)) == (Restored(ids=back, unread=unread) if back else None)
+        assert self.run(Restore(ids, unread=unread)) == (MessagesRestored(ids=back, unread=unread) if back else None)
         for name in back:
             letter = self.letters[name]
             letter.hidden = None

@@ -19,7 +19,7 @@ from moot.core import principal
 from moot.core.claims import ClaimFiles, ReleaseFiles
 from moot.core.deciders.agent import Join, Leave
 from moot.core.deciders.graph import Link, Unlink
-from moot.core.deciders.mailbox import Ack, Answer, Offer
+from moot.core.deciders.mailbox import Ack, AnswerMessage, Offer
 from moot.core.deciders.message import SendMessage
 from moot.core.event import Event, Key
 from moot.core.lifecycle import CORE
@@ -231,7 +231,7 @@ def ack(mailbox: str, *ids: str, who: str = "Yeats#1", at: str = NOON) -> Comman
 
 def answer(mailbox: str, name: str, *, reply: str, who: str = "Yeats#1") -> Command:
     def act(work: Work) -> None:
-        work.do("mailbox", mailbox, Answer(id=name, reply=reply, who=who))
+        work.do("mailbox", mailbox, AnswerMessage(id=name, reply=reply, who=who))
 
     return Command(f"answer {name} by {who}", ANNA, act)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot.location import caches
-from moot.mirrors.state_cache import Known, Memory
+from moot.mirrors.state_cache import Known, MirrorMemory
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -49,11 +49,11 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path):
 
 @pytest.mark.promise(14)
 def test_mirrors_whose_memory_is_wrong_in_a_letter_look_at_everything_anew(tmp_path):
-    memory = Memory(str(tmp_path))
+    memory = MirrorMemory(str(tmp_path))
     memory.rendered, memory.files = 41, {"a.json": Known(memo=["m-1"])}
     memory.write()
-    assert Memory(str(tmp_path)).read().rendered == 41
+    assert MirrorMemory(str(tmp_path)).read().rendered == 41
     (path,) = tmp_path.iterdir()
     path.write_bytes(path.read_bytes().replace(b"41", b"47"))
-    assert Memory(str(tmp_path)).read().rendered == 0
-    assert Memory(str(tmp_path)).read().files == {}
+    assert MirrorMemory(str(tmp_path)).read().rendered == 0
+    assert MirrorMemory(str(tmp_path)).read().files == {}

@@ -12,16 +12,18 @@ import pytest
 
 from moot.core.handler import Handler
 from moot.effects.exact import exactly
-from moot.effects.performers import Job, perform
+from moot.effects.performers import EffectAttempt, perform
 from tests.faults.crew import alive, until
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"text": "grün\x1b" * 50_000}}
 
 
-def job(root: Path, *words: str, python: str | None = None, timeout: float = 30.0, cancel=None, hold=None) -> Job:
+def job(
+    root: Path, *words: str, python: str | None = None, timeout: float = 30.0, cancel=None, hold=None
+) -> EffectAttempt:
     handler = Handler(name="h", on=("a:b",), run=words, python=python, timeout=timeout)
     env = {"PATH": os.environ["PATH"], "X": "$HOME"}
-    return Job(
+    return EffectAttempt(
         handler=handler, event=EVENT, key="e-1", attempt=2, root=str(root), env=env,
         exact=exactly(handler, str(root), env), cancel=cancel or threading.Event(), hold=hold,
     )  # fmt: skip

@@ -12,7 +12,7 @@ import pytest
 from moot.core.deciders.effect import RequestEffect
 from moot.core.handler import Handler
 from moot.effects.exact import Exact, exactly
-from moot.effects.running import Runner, Setup
+from moot.effects.running import Runner, RunnerSetup
 from moot.engine.presence import Presence
 from moot.logs.sqlite.archive import restore
 from moot.views.store import Store
@@ -47,7 +47,7 @@ def request(name: str) -> Command:
 
 
 def runner(machine: Machine, handler: Handler) -> Runner:
-    setup: Any = Setup(
+    setup: Any = RunnerSetup(
         state=machine.views, root=machine.views, env=dict(os.environ), by=lambda _: ANNA, roster=Ready(handler),
         deliver=lambda *_: None, alive=lambda: None,
     )  # fmt: skip

@@ -118,9 +118,9 @@ def stop_at(line: int, only: str, verb: str, arguments: dict[str, Any]) -> dict[
 
 def stop_in_the_mirrors(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Stand still with the turn at the mirrors in hand."""
-    from moot.mirrors.state_cache import Memory
+    from moot.mirrors.state_cache import MirrorMemory
 
-    _stop_once(Memory, "write")
+    _stop_once(MirrorMemory, "write")
     return outcome(_here[0], verb, arguments)
 
 

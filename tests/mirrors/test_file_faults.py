@@ -23,7 +23,7 @@ from collections.abc import Callable
 import pytest
 
 from moot.mirrors import exchange, files, lock, looks, strict_json
-from moot.mirrors.files import Found, MirrorFile, Written
+from moot.mirrors.files import Displaced, MirrorFile, Written
 from moot.mirrors.looks import Changed, Missing, Signature
 
 RELATIVE = "box/mail.json"
@@ -315,7 +315,7 @@ def agent(world: World, name: str, may_rename: bool, seed: int) -> None:
     with open(world.agents, "a") as turns:
         while True:
             fcntl.flock(turns, fcntl.LOCK_EX)
-            with contextlib.suppress(FileNotFoundError, strict_json.Torn):
+            with contextlib.suppress(FileNotFoundError, strict_json.TornJson):
                 with open(world.path, "rb") as file:
                     box = strict_json.load(file.read())
                 number += 1
@@ -365,7 +365,7 @@ def moot_turn(world: World, mirror: MirrorFile, known: Signature | None, chance:
     return written.signature
 
 
-def absorb_found(world: World, mirror: MirrorFile, found: list[Found] | tuple[Found, ...]) -> None:
+def absorb_found(world: World, mirror: MirrorFile, found: list[Displaced] | tuple[Displaced, ...]) -> None:
     for one in found:
         if entries(one.data) is not None:
             world.note(one.data)
@@ -375,7 +375,7 @@ def absorb_found(world: World, mirror: MirrorFile, found: list[Found] | tuple[Fo
 def entries(data: bytes) -> list[str] | None:
     try:
         return strict_json.load(data)["messages"]
-    except strict_json.Torn:
+    except strict_json.TornJson:
         return None
 
 
@@ -439,7 +439,7 @@ def polls(native: str, writes: str) -> dict[str, object]:
                     data = file.read()
                 strict_json.load(data)
                 sizes.add(len(data))
-            except (OSError, strict_json.Torn) as error:
+            except (OSError, strict_json.TornJson) as error:
                 faults.append(repr(error))
             if reads % 20 == 0:
                 world.mirror().graves()  # without a turn: it must not disturb

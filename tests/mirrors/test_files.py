@@ -18,7 +18,7 @@ import pytest
 from moot.core.errors import Unavailable, Usage
 from moot.mirrors import exchange, files, lock, looks
 from moot.mirrors.exchange import Kept
-from moot.mirrors.files import Found, MirrorFile, Unwritable, Written
+from moot.mirrors.files import Displaced, MirrorFile, Unwritable, Written
 from moot.mirrors.lock import open_for_writing, turn
 from moot.mirrors.looks import Changed, Missing, Signature, Unchanged, Unreadable
 
@@ -494,7 +494,7 @@ def test_mirrors_that_share_a_place_do_not_see_each_others_graves(tree):
 def test_absorbing_twice_is_no_fault(tree):
     tree.write(b"one")
     (found,) = tree.write(b"two").displaced
-    assert isinstance(found, Found)
+    assert isinstance(found, Displaced)
     tree.mirror().absorbed(found)
     tree.mirror().absorbed(found)
     assert tree.mirror().graves() == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.mirrors.strict_json import DEEPEST, Torn, dump, load
+from moot.mirrors.strict_json import DEEPEST, TornJson, dump, load
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 VALUES = st.recursive(
@@ -90,7 +90,7 @@ def test_valid_json_is_read(data, value):
     ],
 )
 def test_what_is_torn_or_ambiguous_is_refused_with_its_place(data, reason, line, column):
-    with pytest.raises(Torn) as torn:
+    with pytest.raises(TornJson) as torn:
         load(data)
     assert reason in torn.value.reason
     assert (torn.value.line, torn.value.column) == (line, column)
@@ -100,7 +100,7 @@ def test_what_is_torn_or_ambiguous_is_refused_with_its_place(data, reason, line,
 
 def test_a_comma_before_the_end_is_refused_there():
     """Python 3.13 names the place of the comma, those before it the place after."""
-    with pytest.raises(Torn) as torn:
+    with pytest.raises(TornJson) as torn:
         load(b'{"a": 1,}')
     assert torn.value.line == 1
     assert torn.value.column in (8, 9)
@@ -109,7 +109,7 @@ def test_a_comma_before_the_end_is_refused_there():
 @given(VALUES, st.data())
 def test_a_prefix_of_an_object_is_never_taken_for_a_whole(value, data):
     whole = dump({"messages": [value]}).rstrip()
-    with pytest.raises(Torn):
+    with pytest.raises(TornJson):
         load(whole[: data.draw(st.integers(0, len(whole) - 1))])
 
 
@@ -117,7 +117,7 @@ def test_a_prefix_of_an_object_is_never_taken_for_a_whole(value, data):
 def test_any_bytes_give_a_value_or_torn(data):
     try:
         value = load(data)
-    except Torn:
+    except TornJson:
         return
     assert load(dump(value)) == value
 
@@ -129,7 +129,7 @@ def test_the_deepest_value_that_is_read_can_be_written():
 
 def test_a_long_key_does_not_make_a_long_message():
     key = b'"' + b"k" * 5000 + b'"'
-    with pytest.raises(Torn) as torn:
+    with pytest.raises(TornJson) as torn:
         load(b"{" + key + b": 1, " + key + b": 2}")
     assert len(str(torn.value)) < 200
 
@@ -158,5 +158,5 @@ def test_the_deepest_value_is_written_and_read():
 
 @pytest.mark.parametrize("data", [b'["' + b'\\"' * 200_000, b'{"a":NaN,' * 2, b'["\\ud800",' + b'"a",' * 100_000])
 def test_hostile_bytes_are_refused_in_linear_time(data):
-    with pytest.raises(Torn):
+    with pytest.raises(TornJson):
         load(data)

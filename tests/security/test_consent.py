@@ -17,7 +17,7 @@ import pytest
 from moot.core.handler import Handler
 from moot.effects.consent import Consent
 from moot.effects.exact import exactly
-from moot.effects.performers import Job, perform
+from moot.effects.performers import EffectAttempt, perform
 from tests.surfaces.command import PATIENCE, Command, git, new_command
 
 MARK = "from pathlib import Path\nPath('stolen').touch()\n"
@@ -154,7 +154,7 @@ def test_a_script_that_is_exchanged_after_it_was_compared_runs_as_it_was_allowed
     hook = Handler(name="hook", on=("a:b",), run=words)
     looked = exactly(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", "#!/bin/sh\ntouch stolen\n")
-    job = Job(
+    job = EffectAttempt(
         handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, exact=looked,
         cancel=threading.Event(),
     )  # fmt: skip
@@ -242,7 +242,7 @@ def test_a_script_that_was_not_there_is_not_run_when_it_appears_at_the_last_mome
     hook = Handler(name="hook", on=("a:b",), run=("sh", "later.sh"))
     looked = exactly(hook, str(tmp_path), env)
     script(tmp_path / "later.sh", "touch stolen")
-    job = Job(
+    job = EffectAttempt(
         handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, exact=looked,
         cancel=threading.Event(),
     )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from moot.core.handler import Handler
 from moot.effects.exact import exactly
-from moot.effects.performers import Job, perform
+from moot.effects.performers import EffectAttempt, perform
 from tests.surfaces.command import Command, git, new_command
 
 EVIL = "touch stolen\n"
@@ -77,7 +77,7 @@ def test_a_script_behind_options_is_run_as_it_was_allowed(tmp_path: Path, words:
     hook = Handler(name="hook", on=("a:b",), run=words)
     looked = exactly(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", EVIL)
-    job = Job(
+    job = EffectAttempt(
         handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, exact=looked,
         cancel=threading.Event(),
     )  # fmt: skip

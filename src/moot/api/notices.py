@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from moot.core.deciders.entry import Entry
+    from moot.core.deciders.entry import HeldEntry
     from moot.log import Handle
 
 _NAMED = 3
 
 
-def of_held(entries: Sequence[Entry]) -> Notice:
+def of_held(entries: Sequence[HeldEntry]) -> Notice:
     named = ", ".join(entry.id for entry in entries[:_NAMED]) + ("…" if len(entries) > _NAMED else "")
     return Notice("entries_held", f"Held back from a file: {named}. `moot held` says why.")
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LOOKED_AT = 1000  # of the newest receipts, for one's own last one
 
 
-class Proof(Record):
+class ReceiptProof(Record):
     """A receipt for a task, and the content that it must be about, looked at before anything is decided."""
 
     id: str
@@ -33,21 +33,21 @@ class Proof(Record):
         return self.id
 
 
-def proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
+def proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> ReceiptProof | None:
     """One that is given is for the files of whoever gives it; one that a task carries is for where it was made.
 
     Equal content has one name, so a receipt from another worktree with the same files is as good.
     """
     store = call.engine.read()
     if given is not None:
-        return Proof(_last(call, task) if given == "last" else given, task, content(call).name)
+        return ReceiptProof(_last(call, task) if given == "last" else given, task, content(call).name)
     found, _ = states.task(store, task)
     life = call.engine.lifecycles.get(found.lifecycle)
     edge = (life.edge(verb, found.state) if verb else life.between(found.state, to)) if life else None
     if edge is None or "receipt" not in edge.needs or found.receipt is None:
         return None
     state, _ = states.state(store, "receipt", found.receipt)
-    return Proof(found.receipt, task, content(call, state).name)
+    return ReceiptProof(found.receipt, task, content(call, state).name)
 
 
 def content(call: Call, receipt: Receipt | None = None) -> Tree:

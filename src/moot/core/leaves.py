@@ -23,7 +23,7 @@ class Unkeyed(ValueError):
     """A list should have items that are objects with a key, each another one."""
 
 
-class Change(Record):
+class LeafChange(Record):
     """What became of the leaves: those that are new or other ones, and those that are gone."""
 
     set: dict[str, Any] = {}  # noqa: RUF012
@@ -33,9 +33,9 @@ class Change(Record):
     def pointers(self) -> tuple[str, ...]:
         return (*self.set, *self.gone)
 
-    def only(self, pointers: Iterable[str]) -> Change:
+    def only(self, pointers: Iterable[str]) -> LeafChange:
         wanted = frozenset(pointers)
-        return Change(
+        return LeafChange(
             set={at: value for at, value in self.set.items() if at in wanted},
             gone=tuple(at for at in self.gone if at in wanted),
         )
@@ -96,12 +96,12 @@ def _unkeyed(value: Any, at: str, keys: Mapping[str, str]) -> Any:
     return list(inner.values()) if at and _key_of(at, keys) is not None else inner
 
 
-def difference(before: Leaves, after: Leaves) -> Change:
+def difference(before: Leaves, after: Leaves) -> LeafChange:
     changed = {at: value for at, value in after.items() if at not in before or not same(before[at], value)}
-    return Change(set=changed, gone=tuple(at for at in before if at not in after))
+    return LeafChange(set=changed, gone=tuple(at for at in before if at not in after))
 
 
-def changed(leaves: Leaves, change: Change) -> dict[str, Any]:
+def changed(leaves: Leaves, change: LeafChange) -> dict[str, Any]:
     """The leaves after a change."""
     gone, replaced = frozenset(change.gone), touching(change.set)
     kept = {at: value for at, value in leaves.items() if at in change.set or (at not in gone and not replaced(at))}

@@ -17,7 +17,7 @@ from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
 from moot.core.integrity.redaction import is_redacted
 from moot.core.record import Record
 from moot.effects.attempts import Attempt, Hint, Performed
-from moot.effects.performers import Job, Result, perform
+from moot.effects.performers import EffectAttempt, Result, perform
 from moot.effects.taking import Taking
 from moot.engine import runners
 from moot.engine.tracing import Tracing
@@ -46,7 +46,7 @@ _NOT_OURS = (Held, Refused, Unknown)  # another was faster, or a backup was rest
 _REDACTED = Result(ok=False, detail="its event was redacted", hopeless=True)
 
 
-class Setup(Record):
+class RunnerSetup(Record):
     """What a runner is given: whom it acts for, where, for which handlers, and how messages are sent."""
 
     state: str
@@ -61,7 +61,7 @@ class Setup(Record):
 class Runner:
     """See the module."""
 
-    def __init__(self, engine: Engine, presence: Presence, setup: Setup) -> None:
+    def __init__(self, engine: Engine, presence: Presence, setup: RunnerSetup) -> None:
         self._engine = engine
         self._clock = engine.clock
         self._setup = setup
@@ -176,7 +176,7 @@ class Runner:
 
     def _start(self, attempt: Attempt, event: Event) -> None:
         effect = attempt.effect
-        job = Job(
+        job = EffectAttempt(
             handler=attempt.handler,
             event={"id": event.id, **event.full()},
             key=effect.key,

@@ -29,7 +29,7 @@ _PAGE = 1000
 _MOST = 50_000  # events that are read in one go
 
 
-class Named:
+class NamedBlobs:
     """What events name that are seen in their order.
 
     at: the position of the last event that names a blob, by its digest.

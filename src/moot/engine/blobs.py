@@ -48,7 +48,7 @@ class Blobs:
         return digest
 
     @contextmanager
-    def writing(self) -> Iterator[Writing]:
+    def writing(self) -> Iterator[BlobWriter]:
         """A blob that comes in pieces. It is there once it was told to `keep`; else nothing of it is left."""
         blob = self.begin()
         try:
@@ -56,11 +56,11 @@ class Blobs:
         finally:
             blob.close()
 
-    def begin(self) -> Writing:
+    def begin(self) -> BlobWriter:
         """The same for a caller that closes it."""
         try:
             check_folders(self._state, FOLDERS[0], make=True)
-            return Writing(self._state, self._folder)
+            return BlobWriter(self._state, self._folder)
         except OSError as error:
             raise unwritable(self._folder, error) from error
 
@@ -186,7 +186,7 @@ class Blobs:
         return True
 
 
-class Writing:
+class BlobWriter:
     """A blob while it is written."""
 
     def __init__(self, state: str, folder: str) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moot.engine.clock import Clock
     from moot.log import Log
     from moot.settings.rules import Rules
-    from moot.views.store import Store, Writing
+    from moot.views.store import Store, ViewsTransaction
 
 _PAGE = 1000
 _MANY = 50  # events: from so many on, folding them in one go is worth its beginning
@@ -100,7 +100,7 @@ class Engine:
             self.catch_up()
             self.store.commit()
 
-    def writing(self) -> Writing:
+    def writing(self) -> ViewsTransaction:
         """A transaction on the views that count now, as a context manager. The caller holds the writer lock."""
         return self.store.writing(self.begin)
 

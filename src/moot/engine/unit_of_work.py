@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moot.core import principal as principals
 from moot.core.deciders.agent import acting, known
-from moot.core.deciders.mailbox import Entry
+from moot.core.deciders.mailbox import MailboxEntry
 from moot.core.errors import Refused
 from moot.core.event import Draft
 from moot.core.kind import Meta, kind_of
@@ -149,12 +149,12 @@ class Work(World):
         self._states[stream] = known
         return known
 
-    def _delivered(self, box: str, ids: Iterable[str]) -> dict[str, Entry]:
+    def _delivered(self, box: str, ids: Iterable[str]) -> dict[str, MailboxEntry]:
         """Those of these messages that this commit puts into the mailbox."""
         streams = {name: f"message/{name}" for name in ids} if self._said else {}
         sent = ((name, self._said[stream][0]) for name, stream in streams.items() if stream in self._said)
         return {
-            name: Entry(id=name, wants=payload.__dict__["wants"])
+            name: MailboxEntry(id=name, wants=payload.__dict__["wants"])
             for name, payload in sent
             if box.lower() in (to.lower() for to in payload.__dict__["to"])
         }

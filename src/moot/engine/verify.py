@@ -13,7 +13,7 @@ from moot.core.event import Commit
 from moot.core.integrity.chain import digest_of
 from moot.core.json_codec import storable
 from moot.core.record import Record
-from moot.engine.blob_names import Named, mentioned
+from moot.engine.blob_names import NamedBlobs, mentioned
 from moot.engine.blobs import Blobs
 from moot.engine.engine import STUMBLES
 from moot.log import Duplicate
@@ -230,7 +230,7 @@ class _Chain:
         self.problems: list[str] = []
         self._commit, self._n = "", -1
         self._spans: dict[str, tuple[int, int]] = {}  # of the commits that were not looked up yet
-        self.named = Named()
+        self.named = NamedBlobs()
         self.mentioned: set[str] = set()
 
     def follow(self, events: Sequence[Event]) -> None:

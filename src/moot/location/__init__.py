@@ -44,7 +44,7 @@ class Worktree(Record):
     name: str
 
 
-class Named(Record):
+class ResolvedPath(Record):
     """What a path or glob that somebody typed means."""
 
     path: str  # the repository's own; a slash at its end stays: it says that all below is meant
@@ -312,7 +312,7 @@ def _write_new(path: str, content: bytes) -> None:
         out.write(content)
 
 
-def resolve(place: Place, cwd: str, given: str) -> Named:
+def resolve(place: Place, cwd: str, given: str) -> ResolvedPath:
     """A path or glob as typed: relative to `cwd`, or absolute in any worktree."""
     from moot.core.paths import HERE, canonical
 
@@ -329,7 +329,7 @@ def resolve(place: Place, cwd: str, given: str) -> Named:
     here = os.path.realpath(cwd)
     if place.root == place.common == here and not os.path.isabs(given):
         # In a bare repository's own directory nothing else can be meant.
-        return Named(canonical(given) + slash, place.worktree)
+        return ResolvedPath(canonical(given) + slash, place.worktree)
     typed = os.path.join(here, given)
     real = os.path.realpath(typed)
     roots = {_identity(worktree.root): worktree.name for worktree in worktrees(place)}
@@ -355,7 +355,7 @@ def resolve(place: Place, cwd: str, given: str) -> Named:
     parts = inner.split("/")
     there = next((n for n in range(len(parts)) if not os.path.lexists(os.path.join(top, *parts[: n + 1]))), len(parts))
     there += path.startswith(HERE)  # one part more, which is there
-    return Named(path, roots[_identity(top)], there, os.path.isdir(real))
+    return ResolvedPath(path, roots[_identity(top)], there, os.path.isdir(real))
 
 
 def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:

@@ -38,7 +38,7 @@ SETTLED = 2.0  # and where the system can: then only a call that is being opened
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-class Found(Record):
+class Displaced(Record):
     """What somebody wrote and a replacement took out. It is found again until it is `absorbed`.
 
     `age` counts the seconds since it came out: a torn one may still be in its writer's hands.
@@ -54,7 +54,7 @@ class Written(Record):
     """The file has the new content. What it displaced unseen is to be absorbed, and rendered again."""
 
     signature: Signature
-    displaced: tuple[Found, ...]
+    displaced: tuple[Displaced, ...]
 
 
 class Unwritable(Record):
@@ -91,7 +91,7 @@ class MirrorFile:
         """What is there now, compared with what is known."""
         return self.visit(known, graves=False)[0]
 
-    def visit(self, known: Signature | None, *, graves: bool = True) -> tuple[Look, list[Found]]:
+    def visit(self, known: Signature | None, *, graves: bool = True) -> tuple[Look, list[Displaced]]:
         """One look at everything: the file, and what `graves` gives. A file that has settled is not even opened."""
         if known is not None and not (graves and self._has_kept()):
             try:
@@ -99,7 +99,7 @@ class MirrorFile:
                     return Unchanged(known), []
             except OSError:
                 pass  # reading says it better
-        moment, found = stamp(), list[Found]()
+        moment, found = stamp(), list[Displaced]()
         try:
             with self._folder() as folder:
                 if graves:
@@ -158,7 +158,7 @@ class MirrorFile:
                     raise
         return self._replace(folder, path, folder.path, data, seen, sync=sync)
 
-    def graves(self, now: float | None = None) -> list[Found]:
+    def graves(self, now: float | None = None) -> list[Displaced]:
         """What was written into replaced files and is not absorbed yet, the oldest first. `now` is monotonic.
 
         Also tidies up: what a dead process left long ago, and graves that nobody will write into any more.
@@ -170,12 +170,12 @@ class MirrorFile:
         except (Stopped, OSError):
             return self._graves(moment)
 
-    def _graves(self, moment: int, folder: Folder | None = None) -> list[Found]:
+    def _graves(self, moment: int, folder: Folder | None = None) -> list[Displaced]:
         homes = (folder.path,) if folder else ()
         found = (self._visit(kept, moment) for kept in self._kept(*homes))
         return [_outwards(one, folder) if folder else one for one in found if one is not None]
 
-    def absorbed(self, found: Found) -> None:
+    def absorbed(self, found: Displaced) -> None:
         """Say that what was found is safe elsewhere; only what is written after it will be found again."""
         kind, seen = ("held", found.grave.seen) if found.unreadable else ("old", digest_of(found.data))
         try:
@@ -246,7 +246,7 @@ class MirrorFile:
         kept = [one for home in {self._keep, *homes} for one in kept_in(home, self._mirror)]
         return sorted(kept, key=lambda one: (one.stamp, one.nonce))
 
-    def _visit(self, kept: Kept, now: int) -> Found | None:
+    def _visit(self, kept: Kept, now: int) -> Displaced | None:
         try:
             if kept.kind == "new":
                 if kept.age(now) > self._linger:
@@ -259,7 +259,7 @@ class MirrorFile:
             pass  # it stays, and is visited again
         return None
 
-    def _inspect(self, out: Kept, now: int) -> Found | None:
+    def _inspect(self, out: Kept, now: int) -> Displaced | None:
         """Tell what an `out` file is: our own render, something known, or something to absorb."""
         status = os.lstat(out.path)
         ours = status.st_ino == out.inode
@@ -270,7 +270,7 @@ class MirrorFile:
             return None
         age = out.age(now)
         if isinstance(got, Unreadable):
-            return Found(b"", out, age, got.reason)
+            return Displaced(b"", out, age, got.reason)
         digest = got.signature.digest
         if ours and digest == out.render:
             if age > self._linger:  # before, its writer may be about to exchange it
@@ -278,10 +278,10 @@ class MirrorFile:
         elif digest in (out.render, out.seen):
             out.renamed(kind="old", seen=digest, stamp=now)
         else:
-            return Found(got.data, out, age)
+            return Displaced(got.data, out, age)
         return None
 
-    def _revisit(self, old: Kept, now: int) -> Found | None:
+    def _revisit(self, old: Kept, now: int) -> Displaced | None:
         """See whether somebody wrote into an `old` file; forget it when its time is up."""
         age = old.age(now)
         if age <= self._settled and not old.touched():
@@ -302,7 +302,7 @@ class MirrorFile:
         return None
 
 
-def _outwards(found: Found, folder: Folder) -> Found:
+def _outwards(found: Displaced, folder: Folder) -> Displaced:
     """The same for use when the folder is closed."""
     if found.grave.home != folder.path:
         return found

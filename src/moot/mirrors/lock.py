@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 _NAP, _LONGEST_NAP = 0.001, 0.008
 
 
-def turn(lock_path: str, timeout: float, done: Callable[[], bool]) -> Turn:
+def turn(lock_path: str, timeout: float, done: Callable[[], bool]) -> MirrorTurn:
     """Wait for a turn. As a context it gives "ours", "done" (by somebody else, as `done` says) or "timeout"."""
-    return Turn(lock_path, timeout, done)
+    return MirrorTurn(lock_path, timeout, done)
 
 
-class Turn:
+class MirrorTurn:
     """See `turn`. Not re-entrant; threads exclude each other as processes do."""
 
     def __init__(self, lock_path: str, timeout: float, done: Callable[[], bool]) -> None:

@@ -32,7 +32,7 @@ class Known(Record):
         return known.replace(signature=Signature.of(signature) if signature else None)
 
 
-class Memory:
+class MirrorMemory:
     """The memory of all mirrors of a workspace. Written only by whoever has the turn."""
 
     def __init__(self, directory: str) -> None:
@@ -56,7 +56,7 @@ class Memory:
             return ()
         return found.st_ino, found.st_size, found.st_mtime_ns
 
-    def read(self) -> Memory:
+    def read(self) -> MirrorMemory:
         self._seen, data = self._outside(), caches.recall(self._path)
         try:
             self.turn, self.maker, self.boot = int(data["turn"]), str(data["maker"]), str(data["boot"])

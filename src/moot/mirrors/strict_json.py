@@ -28,7 +28,7 @@ _SENTENCES = {
 }
 
 
-class Torn(form.Torn):
+class TornJson(form.Torn):
     """The bytes are not a whole JSON text; says why and where."""
 
     def __init__(self, reason: str, line: int, column: int) -> None:
@@ -52,7 +52,7 @@ def load(data: bytes) -> object:
             text, object_pairs_hook=_unique, parse_constant=_refuse, parse_float=_finite, parse_int=_integer
         )
     except json.JSONDecodeError as error:
-        raise Torn(_sentence(error), error.lineno, error.colno) from None
+        raise TornJson(_sentence(error), error.lineno, error.colno) from None
     except (_Suspect, RecursionError):
         _refuse_faults(text)
         raise
@@ -77,12 +77,12 @@ def dump(value: object) -> bytes:
 def _decode(data: bytes) -> str:
     body = data.removeprefix(_BOM)
     if not body.strip():
-        raise Torn("the file is empty", 1, 1)
+        raise TornJson("the file is empty", 1, 1)
     try:
         return body.decode()
     except UnicodeDecodeError as error:
         before = body[: error.start].decode()
-        raise Torn("the text is not UTF-8", *_position(before, len(before))) from None
+        raise TornJson("the text is not UTF-8", *_position(before, len(before))) from None
 
 
 def _position(text: str, at: int) -> tuple[int, int]:
@@ -146,7 +146,7 @@ def _refuse_faults(text: str) -> None:
         keys = levels[-1] if levels and word[0] == '"' and colon.match(text, token.end()) else None
         fault = _fault(word, keys, len(levels))
         if fault:
-            raise Torn(fault, *_position(text, token.start()))
+            raise TornJson(fault, *_position(text, token.start()))
 
 
 def _fault(word: str, keys: set[str] | None, depth: int) -> str | None:

@@ -26,7 +26,7 @@ from moot.mirrors.files import MirrorFile, Unwritable
 from moot.mirrors.forms import form_of
 from moot.mirrors.lock import turn
 from moot.mirrors.looks import Changed, Missing, Unchanged, digest_of
-from moot.mirrors.state_cache import Known, Memory
+from moot.mirrors.state_cache import Known, MirrorMemory
 from moot.private_files import check_folders
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from moot.api.protocol.form import Form, Instance, Rendering
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
-    from moot.mirrors.files import Found
+    from moot.mirrors.files import Displaced
     from moot.mirrors.looks import Look
 
 _TURN = 5.0  # seconds to wait for another's turn
@@ -54,7 +54,7 @@ class Seen(Record):
     one: Instance
     file: MirrorFile
     look: Look
-    graves: list[Found]
+    graves: list[Displaced]
 
 
 class FileMirrors(Mirrors):
@@ -77,7 +77,7 @@ class _Sync:
     def __init__(self, call: Call) -> None:
         self._call, self._engine = call, call.engine
         self._directory = os.path.join(call.place.state, "mirrors")
-        self._memory = Memory(self._directory)
+        self._memory = MirrorMemory(self._directory)
         self._forms = [form_of(spec, call.packs) for spec in call.packs.mirrors]
         self._trees = worktrees(call.place)
         self._accepted: dict[int, bool] = {}

@@ -34,7 +34,7 @@ _WANTED = 10_000  # requests that are looked at for late ones
 _TITLE = 500
 
 
-class Problem(Record):
+class OverviewProblem(Record):
     """Something that is not as it should be, and what to do about it."""
 
     code: str
@@ -43,7 +43,7 @@ class Problem(Record):
     remedy: str
 
 
-class Seen(Record):
+class AgentSummary(Record):
     """An agent that is here. `silent_for` is None where its sign of life cannot be read."""
 
     name: str
@@ -66,7 +66,7 @@ class Count(Record):
     blocked: int
 
 
-class Job(Record):
+class TaskSummary(Record):
     """A task, as far as an overview tells of it. `who` is its holder, or in review its author."""
 
     id: str
@@ -81,21 +81,21 @@ class Job(Record):
     flagged: str | None = None
 
 
-class Work(Record):
+class BoardSummary(Record):
     """The board: how many tasks in each state, and some of those that are not done."""
 
     total: int
     done: int
     counts: tuple[Count, ...]
-    working: tuple[Job, ...]
-    review: tuple[Job, ...]
-    ready: tuple[Job, ...]
+    working: tuple[TaskSummary, ...]
+    review: tuple[TaskSummary, ...]
+    ready: tuple[TaskSummary, ...]
     ready_count: int
-    blocked: tuple[Job, ...]
+    blocked: tuple[TaskSummary, ...]
     blocked_count: int
 
 
-class Box(Record):
+class MailboxSummary(Record):
     """A mailbox with mail that is not settled."""
 
     name: str
@@ -107,14 +107,14 @@ class Overview(Record):
     at: str
     position: int
     root: str
-    problems: tuple[Problem, ...]
+    problems: tuple[OverviewProblem, ...]
     needs: tuple[Waiting, ...]  # checkpoints and requests; the rest of what needs a person is among the problems
-    agents: tuple[Seen, ...]
+    agents: tuple[AgentSummary, ...]
     left: int  # agents that are not here any more
-    tasks: Work
+    tasks: BoardSummary
     claims: tuple[Claim, ...]
     claim_count: int
-    mail: tuple[Box, ...]
+    mail: tuple[MailboxSummary, ...]
     events: tuple[Happened, ...]  # the last ones, oldest first
 
 
@@ -132,13 +132,15 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
     position = store.cursor()
     live = states.claims(store)[0].live
     known = queries.agents(store)
-    mail = tuple(Box(name=box, waiting=count, oldest=since) for box, count, since in queries.open_per_mailbox(store))
+    mail = tuple(
+        MailboxSummary(name=box, waiting=count, oldest=since) for box, count, since in queries.open_per_mailbox(store)
+    )
     waiting = needs_me.waiting(call)
     held: dict[str, list[Claim]] = {}
     for claim in live.values():
         held.setdefault(claim.holder, []).append(claim)
     counts = {box.name: box.waiting for box in mail}
-    silent: list[Problem] = []
+    silent: list[OverviewProblem] = []
     agents = tuple(
         _seen(call, store, agent, held.get(agent.principal, []), counts.get(agent.name.lower(), 0), silent)
         for agent in known
@@ -171,49 +173,51 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
 _WRONG = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
 
 
-def _troubles(call: Call, store: Store, agents: Iterable[Seen]) -> Iterator[Problem]:
+def _troubles(call: Call, store: Store, agents: Iterable[AgentSummary]) -> Iterator[OverviewProblem]:
     """What is wrong with the workspace itself."""
     newer = queries.newer(store)
     if newer is not None:
         said = f"the log has events that this version does not know ({newer}): it can be read, and not changed"
-        yield Problem("newer_events", newer, said, "update moot")
+        yield OverviewProblem("newer_events", newer, said, "update moot")
     behind = call.engine.store.behind
     if behind is None:
-        yield Problem(
+        yield OverviewProblem(
             "views_missing", "", "the shared views cannot be read: all of it was folded from the log", "moot verify"
         )
     elif behind:
-        yield Problem("views_behind", "", f"the shared views are {counted(behind, 'event')} behind", "moot verify")
+        yield OverviewProblem(
+            "views_behind", "", f"the shared views are {counted(behind, 'event')} behind", "moot verify"
+        )
     hidden = [agent.name for agent in agents if agent.silent_for is None and call.past is None]
     if hidden:
         said = f"when these were seen cannot be read: {_named(hidden)}"
-        yield Problem("presence_unreadable", "", said, "look as the user whose workspace it is")
+        yield OverviewProblem("presence_unreadable", "", said, "look as the user whose workspace it is")
 
 
-def _wrong(waiting: Iterable[Waiting]) -> Iterator[Problem]:
+def _wrong(waiting: Iterable[Waiting]) -> Iterator[OverviewProblem]:
     found = [item for item in waiting if item.kind in _WRONG]
     for item in found[:_LIMIT]:
         said = f"{item.id} held back from {item.who}: {item.text}" if item.kind == "held" else f"{item.id} {item.text}"
-        yield Problem(_WRONG[item.kind], item.id, said, item.command)
+        yield OverviewProblem(_WRONG[item.kind], item.id, said, item.command)
     if len(found) > _LIMIT:
-        yield Problem("more", "needs-me", f"{len(found) - _LIMIT} more of these", "moot needs-me")
+        yield OverviewProblem("more", "needs-me", f"{len(found) - _LIMIT} more of these", "moot needs-me")
 
 
-def _overdue(store: Store, now: float) -> Iterator[Problem]:
+def _overdue(store: Store, now: float) -> Iterator[OverviewProblem]:
     late = [item for item in queries.overdue(store, now, _WANTED, _LIMIT + 1) if not expired(item, now)]
     for delivery in late[:_LIMIT]:
         waited = now - (timestamps.parse(delivery.message.at) or now)
         box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)
         who = name_of(delivery.entry.taker or box)
         said = f"{delivery.entry.id} {who} has not answered {label(delivery.message.sender)} for {ago(waited)}"
-        yield Problem(
+        yield OverviewProblem(
             "overdue",
             delivery.entry.id,
             f"{said}: {delivery.message.text[:_TITLE]}",
             command_line("thread", delivery.entry.id),
         )
     if len(late) > _LIMIT:
-        yield Problem("more", "overdue", "more answers are late", "moot overdue")
+        yield OverviewProblem("more", "overdue", "more answers are late", "moot overdue")
 
 
 # --- who is here ------------------------------------------------------------------------------------------------------
@@ -225,15 +229,15 @@ def _seen(
     agent: Agent,
     claims: list[Claim],
     mail: int,
-    problems: list[Problem],
-) -> Seen:
+    problems: list[OverviewProblem],
+) -> AgentSummary:
     tasks = [states.task(store, name)[0] for name in queries.tasks_held_by(store, agent.principal)]
     silent = _silence(call, agent)
     limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
     lost = has_lapsed(silent, min(limits, default=0.0))
     if lost:
         problems.append(_silent(agent, silent or 0.0, min(limits), tasks, claims))
-    return Seen(
+    return AgentSummary(
         name=agent.name,
         incarnation=agent.incarnation,
         roles=agent.roles,
@@ -255,10 +259,10 @@ def _silence(call: Call, agent: Agent) -> float | None:
         return None
 
 
-def _silent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> Problem:
+def _silent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> OverviewProblem:
     holds = [task.id for task in tasks] + [path for claim in claims for path in claim.paths]
     said = f"{agent.principal} has been silent for {ago(silent)} (limit {ago(limit)}) and holds {_named(holds)}"
-    return Problem("agent_silent", agent.principal, said, command_line("leave", agent.name))
+    return OverviewProblem("agent_silent", agent.principal, said, command_line("leave", agent.name))
 
 
 def _named(names: list[str], most: int = 3) -> str:
@@ -276,10 +280,10 @@ def ago(seconds: float) -> str:
 # --- what is done and what is not -------------------------------------------------------------------------------------
 
 
-def _work(store: Store) -> Work:
+def _work(store: Store) -> BoardSummary:
     counts = [Count(state=s, phase=p, count=n, blocked=b) for s, p, n, b in queries.counts(store)]
     ready = sum(count.count - count.blocked for count in counts if count.phase == "open")
-    return Work(
+    return BoardSummary(
         total=sum(count.count for count in counts),
         done=sum(count.count for count in counts if count.phase == "done"),
         counts=tuple(counts),
@@ -292,14 +296,14 @@ def _work(store: Store) -> Work:
     )
 
 
-def _jobs(store: Store, counts: Iterable[Count], phase: str, *, blocked: bool = False) -> tuple[Job, ...]:
+def _jobs(store: Store, counts: Iterable[Count], phase: str, *, blocked: bool = False) -> tuple[TaskSummary, ...]:
     states = [count.state for count in counts if count.phase == phase]
     found = [task for state in states for task in queries.tasks_in(store, phase, state, _LIMIT, blocked=blocked)]
     return tuple(map(_job, found[:_LIMIT]))
 
 
-def _job(task: Task) -> Job:
-    return Job(
+def _job(task: Task) -> TaskSummary:
+    return TaskSummary(
         id=task.id,
         title=task.title[:_TITLE],
         state=task.state,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from moot.core.claims import Claim
-    from moot.overview import Job, Overview, Seen, Work
+    from moot.overview import AgentSummary, BoardSummary, Overview, TaskSummary
 
     Line = tuple[tuple[str, str], ...]  # pieces: text and tone
 
@@ -98,7 +98,7 @@ def _problem(message: str, remedy: str, mark: str, tone: str) -> Line:
 # --- who is here ------------------------------------------------------------------------------------------------------
 
 
-def _agents(agents: Iterable[Seen]) -> tuple[Line, ...]:
+def _agents(agents: Iterable[AgentSummary]) -> tuple[Line, ...]:
     rows = []
     for agent in sorted(agents, key=lambda one: (not one.quiet, one.name.lower())):
         seen = _seen(agent)
@@ -117,7 +117,7 @@ def _agents(agents: Iterable[Seen]) -> tuple[Line, ...]:
     return _columns(rows)
 
 
-def _seen(agent: Seen) -> str:
+def _seen(agent: AgentSummary) -> str:
     if agent.silent_for is None:
         return "not seen"
     if agent.quiet:
@@ -148,11 +148,11 @@ def _columns(rows: Sequence[Line]) -> tuple[Line, ...]:
 # --- the board --------------------------------------------------------------------------------------------------------
 
 
-def _board_title(work: Work) -> str:
+def _board_title(work: BoardSummary) -> str:
     return f"Board: {work.done} of {work.total} done" if work.total else "Board: no tasks yet"
 
 
-def _board(work: Work, now: float) -> Iterable[Line]:
+def _board(work: BoardSummary, now: float) -> Iterable[Line]:
     if not work.total:
         return
     full = _BAR * work.done // work.total
@@ -171,7 +171,7 @@ def _board(work: Work, now: float) -> Iterable[Line]:
         yield ((f"and {hidden} more: moot board", "dim"),)
 
 
-def _job(job: Job, state: str, since: str) -> tuple[tuple[str, str], ...]:
+def _job(job: TaskSummary, state: str, since: str) -> tuple[tuple[str, str], ...]:
     tone = {"ready": "", "blocked": "dim"}.get(state) if job.phase == "open" else _PHASES.get(job.phase)
     about = f"needs {', '.join(job.waits)}" if state == "blocked" else " ".join(filter(None, (job.who, since.strip())))
     marks = f"{'!' if job.flagged else ''}{job.priority if job.priority != 'medium' else ''}"

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.api.call import Call
-    from moot.overview import Overview, Problem
+    from moot.overview import Overview, OverviewProblem
 
 _ROUND = 2.0  # seconds between looks at what no event announces: silence, and answers that are late
 _LEAST = ("events",)  # sections that a snapshot shows only the beginning of
 _SOME = 10
 
 
-class Change(Record):
+class ProblemChange(Record):
     """A problem that was not there before, or is not any more."""
 
-    problem: Problem
+    problem: OverviewProblem
     gone: bool = False
 
 
@@ -79,17 +79,21 @@ def _following(call: Call, found: Overview) -> Iterator[Answer]:
             time.sleep(PAUSE)
 
 
-def _problems(found: Overview) -> dict[tuple[str, str], Problem]:
+def _problems(found: Overview) -> dict[tuple[str, str], OverviewProblem]:
     return {(problem.code, problem.about): problem for problem in found.problems}
 
 
-def _changes(before: dict[tuple[str, str], Problem], now: dict[tuple[str, str], Problem]) -> Iterator[Answer]:
+def _changes(
+    before: dict[tuple[str, str], OverviewProblem], now: dict[tuple[str, str], OverviewProblem]
+) -> Iterator[Answer]:
     for key, problem in now.items():
         if key not in before:
-            yield Answer(result=Change(problem), say=(one_line(f"problem: {problem.message} → {problem.remedy}", 500),))
+            yield Answer(
+                result=ProblemChange(problem), say=(one_line(f"problem: {problem.message} → {problem.remedy}", 500),)
+            )
     for key, problem in before.items():
         if key not in now:
-            yield Answer(result=Change(problem, gone=True), say=(one_line(f"no more: {problem.message}", 500),))
+            yield Answer(result=ProblemChange(problem, gone=True), say=(one_line(f"no more: {problem.message}", 500),))
 
 
 VERBS = (

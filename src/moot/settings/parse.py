@@ -42,7 +42,7 @@ _PLACED = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)"
 _DAY = 86400.0
 
 
-class Problem(Record):
+class SettingsProblem(Record):
     """One thing that is wrong in the file."""
 
     line: int
@@ -142,11 +142,11 @@ def parse(path: str, raw: bytes) -> Settings:
     except UnicodeDecodeError as problem:
         before = raw[: problem.start]
         column = problem.start - before.rfind(b"\n")
-        raise _bad(path, [Problem(before.count(b"\n") + 1, "this is not UTF-8", column=column)]) from None
+        raise _bad(path, [SettingsProblem(before.count(b"\n") + 1, "this is not UTF-8", column=column)]) from None
     except tomllib.TOMLDecodeError as problem:
         raise _bad(path, [_syntax(str(problem), raw)]) from None
     except RecursionError:
-        raise _bad(path, [Problem(1, "values are nested too deeply")]) from None
+        raise _bad(path, [SettingsProblem(1, "values are nested too deeply")]) from None
     reading = Reading(text)
     fields = reading.fields(data)
     if reading.problems:
@@ -168,7 +168,7 @@ class Reading:
     """One pass over a file's data, gathering problems."""
 
     def __init__(self, text: str) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[SettingsProblem] = []
         self._lines = Lines(text)
 
     def fields(self, data: dict[str, Any]) -> dict[str, Any]:
@@ -237,19 +237,21 @@ class Reading:
         self.add(path, f"{spelled(path)} is {found}, expected is {expected}", found=found, expected=expected)
 
     def add(self, path: tuple[str | int, ...], text: str, **more: Any) -> None:
-        self.problems.append(Problem(self._lines.of(path), text, key=spelled(path), **more))
+        self.problems.append(SettingsProblem(self._lines.of(path), text, key=spelled(path), **more))
 
 
-def _syntax(said: str, raw: bytes) -> Problem:
+def _syntax(said: str, raw: bytes) -> SettingsProblem:
     placed = _PLACED.fullmatch(said)
     if placed is None or placed[2] is None:
         text = placed[1] if placed else said
         body = raw.rstrip()
-        return Problem(body.count(b"\n") + 1, f"{text}, at the end of the file", column=len(body) - body.rfind(b"\n"))
-    return Problem(int(placed[2]), f"column {placed[3]}: {placed[1]}", column=int(placed[3]))
+        return SettingsProblem(
+            body.count(b"\n") + 1, f"{text}, at the end of the file", column=len(body) - body.rfind(b"\n")
+        )
+    return SettingsProblem(int(placed[2]), f"column {placed[3]}: {placed[1]}", column=int(placed[3]))
 
 
-def _bad(path: str, problems: list[Problem]) -> Usage:
+def _bad(path: str, problems: list[SettingsProblem]) -> Usage:
     told = [f"line {problem.line}: {problem.text}" for problem in problems]
     message = f"{path}, {told[0]}." if len(told) == 1 else "\n  ".join([f"{path} has {len(told)} problems:", *told])
     return Usage(

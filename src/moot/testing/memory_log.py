@@ -38,7 +38,7 @@ class MemoryLogs:
     """The logs of one test, by directory. Called as `SqliteLog` is, it opens a handle on one of them."""
 
     def __init__(self) -> None:
-        self._memories: dict[str, Memory] = {}
+        self._memories: dict[str, MemoryState] = {}
 
     def __call__(
         self,
@@ -49,7 +49,7 @@ class MemoryLogs:
         progress: Callable[[str, int, int], None] | None = None,
     ) -> MemoryLog:
         del reading, progress  # it is never upgraded, and reading leaves no trace
-        memory = self._memories.setdefault(os.path.realpath(directory), Memory())
+        memory = self._memories.setdefault(os.path.realpath(directory), MemoryState())
         return MemoryLog(memory, exclusive=exclusive)
 
 
@@ -66,7 +66,7 @@ def in_memory() -> Iterator[MemoryLogs]:
         wiring.open_log = before
 
 
-class Memory:
+class MemoryState:
     """The content of one log, which its handles share."""
 
     def __init__(self) -> None:
@@ -125,7 +125,7 @@ class Memory:
 class MemoryLog(Log):
     """A handle on a log in memory, for one thread at a time."""
 
-    def __init__(self, memory: Memory, *, exclusive: bool = True) -> None:
+    def __init__(self, memory: MemoryState, *, exclusive: bool = True) -> None:
         self.memory = memory
         self.handle = Handle()
         self._exclusive = exclusive
@@ -235,7 +235,7 @@ class MemoryLog(Log):
         self._closed = True
         self.memory.ring()  # its followers end
 
-    def _open(self) -> Memory:
+    def _open(self) -> MemoryState:
         if self._closed:
             raise Unavailable("log_closed", "This handle on a log in memory was closed.", "Open the log again.")
         return self.memory

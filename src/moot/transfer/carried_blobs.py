@@ -10,7 +10,7 @@ from __future__ import annotations
 from moot.core.errors import MootError
 from moot.core.integrity.blob import is_digest, named_by
 from moot.core.record import Record
-from moot.engine.blob_names import Named, removed_in
+from moot.engine.blob_names import NamedBlobs, removed_in
 from moot.engine.blobs import LARGEST
 from moot.transfer import cloudevents
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.event import Event
-    from moot.engine.blobs import Blobs, Writing
+    from moot.engine.blobs import Blobs, BlobWriter
     from moot.log import Shown
 
 _TYPE = "moot.blob"
@@ -110,8 +110,8 @@ class Incoming:
 
     def __init__(self, blobs: Blobs, removed: dict[str, int], *, dry_run: bool) -> None:
         self._blobs, self._removed, self._dry_run = blobs, removed, dry_run
-        self._named = Named()
-        self._writing: Writing | None = None
+        self._named = NamedBlobs()
+        self._writing: BlobWriter | None = None
         self._current = ("", 0)  # the digest of the blob that is being read, and the number of its next piece
         self._waiting: dict[str, int] = {}  # whole blobs that the next commit must name, and their sizes
         self._source = ""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moot.log import Log, Shown
     from moot.transfer.carried_blobs import Incoming, Outgoing, Piece
     from moot.transfer.cloudevents import Item
-    from moot.transfer.proving import Proof
+    from moot.transfer.proving import RedactionProof
     from moot.views.trial import Trial
 
     Commits = list[tuple[Commit, list[Draft]]]
@@ -119,7 +119,14 @@ class Import:
     """One file on its way into the log."""
 
     def __init__(
-        self, log: Log, trial: Trial, proof: Proof, blobs: Incoming, *, dry_run: bool, progress: Callable[[int], None]
+        self,
+        log: Log,
+        trial: Trial,
+        proof: RedactionProof,
+        blobs: Incoming,
+        *,
+        dry_run: bool,
+        progress: Callable[[int], None],
     ) -> None:
         self._blobs = blobs
         self._log, self._archive, self._trial, self._proof = log, log.archive, trial, proof

@@ -24,7 +24,7 @@ _SIGN = Redacted.type.encode()
 _IN_MEMORY = 8 << 20  # bytes of what comes through a pipe
 
 
-class Proof:
+class RedactionProof:
     """The redactions of a file and of the log that it goes into."""
 
     def __init__(self, log: Shown, lines: Iterable[bytes]) -> None:

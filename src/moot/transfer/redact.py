@@ -34,7 +34,7 @@ _NAMED = 20  # other places that are named
 _TELLING = 8  # characters; a shorter text stands in too many places by chance
 
 
-class Gone(Record):
+class RedactedField(Record):
     """What was taken out of sight."""
 
     positions: tuple[int, ...]
@@ -45,7 +45,7 @@ class Gone(Record):
     shared: tuple[int, ...] = ()  # other events that name these blobs
 
 
-def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> Gone:
+def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> RedactedField:
     """Append the tombstones; the views and mirrors are made anew from what can still be seen."""
     events = _meant(call, what)
     wanted = {event.position: _fields(call, event, fields) for event in events}
@@ -97,7 +97,7 @@ def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase
     if erase or gone_blobs:
         _outwait(call)
     gone = sorted({field for event in todo for field in wanted[event.position]})
-    return Gone(
+    return RedactedField(
         positions=tuple(event.position for event in todo),
         fields=tuple(gone),
         erased=erase,

@@ -135,7 +135,7 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
     from moot.transfer.arrivals import at_once
     from moot.transfer.carried_blobs import Incoming
     from moot.transfer.carrying import Import
-    from moot.transfer.proving import Proof, rereadable
+    from moot.transfer.proving import RedactionProof, rereadable
     from moot.views.trial import Trial
 
     read = sha256()
@@ -144,7 +144,7 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
     try:
         with rereadable(open(0 if file == "-" else path, "rb", closefd=file != "-")) as lines:
             start = lines.tell()
-            proof = Proof(call.engine.log, _lines(lines, len))
+            proof = RedactionProof(call.engine.log, _lines(lines, len))
             lines.seek(start)
             size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
             with closing(Incoming(Blobs(call.place.state), proof.removed, dry_run=dry_run)) as blobs:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from moot.core.deciders.entry import Entry as HeldEntry
-    from moot.core.deciders.mailbox import Entry
+    from moot.core.deciders.entry import HeldEntry
+    from moot.core.deciders.mailbox import MailboxEntry
     from moot.views.store import Store
 
 
@@ -25,7 +25,7 @@ class Delivery(Record):
     """One message at one recipient, with what it says."""
 
     mailbox: str
-    entry: Entry
+    entry: MailboxEntry
     message: Message
 
 
@@ -99,7 +99,7 @@ def was_last_read(store: Store, mailbox: str, value: str) -> bool:
     return store.row("has_read_mark", mailbox.lower(), value) is not None
 
 
-def chain(store: Store, message: str) -> list[tuple[str, Entry, str | None, str | None]]:
+def chain(store: Store, message: str) -> list[tuple[str, MailboxEntry, str | None, str | None]]:
     """Where a message stands with each recipient: mailbox, entry, when offered, when ended."""
     row = store.row("message", message)
     if row is None:
@@ -129,7 +129,7 @@ def agents(store: Store) -> list[Agent]:
 
 
 def held_entries(store: Store) -> list[HeldEntry]:
-    from moot.core.deciders.entry import Entry as HeldEntry
+    from moot.core.deciders.entry import HeldEntry
 
     return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held"]
 

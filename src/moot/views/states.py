@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.core.deciders.mailbox import Entry, Mailbox
+from moot.core.deciders.mailbox import Mailbox, MailboxEntry
 from moot.core.deciders.message import Message
 from moot.core.json_codec import dumps, loads
 from moot.core.kind import kind_of
@@ -78,9 +78,9 @@ def mailbox_rows(store: Store, name: str, ids: Iterable[str]) -> tuple[Mailbox, 
 
 def entry_of(
     message_id: str, wants: str, seen: str, taker: str | None, reply: str | None, ended: str | None, hidden: str | None
-) -> Entry:
+) -> MailboxEntry:
     shown = tuple(loads(seen))
-    return Entry(id=message_id, wants=wants, seen=shown, taker=taker, reply=reply, ended=ended, hidden=hidden)
+    return MailboxEntry(id=message_id, wants=wants, seen=shown, taker=taker, reply=reply, ended=ended, hidden=hidden)
 
 
 # Kinds whose states are not rows of `entity`.

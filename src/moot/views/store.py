@@ -224,9 +224,9 @@ class Store(Generations):
             self._user = 0
             raise self._given_up(error) from error
 
-    def writing(self, begin: Callable[[], None] | None = None) -> Writing:
+    def writing(self, begin: Callable[[], None] | None = None) -> ViewsTransaction:
         """Begin to write, as a context manager: what is not committed at its end is undone."""
-        return Writing(self, begin or self.begin)
+        return ViewsTransaction(self, begin or self.begin)
 
     def end(self) -> None:
         """Undo a transaction that is still open: after an error, or an interrupt at any step."""
@@ -258,7 +258,7 @@ class Store(Generations):
         self.forget()
 
 
-class Writing:
+class ViewsTransaction:
     """One transaction. An interrupt can come before the first step of `__exit__`: then it ends with this object."""
 
     _number = 0  # the store knows by it whose transaction is open

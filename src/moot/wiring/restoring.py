@@ -8,14 +8,14 @@ from contextlib import closing, contextmanager
 from apsw import SQLITE_OPEN_READONLY, Connection
 
 from moot import location as places
-from moot.api.verbs.workspace import Restored
+from moot.api.verbs.workspace import RestoreResult
 from moot.core import principal
 from moot.core.errors import Held, MootError, Refused, Usage
 from moot.core.event import Commit
 from moot.core.identity import decide
 from moot.core.task.leases import has_lapsed
 from moot.engine import commit_record
-from moot.engine.blob_names import Named, removed_in
+from moot.engine.blob_names import NamedBlobs, removed_in
 from moot.engine.blobs import LARGEST, Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
@@ -54,10 +54,10 @@ def put_back(
     force: bool,
     progress: Callable[[str, int, int], None],
     via: str,
-) -> Restored:
+) -> RestoreResult:
     path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
     arrivals = Arrivals()
-    named = Named()
+    named = NamedBlobs()
     with closing(_rebuilt(place.state, path, arrivals, named, lambda done, of: progress("checking", done, of))) as new:
         if not os.path.isdir(place.state):
             places.create(cwd, env)  # it is gone with its log
@@ -68,7 +68,7 @@ def put_back(
 class _Blobs:
     """The blobs of a backup on their way back: those that its events name, before the log is in its place."""
 
-    def __init__(self, state: str, path: str, named: Named) -> None:
+    def __init__(self, state: str, path: str, named: NamedBlobs) -> None:
         self._blobs, self._path, self._named = Blobs(state), path, named
         self.brought = 0
         self.lacking: set[str] = set()
@@ -98,11 +98,11 @@ class _Blobs:
                 blob.write(piece)
             return blob.digest == digest and bool(blob.keep())
 
-    def said(self, restored: Restored) -> Restored:
+    def said(self, restored: RestoreResult) -> RestoreResult:
         return restored.replace(blobs=self.brought, lacking=tuple(sorted(self.lacking)))
 
 
-def _rebuilt(state: str, path: str, arrivals: Arrivals, named: Named, progress: Progress) -> Rebuilt:
+def _rebuilt(state: str, path: str, arrivals: Arrivals, named: NamedBlobs, progress: Progress) -> Rebuilt:
     """The file as a log that this program has made: row by row, checked as an import checks them."""
     trial = Trial(state, anew=True, seen=arrivals.see)
 
@@ -136,7 +136,7 @@ def _put_back(
     *,
     force: bool,
     via: str,
-) -> Restored:
+) -> RestoreResult:
     def restoring(done: int, of: int) -> None:
         progress("restoring", done, of)
 
@@ -155,7 +155,7 @@ def _put_back(
     return blobs.said(restored).replace(effects=_open_effects(cwd, env))
 
 
-def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs) -> Restored:
+def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs) -> RestoreResult:
     """What was there is no log any more."""
 
     def meanwhile() -> None:
@@ -164,12 +164,12 @@ def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arr
         Store(state).renew(alone=True).close()
 
     kept = restore.anew(state, new.connection, progress, meanwhile)
-    return Restored(file=path, events=new.head, kept=kept)
+    return RestoreResult(file=path, events=new.head, kept=kept)
 
 
 def _replaced(
     call: Call, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs, *, force: bool
-) -> Restored:
+) -> RestoreResult:
     engine, state = call.engine, call.place.state
     engine.read()
     with engine.log.exclusive():
@@ -203,7 +203,7 @@ def _replaced(
                 arrivals.stamp(call.presence)
                 restore.replace(state, source, progress)
             kept = restore.name(state, copied) if lacking or not restore.opens(state, new.head) else None
-    return Restored(file=path, events=new.head, kept=kept, redacted=redacted)
+    return RestoreResult(file=path, events=new.head, kept=kept, redacted=redacted)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import os
 from moot import location as places
 from moot import settings as setting
 from moot.api.verbs.effects.allow import consent_of, weak_of
-from moot.api.verbs.workspace import Created, Finding, Opener, Restored, checkup
+from moot.api.verbs.workspace import Created, Finding, Opener, RestoreResult, checkup
 from moot.api.workspace import quietly
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, people_only
@@ -93,7 +93,7 @@ class Workshop(Opener):
     def _trust(self, place: Place) -> None:
         trust.check(place, self._env)
 
-    def restore(self, file: str, *, force: bool) -> Restored:
+    def restore(self, file: str, *, force: bool) -> RestoreResult:
         """Put a backup in place of the log, also if that cannot be opened."""
         from moot.wiring.restoring import put_back
 

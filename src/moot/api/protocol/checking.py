@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 FILE = "pack.toml"
 
 
-class Problem(Record):
+class PackProblem(Record):
     """One thing that is wrong in a pack."""
 
     file: str
@@ -60,7 +60,7 @@ def parse(
     that there are, `parts` what the pack has code for (see `moot.api.protocol.Protocol`), `below` the directory that
     its mirrors have to be in.
     """
-    found: list[Problem] = []
+    found: list[PackProblem] = []
     raw = _bytes(read, FILE, found)
     data, lines = (None, None) if raw is None else _toml(raw, found)
     schemas: dict[str, dict[str, Any]] = {}
@@ -68,7 +68,7 @@ def parse(
     if data is not None and lines is not None:
 
         def add(place: Place, text: str) -> None:
-            found.append(Problem(FILE, lines.of(place), pointed(place), text))
+            found.append(PackProblem(FILE, lines.of(place), pointed(place), text))
 
         for place in _dates(data, ()):
             add(place, f"{pointed(place)}: expected a text in quotes, got a date or time")
@@ -94,7 +94,7 @@ def parse(
     return Parsed(data=data, schemas=schemas, digest=_digest(digested))
 
 
-def bad_pack(folder: str, found: Iterable[Problem]) -> Usage:
+def bad_pack(folder: str, found: Iterable[PackProblem]) -> Usage:
     problems = sorted(dict.fromkeys(found), key=lambda problem: (problem.file != FILE, problem.file, problem.line))
     said = [f"{p.file}, line {p.line}: {p.text}" for p in problems]
     end = "" if said[0].endswith("?") else "."
@@ -118,7 +118,7 @@ def _digest(files: Iterable[tuple[str, bytes]]) -> str:
     return found.hexdigest()
 
 
-def _bytes(read: Read, file: str, found: list[Problem], named: tuple[int, str] | None = None) -> bytes | None:
+def _bytes(read: Read, file: str, found: list[PackProblem], named: tuple[int, str] | None = None) -> bytes | None:
     """A file of the pack. `named`: the line and key of pack.toml that names it."""
     try:
         return read(file)
@@ -127,11 +127,11 @@ def _bytes(read: Read, file: str, found: list[Problem], named: tuple[int, str] |
     except MootError as error:
         why = error.message.rstrip(".")
     at = (file, 1, "") if named is None else (FILE, *named)
-    found.append(Problem(*at, f"{file} cannot be read: {why}"))
+    found.append(PackProblem(*at, f"{file} cannot be read: {why}"))
     return None
 
 
-def _toml(raw: bytes, found: list[Problem]) -> tuple[dict[str, Any] | None, Lines | None]:
+def _toml(raw: bytes, found: list[PackProblem]) -> tuple[dict[str, Any] | None, Lines | None]:
     import tomllib
 
     from moot.settings.lines import Lines
@@ -140,14 +140,14 @@ def _toml(raw: bytes, found: list[Problem]) -> tuple[dict[str, Any] | None, Line
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
         return tomllib.loads(text), Lines(text)
     except UnicodeDecodeError as problem:
-        found.append(Problem(FILE, raw[: problem.start].count(b"\n") + 1, "", "this is not UTF-8"))
+        found.append(PackProblem(FILE, raw[: problem.start].count(b"\n") + 1, "", "this is not UTF-8"))
     except tomllib.TOMLDecodeError as problem:
         said, _, at = str(problem).rpartition(" (at line ")
         number = at.partition(",")[0]
         line = int(number) if number.isdigit() else raw.rstrip().count(b"\n") + 1
-        found.append(Problem(FILE, line, "", said or str(problem)))
+        found.append(PackProblem(FILE, line, "", said or str(problem)))
     except RecursionError:
-        found.append(Problem(FILE, 1, "", "values are nested too deeply"))
+        found.append(PackProblem(FILE, 1, "", "values are nested too deeply"))
     return None, None
 
 
@@ -160,21 +160,21 @@ def _dates(value: Any, place: Place) -> Iterable[Place]:
         yield place
 
 
-def _schema(file: str, content: bytes, found: list[Problem]) -> dict[str, Any] | None:
+def _schema(file: str, content: bytes, found: list[PackProblem]) -> dict[str, Any] | None:
     """The schema in a file. Its problems name the place inside of it; a JSON file has no line for one."""
     try:
         schema = json.loads(content.decode("utf-8-sig"))
         check_schema(schema)
         if isinstance(schema, dict):
             return schema
-        found.append(Problem(file, 1, "#", "a schema of a message is an object"))
+        found.append(PackProblem(file, 1, "#", "a schema of a message is an object"))
     except json.JSONDecodeError as error:
-        found.append(Problem(file, error.lineno, "", f"this is not valid JSON: {error.msg}"))
+        found.append(PackProblem(file, error.lineno, "", f"this is not valid JSON: {error.msg}"))
     except (UnicodeDecodeError, RecursionError) as error:
-        found.append(Problem(file, 1, "", f"this is not valid JSON: {error}"))
+        found.append(PackProblem(file, 1, "", f"this is not valid JSON: {error}"))
     except MootError as error:
         where = str(error.details.get("where", "#"))
-        found.append(Problem(file, _line_in(content, where), where, error.message))
+        found.append(PackProblem(file, _line_in(content, where), where, error.message))
     return None
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from moot.api.protocol import content
 from moot.core import typed_messages as rules
-from moot.core.deciders.mailbox import Answer as Settle
+from moot.core.deciders.mailbox import AnswerMessage
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused
 from moot.core.schema import defects
@@ -271,4 +271,4 @@ def _settle(work: Work, pack: Pack, saying: Saying, asked: Message) -> None:
     me = saying.sender
     shared = [f"@{role.name}" for role in pack.roles if role.delivery == "one" and role.name in me.roles]
     for box in to_settle(work, (me.name, *shared), asked, me):
-        work.do("mailbox", box, Settle(id=asked.id, reply=saying.id, who=me.principal))
+        work.do("mailbox", box, AnswerMessage(id=asked.id, reply=saying.id, who=me.principal))

@@ -62,7 +62,7 @@ def send(
 
 def _there_already(call: Call, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
     """The answer to a message that is equal to one before it, and so changed nothing."""
-    from moot.api.verbs.mail.send import Receipt
+    from moot.api.verbs.mail.send import StoredMessage
     from moot.views import queries
 
     def text(said: Mapping[str, Any]) -> str:
@@ -72,5 +72,5 @@ def _there_already(call: Call, spec: MessageType, data: Mapping[str, Any], roots
     task = str(data.get(spec.task or ""))
     sent = queries.messages_of_task(call.engine.read(), task, kind=spec.name)
     found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
-    receipt = Receipt(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
+    receipt = StoredMessage(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
     return Answer(result=receipt, say=(f"{found.id} already says the same. Nothing changed.",))

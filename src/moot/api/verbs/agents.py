@@ -85,7 +85,7 @@ class Member(Record):
     retired: bool = False
 
 
-class Change(Member):
+class MembershipChange(Member):
     """The agent after it joined or left. `repeated`: that was before, under the same key."""
 
     repeated: bool = False
@@ -274,8 +274,8 @@ def _agent(call: Call, name: str) -> Agent:
     return states.agent(call.engine.read(), name)[0]
 
 
-def _change(call: Call, agent: Agent, outcome: Outcome) -> Change:
-    return Change(**_member(call, agent).__dict__, repeated=outcome.repeated)
+def _change(call: Call, agent: Agent, outcome: Outcome) -> MembershipChange:
+    return MembershipChange(**_member(call, agent).__dict__, repeated=outcome.repeated)
 
 
 def _members(call: Call) -> list[Member]:

@@ -24,7 +24,7 @@ NAME_LIMIT = 500
 _CHANGES = 1000  # the most that is shown of an artifact
 
 
-class Made(Record):
+class ArtifactResult(Record):
     """An artifact after a change, and who was waiting for what it provides."""
 
     artifact: Artifact
@@ -33,7 +33,7 @@ class Made(Record):
     repeated: bool = False
 
 
-class Change(Record):
+class ArtifactChange(Record):
     by: str
     at: str
     changes: tuple[str, ...]
@@ -41,11 +41,11 @@ class Change(Record):
     task: str | None
 
 
-class Shown(Record):
+class ArtifactView(Record):
     """An artifact with what happened to it."""
 
     artifact: Artifact
-    changes: tuple[Change, ...]
+    changes: tuple[ArtifactChange, ...]
     used_by: dict[str, tuple[str, ...]]  # per name, who needed it
 
 
@@ -120,7 +120,7 @@ def _changed(call: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     lines += [
         f"  {one_line(name, 500)} was needed by {one_line(', '.join(who), 500)}: told" for name, who in told.items()
     ]
-    made = Made(artifact=state, satisfied=told, position=outcome.last, repeated=outcome.repeated)
+    made = ArtifactResult(artifact=state, satisfied=told, position=outcome.last, repeated=outcome.repeated)
     return Answer(result=made, say=tuple(lines))
 
 
@@ -142,13 +142,13 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
             said = event.data
             names = tuple(said.get("provides", ()))
             text = tuple(said.get("changes", ()))
-            changes.append(Change(event.by, event.at, text, names, said.get("task")))
+            changes.append(ArtifactChange(event.by, event.at, text, names, said.get("task")))
     used = {name: tuple(states.state(store, "dependency", name)[0].satisfied) for name in state.names}
-    shown = Shown(artifact=state, changes=tuple(changes), used_by={n: who for n, who in used.items() if who})
+    shown = ArtifactView(artifact=state, changes=tuple(changes), used_by={n: who for n, who in used.items() if who})
     return Answer(result=shown, say=tuple(_lines(shown)))
 
 
-def _lines(shown: Shown) -> list[str]:
+def _lines(shown: ArtifactView) -> list[str]:
     state = shown.artifact
     lines = [one_line(f"{state.id} ({state.kind}) by {name_of(state.creator)} at {state.at}", 1000)]
     if state.summary:

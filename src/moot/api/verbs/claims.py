@@ -14,7 +14,7 @@ from moot.core.paths import escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
-from moot.location import MAIN, Named, ignore_case, resolve
+from moot.location import MAIN, ResolvedPath, ignore_case, resolve
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 
-class Holding(Record):
+class ClaimView(Record):
     """A live claim, as seen from outside."""
 
     id: str
@@ -38,7 +38,7 @@ class Holding(Record):
     worktree: str | None  # None: in all of them
 
 
-class Grant(Holding):
+class Grant(ClaimView):
     """A claim as it was granted. `repeated`: that was before, by the same key; `gone`: its paths that it lost since."""
 
     repeated: bool = False
@@ -157,7 +157,7 @@ def who_holds(call: Call, path: str) -> Answer:
     return _listed([_holding(call, c) for c in found], f"Nobody holds {named[0].path}{_in_words(worktree)}.")
 
 
-def _listed(held: list[Holding], nothing: str) -> Answer:
+def _listed(held: list[ClaimView], nothing: str) -> Answer:
     rows = tuple(
         (
             h.id,
@@ -175,8 +175,8 @@ def _listed(held: list[Holding], nothing: str) -> Answer:
     return Answer(result=held, say=lines or (nothing,), table=table if rows else None)
 
 
-def _holding(call: Call, claim: Claim) -> Holding:
-    return Holding(
+def _holding(call: Call, claim: Claim) -> ClaimView:
+    return ClaimView(
         id=claim.id,
         holder=claim.holder,
         paths=claim.paths,
@@ -196,11 +196,11 @@ def _in_words(worktree: str | None) -> str:
     return " in the main worktree" if worktree == MAIN else f" in worktree {worktree}"
 
 
-def _named(call: Call, paths: tuple[str, ...]) -> list[Named]:
+def _named(call: Call, paths: tuple[str, ...]) -> list[ResolvedPath]:
     return [resolve(call.place, call.cwd, path) for path in paths]
 
 
-def _scope(call: Call, named: list[Named]) -> str | None:
+def _scope(call: Call, named: list[ResolvedPath]) -> str | None:
     """The worktree that these paths are bound to, if claims are."""
     if call.settings.claim_scope != "worktree":
         return None
@@ -216,7 +216,7 @@ def _scope(call: Call, named: list[Named]) -> str | None:
     return found[0] if found else call.place.worktree
 
 
-def readings(named: Named) -> tuple[str, ...]:
+def readings(named: ResolvedPath) -> tuple[str, ...]:
     """All that a path means as patterns; whatever comes or goes on disk, the file of exactly this name is among it.
 
     What is there is meant by its name. In the rest, brackets are a class and are part of a name as well.

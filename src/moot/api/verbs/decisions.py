@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _LOOKED_AT = 10_000
 
 
-class Made(Record):
+class DecisionResult(Record):
     """A decision after a change, and who was told of it."""
 
     decision: Decision
@@ -98,7 +98,7 @@ def _told(call: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = tuple(dict.fromkeys(box for e in outcome.events if e.type == Sent.type for box in e.data["to"]))
     state: Decision = states.state(call.engine.read(), "decision", identity)[0]
     line = f"{identity} {said}" + (f"; told: {', '.join(told)}" if told else "; nobody works on what it concerns")
-    result = Made(decision=state, told=told, position=outcome.last, repeated=outcome.repeated)
+    result = DecisionResult(decision=state, told=told, position=outcome.last, repeated=outcome.repeated)
     return Answer(result=result, say=(one_line(line, 1000),))
 
 

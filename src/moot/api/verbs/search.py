@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MOST = 1000
 
 
-class Found(Record):
+class SearchResult(Record):
     """A thing that says it: what it is called and how it stands now, and the event in which it says so best."""
 
     kind: str
@@ -104,12 +104,12 @@ def _time(call: Call, name: str, text: str | None) -> float | None:
     return found
 
 
-def _found(store: Store, thing: Thing) -> Found:
+def _found(store: Store, thing: Thing) -> SearchResult:
     event = thing.event
     kind, _, key = event.stream.partition("/")
     title, state = (f"{event.type} {event.stream}", None) if thing.kind == OTHERS else _now(store, kind, key)
     about = key if kind == "task" else event.data.get("task")
-    return Found(
+    return SearchResult(
         kind=thing.kind,
         id=f"#{event.position}" if thing.kind == OTHERS else key,
         stream=event.stream,
@@ -132,7 +132,7 @@ def _now(store: Store, name: str, key: str) -> tuple[str, str | None]:
     return str(columns.get("title", "")), columns.get("state")
 
 
-def _lines(item: Found) -> list[str]:
+def _lines(item: SearchResult) -> list[str]:
     often = f", in {item.hits} of its events" if item.hits > 1 else ""
     head = " ".join(part for part in (item.id, item.state, one_line(item.title, 80)) if part)
     said, end = "", 0

@@ -57,7 +57,7 @@ class Finding(Record):
     remedy: str = ""
 
 
-class Restored(Record):
+class RestoreResult(Record):
     """A backup that is in place now.
 
     `kept` is the log that was there before, if it was kept; `redacted` are the positions that had been redacted after
@@ -84,7 +84,7 @@ class Opener(ABC):
     def diagnose(self) -> list[Finding]: ...
 
     @abstractmethod
-    def restore(self, file: str, *, force: bool) -> Restored: ...
+    def restore(self, file: str, *, force: bool) -> RestoreResult: ...
 
 
 def init(opener: Opener, pack: tuple[str, ...], carry_over: bool) -> Answer:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from moot.core import leaves
 from moot.core.errors import Refused, Unknown
 from moot.core.kind import Kind
-from moot.core.leaves import Change
+from moot.core.leaves import LeafChange
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 
@@ -49,7 +49,7 @@ class Opened(Payload):
     subject: str = ""  # what stands for the placeholder in the path of the mirror
 
 
-class Changed(Payload):
+class DocumentChanged(Payload):
     type = "document:changed"
     said = "changed: {set:json}"
     asides = (("gone", "gone: {gone}"),)
@@ -93,7 +93,7 @@ class Reset(Payload):
     reason: str
 
 
-class Restored(Payload):
+class DocumentRestored(Payload):
     type = "document:restored"
     said = "restored: {reason}"
     words = ("reason",)
@@ -101,7 +101,7 @@ class Restored(Payload):
 
 
 EVENTS: dict[str, type[Payload]] = {
-    cls.type: cls for cls in (Opened, Changed, ChangeRefused, Conflicted, Reset, Restored)
+    cls.type: cls for cls in (Opened, DocumentChanged, ChangeRefused, Conflicted, Reset, DocumentRestored)
 }
 
 
@@ -172,13 +172,13 @@ def decide(state: Document, command: Command, _facts: object = None) -> list[Pay
             return [] if same else [Reset(leaves=dict(command.leaves), reason=command.reason)]
         case RestoreDocument():
             _check_open(state)
-            return [Restored(reason=command.reason)]
+            return [DocumentRestored(reason=command.reason)]
         case _:
             unreachable(command)
 
 
 def _change(state: Document, command: ChangeDocument) -> list[Payload]:
-    asked = Change(set=dict(command.set), gone=command.gone)
+    asked = LeafChange(set=dict(command.set), gone=command.gone)
     after = _bounded(leaves.changed(state.leaves, asked))
     change = leaves.difference(state.leaves, after)
     alien = [at for at in change.pointers if leaves.owner_of(at, command.owners) not in (None, command.author)]
@@ -190,7 +190,7 @@ def _change(state: Document, command: ChangeDocument) -> list[Payload]:
             document=state.id,
             pointers=alien,
         )
-    return [Changed(set=change.set, gone=change.gone, author=command.author)] if change.pointers else []
+    return [DocumentChanged(set=change.set, gone=change.gone, author=command.author)] if change.pointers else []
 
 
 def _absorb(state: Document, command: AbsorbDocument) -> list[Payload]:
@@ -220,7 +220,7 @@ def _absorb(state: Document, command: AbsorbDocument) -> list[Payload]:
         )
     if theirs.pointers:
         _bounded(leaves.changed(state.leaves, theirs))
-        found.append(Changed(set=theirs.set, gone=theirs.gone, author=command.author))
+        found.append(DocumentChanged(set=theirs.set, gone=theirs.gone, author=command.author))
     return found
 
 
@@ -244,12 +244,12 @@ def evolve(state: Document, event: Payload, meta: Meta) -> Document:
     match event:
         case Opened():
             return state.replace(status="open", at=meta.at, changed_at=meta.at, **event.__dict__)
-        case Changed():
-            change = Change(set=dict(event.set), gone=tuple(event.gone))
+        case DocumentChanged():
+            change = LeafChange(set=dict(event.set), gone=tuple(event.gone))
             return _changed(state, leaves.changed(state.leaves, change), meta)
         case Reset():
             return _changed(state, dict(event.leaves), meta)
-        case ChangeRefused() | Conflicted() | Restored():
+        case ChangeRefused() | Conflicted() | DocumentRestored():
             return state
         case _:
             raise TypeError(f"not an event of a document: {event!r}")

@@ -55,7 +55,7 @@ class Requested(Payload):
     depth: int = 0  # how many effects came before it in this way
 
 
-class Taken(Payload):
+class EffectTaken(Payload):
     type = "effect:taken"
     said = "{runner} performs it"
     asides = (("attempt", "attempt {attempt}"), ("over", "in place of {over}, which is dead"))
@@ -106,7 +106,9 @@ class Dropped(Payload):
     reason: str
 
 
-EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Requested, Taken, Done, Failed, Parked, Retried, Dropped)}
+EVENTS: dict[str, type[Payload]] = {
+    cls.type: cls for cls in (Requested, EffectTaken, Done, Failed, Parked, Retried, Dropped)
+}
 
 
 class Effect(Record):
@@ -253,7 +255,7 @@ def _take(state: Effect, command: TakeEffect) -> list[Payload]:
             reason = f"its runner died {state.tries} times while doing it" if state.tries > 1 else "its runner died"
             return [Parked(attempt=state.attempt, reason=reason)]
     over = state.runner if state.status == "taken" else None
-    return [Taken(runner=command.runner, attempt=state.attempt + 1, ttl=command.ttl, over=over)]
+    return [EffectTaken(runner=command.runner, attempt=state.attempt + 1, ttl=command.ttl, over=over)]
 
 
 def _retry(state: Effect, command: RetryEffect) -> list[Payload]:
@@ -322,7 +324,7 @@ def evolve(state: Effect, event: Payload, meta: Meta) -> Effect:
                 after=event.after,
                 depth=event.depth,
             )
-        case Taken():
+        case EffectTaken():
             tries = state.tries + 1
             return state.replace(
                 status="taken", runner=event.runner, ttl=event.ttl, attempt=event.attempt, tries=tries, at=at

@@ -67,7 +67,7 @@ EVENTS: dict[str, type[Payload]] = {
 }
 
 
-class Entry(Record):
+class HeldEntry(Record):
     id: str
     status: str = ""  # empty (none), held, resubmitted, dropped
     kind: str = "entry"  # or file
@@ -109,7 +109,9 @@ class Drop(Record):
     reason: str
 
 
-def decide(state: Entry, command: HoldEntry | QuarantineFile | Resubmit | Drop, _facts: object = None) -> list[Payload]:
+def decide(
+    state: HeldEntry, command: HoldEntry | QuarantineFile | Resubmit | Drop, _facts: object = None
+) -> list[Payload]:
     match command:
         case HoldEntry():
             _check_new(state)
@@ -136,25 +138,25 @@ def decide(state: Entry, command: HoldEntry | QuarantineFile | Resubmit | Drop, 
             unreachable(command)
 
 
-def _check_new(state: Entry) -> None:
+def _check_new(state: HeldEntry) -> None:
     if state.status:
         raise Refused("entry_exists", f"The id {state.id} is taken.", "Take another id.", entry=state.id)
 
 
-def _check_held(state: Entry) -> None:
+def _check_held(state: HeldEntry) -> None:
     if not state.status:
         raise Unknown("unknown_entry", f"Nothing is held under {state.id}.", "`moot held` lists what is.")
     if state.status != "held":
         raise Held("entry_closed", f"{state.id} was {state.status} already.", "There is nothing left to do with it.")
 
 
-def evolve(state: Entry, event: Payload, meta: Meta) -> Entry:
+def evolve(state: HeldEntry, event: Payload, meta: Meta) -> HeldEntry:
     match event:
         case EntryHeld():
-            return Entry(id=state.id, status="held", at=meta.at, **event.__dict__)
+            return HeldEntry(id=state.id, status="held", at=meta.at, **event.__dict__)
         case FileQuarantined():
             fields = {k: v for k, v in event.__dict__.items() if k != "size"}
-            return Entry(id=state.id, status="held", kind="file", code="unparsable", at=meta.at, **fields)
+            return HeldEntry(id=state.id, status="held", kind="file", code="unparsable", at=meta.at, **fields)
         case EntryResubmitted():
             return state.replace(status="resubmitted", message=event.message)
         case EntryDropped():
@@ -168,7 +170,7 @@ KIND = Kind(
     events=EVENTS,
     decide=decide,
     evolve=evolve,
-    state=Entry,
+    state=HeldEntry,
     made_by="`moot held`",
     check="moot.core.integrity.import_checks:entry",
 )

@@ -82,7 +82,7 @@ class Cleared(Payload):
     read_at: str | None = None
 
 
-class Restored(Payload):
+class MessagesRestored(Payload):
     type = "mailbox:restored"
     said = "{ids} put back into the file"
     asides = (("unread", "to be read again"),)
@@ -92,11 +92,11 @@ class Restored(Payload):
 
 
 EVENTS: dict[str, type[Payload]] = {
-    cls.type: cls for cls in (Offered, Acked, Answered, Expired, Died, Cleared, Restored)
+    cls.type: cls for cls in (Offered, Acked, Answered, Expired, Died, Cleared, MessagesRestored)
 }
 
 
-class Entry(Record):
+class MailboxEntry(Record):
     """One message at one recipient."""
 
     id: str
@@ -118,14 +118,14 @@ class Entry(Record):
 
 class Mailbox(Record):
     name: str
-    entries: dict[str, Entry] = {}  # noqa: RUF012
+    entries: dict[str, MailboxEntry] = {}  # noqa: RUF012
     last_read: str | None = None
 
     @property
     def shared(self) -> bool:
         return self.name.startswith("@")
 
-    def taken_by_another(self, entry: Entry, who: str) -> bool:
+    def taken_by_another(self, entry: MailboxEntry, who: str) -> bool:
         return self.shared and entry.taker is not None and not same_agent(entry.taker, who)
 
 
@@ -140,7 +140,7 @@ class Ack(Record):
     at: str
 
 
-class Answer(Record):
+class AnswerMessage(Record):
     id: str
     reply: str
     who: str
@@ -167,7 +167,7 @@ class Restore(Record):
 
 
 def decide(
-    box: Mailbox, command: Offer | Ack | Answer | Expire | Bury | Clear | Restore, _facts: object = None
+    box: Mailbox, command: Offer | Ack | AnswerMessage | Expire | Bury | Clear | Restore, _facts: object = None
 ) -> list[Payload]:
     match command:
         case Offer():
@@ -175,7 +175,7 @@ def decide(
             return [Offered(ids=new, to=command.to)] if new else []
         case Ack():
             return _ack(box, command)
-        case Answer():
+        case AnswerMessage():
             entry = _own(box, command.id)
             _check_taker(box, entry, command.who)
             if entry.ended in ("expired", "dead", "answered"):
@@ -193,7 +193,7 @@ def decide(
             return [cleared] if ids or command.at else []
         case Restore():
             ids = tuple(i for i in command.ids if i in box.entries and box.entries[i].hidden is not None)
-            return [Restored(ids=ids, unread=command.unread)] if ids else []
+            return [MessagesRestored(ids=ids, unread=command.unread)] if ids else []
         case _:
             unreachable(command)
 
@@ -219,7 +219,7 @@ def _ack(box: Mailbox, command: Ack) -> list[Payload]:
     return [Acked(ids=tuple(new), who=command.who, read_at=_later(box, command.at) or command.at)] if new else []
 
 
-def _own(box: Mailbox, message: str) -> Entry:
+def _own(box: Mailbox, message: str) -> MailboxEntry:
     if message not in box.entries:
         raise Unknown(
             "not_in_mailbox",
@@ -231,7 +231,7 @@ def _own(box: Mailbox, message: str) -> Entry:
     return box.entries[message]
 
 
-def _check_taker(box: Mailbox, entry: Entry, who: str) -> None:
+def _check_taker(box: Mailbox, entry: MailboxEntry, who: str) -> None:
     if box.taken_by_another(entry, who):
         taker = name_of(entry.taker or "")
         raise Held(
@@ -250,7 +250,7 @@ def _later(box: Mailbox, at: str | None) -> str | None:
     return max(at, box.last_read)
 
 
-def _acked(entry: Entry, who: str) -> Entry:
+def _acked(entry: MailboxEntry, who: str) -> MailboxEntry:
     if entry.wants != "answer":
         return entry.replace(ended="acked", taker=who)
     return entry.replace(taker=who, seen=entry.seen if who in entry.seen else (*entry.seen, who))
@@ -279,7 +279,7 @@ def evolve(box: Mailbox, event: Payload, _meta: Meta = NOWHERE) -> Mailbox:
         case Cleared():
             box = with_entries(event.ids, hidden=event.reason)
             return box.replace(last_read=event.read_at) if event.read_at else box
-        case Restored():
+        case MessagesRestored():
             anew = {"ended": None, "taker": None, "seen": ()} if event.unread else {}
             return with_entries(event.ids, hidden=None, **anew)
         case _:

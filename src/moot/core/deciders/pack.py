@@ -26,7 +26,7 @@ class Activated(Payload):
     digest: str  # of its files
 
 
-class Pack(Record):
+class ActivatedPack(Record):
     """What was recorded last."""
 
     name: str
@@ -39,13 +39,13 @@ class Activate(Record):
     digest: str
 
 
-def decide(state: Pack, command: Activate, _facts: object = None) -> list[Payload]:
+def decide(state: ActivatedPack, command: Activate, _facts: object = None) -> list[Payload]:
     if (state.version, state.digest) == (command.version, command.digest):
         return []
     return [Activated(name=state.name, version=command.version, digest=command.digest)]
 
 
-def evolve(state: Pack, event: Payload, _meta: Meta = NOWHERE) -> Pack:
+def evolve(state: ActivatedPack, event: Payload, _meta: Meta = NOWHERE) -> ActivatedPack:
     assert isinstance(event, Activated)
     return state.replace(version=event.version, digest=event.digest)
 
@@ -55,7 +55,7 @@ KIND = Kind(
     events={Activated.type: Activated},
     decide=decide,
     evolve=evolve,
-    state=Pack,
+    state=ActivatedPack,
     made_by="`packs` in moot.toml",
     check="moot.core.integrity.import_checks:pack",
 )

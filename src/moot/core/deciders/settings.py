@@ -32,7 +32,7 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
-class Changed(Payload):
+class SettingsChanged(Payload):
     type = "settings:changed"
     said = "{key} was {old:json}, and is {new:json} from here on"
     names = ("key", "old", "new")
@@ -41,26 +41,26 @@ class Changed(Payload):
     new: Any
 
 
-EVENTS: dict[str, type[Payload]] = {Changed.type: Changed}
+EVENTS: dict[str, type[Payload]] = {SettingsChanged.type: SettingsChanged}
 
 
-class Rules(Record):
+class RecordedRules(Record):
     """What was recorded, without what is at its default."""
 
     values: Mapping[str, Any] = {}
 
 
-def decide(state: Rules, values: Mapping[str, Any], _facts: object = None) -> list[Payload]:
+def decide(state: RecordedRules, values: Mapping[str, Any], _facts: object = None) -> list[Payload]:
     """`values` are those in force now; what is missing is at its default."""
     now = {**DEFAULTS, **values}
     before = {**DEFAULTS, **state.values}
-    return [Changed(key=key, old=before[key], new=now[key]) for key in DEFAULTS if before[key] != now[key]]
+    return [SettingsChanged(key=key, old=before[key], new=now[key]) for key in DEFAULTS if before[key] != now[key]]
 
 
-def evolve(state: Rules, event: Payload, _meta: Meta = NOWHERE) -> Rules:
-    assert isinstance(event, Changed)
+def evolve(state: RecordedRules, event: Payload, _meta: Meta = NOWHERE) -> RecordedRules:
+    assert isinstance(event, SettingsChanged)
     values = {**state.values, event.key: _thawed(event.new)}
-    return Rules(values={key: value for key, value in values.items() if value != DEFAULTS.get(key)})
+    return RecordedRules(values={key: value for key, value in values.items() if value != DEFAULTS.get(key)})
 
 
 def text(values: Mapping[str, Any]) -> str:
@@ -77,7 +77,7 @@ KIND = Kind(
     events=EVENTS,
     decide=decide,
     evolve=evolve,
-    state=Rules,
+    state=RecordedRules,
     single=True,
     made_by="moot.toml, and `moot allow settings`,",
     check="moot.core.integrity.import_checks:settings",

@@ -28,7 +28,7 @@ class Result(Record):
     stopped: bool = False  # the runner was told to end
 
 
-class Job(Record):
+class EffectAttempt(Record):
     """One attempt at one effect."""
 
     handler: Handler
@@ -42,7 +42,7 @@ class Job(Record):
     hold: int | None = None  # a file that what is started keeps open, as a sign that it goes on
 
 
-def perform(job: Job) -> Result:
+def perform(job: EffectAttempt) -> Result:
     if job.handler.kind == "url":
         from moot.effects.performers.webhook import post
 

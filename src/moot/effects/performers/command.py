@@ -20,13 +20,13 @@ from moot.processes import environment
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.effects.exact import Exact
-    from moot.effects.performers import Job
+    from moot.effects.performers import EffectAttempt
     from moot.processes import Ran
 
 _KEPT = 2000  # bytes of output, the last ones
 
 
-def run(job: Job) -> Result:
+def run(job: EffectAttempt) -> Result:
     exact = job.exact
     assert exact is not None, "nothing is run that was not looked at"
     if exact.trouble is not None:
@@ -38,7 +38,7 @@ def run(job: Job) -> Result:
         return Result(ok=False, detail=f"its private copies cannot be made: {error.strerror}")
 
 
-def _run(job: Job, exact: Exact, copied: dict[int, str]) -> Result:
+def _run(job: EffectAttempt, exact: Exact, copied: dict[int, str]) -> Result:
     words = _words(exact, copied)
     if words is None:
         return Result(ok=False, detail=f"{job.handler.run[0]} cannot be run: {_no_program(exact)}")
@@ -62,7 +62,7 @@ def _run(job: Job, exact: Exact, copied: dict[int, str]) -> Result:
     return _result(job, ran)
 
 
-def _result(job: Job, ran: Ran) -> Result:
+def _result(job: EffectAttempt, ran: Ran) -> Result:
     said = ran.output.tail.decode(errors="replace")
     if ran.timed_out:
         why = f"not done within {job.handler.timeout:g} s"

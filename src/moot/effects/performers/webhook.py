@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-    from moot.effects.performers import Job
+    from moot.effects.performers import EffectAttempt
 
 _SECRET = "whsec_"  # noqa: S105 (how a secret begins, not one)
 _SHORTEST = 24  # bytes of a secret, as Standard Webhooks says
@@ -58,7 +58,7 @@ class _Refused(Exception):
     """An address to which nothing is sent; the text says why."""
 
 
-def post(job: Job) -> Result:
+def post(job: EffectAttempt) -> Result:
     variable = job.handler.secret_env
     secret = None if variable is None else secret_of(job.env.get(variable, ""))
     if variable is not None and secret is None:  # nothing leaves this machine unsigned that should be signed
@@ -123,7 +123,7 @@ def is_public(text: str) -> bool:
     return not any(address in network for network in _SPECIAL)
 
 
-def _looked_up(host: str, port: int, job: Job, end: float) -> list[str]:
+def _looked_up(host: str, port: int, job: EffectAttempt, end: float) -> list[str]:
     """The addresses of a host. Nothing can hurry a slow resolver, so it is asked by a thread that may be left alone."""
     answers: SimpleQueue[list[str] | Exception] = SimpleQueue()
 
@@ -177,7 +177,7 @@ def _reached(found: list[str], port: int, end: float) -> socket.socket:
     raise TimeoutError
 
 
-def _cut_off(sock: socket.socket, job: Job, end: float, over: Event) -> None:
+def _cut_off(sock: socket.socket, job: EffectAttempt, end: float, over: Event) -> None:
     """End an exchange that takes too long, however slowly the other side goes on."""
     while not over.wait(_TICK):
         if time.monotonic() >= end or job.cancel.is_set():
@@ -188,7 +188,7 @@ def _cut_off(sock: socket.socket, job: Job, end: float, over: Event) -> None:
             return
 
 
-def _exchanged(sock: socket.socket, host: str, path: str, job: Job, secret: bytes | None) -> HTTPResponse:
+def _exchanged(sock: socket.socket, host: str, path: str, job: EffectAttempt, secret: bytes | None) -> HTTPResponse:
     body = json.dumps({"type": job.event["type"], "timestamp": job.event["at"], "data": job.event}).encode()
     moment = int(time.time())
     headers = {

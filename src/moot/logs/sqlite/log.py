@@ -72,7 +72,9 @@ class SqliteLog(Log):
         self._progress = progress
         self.bell = bell_directory or bell.directory_for(self.directory)
         self.lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
-        self.turn: Callable[[], Turn | None] = _nobody  # a weak reference to the `Turn` that this handle is in
+        self.turn: Callable[[], ExclusiveBlock | None] = (
+            _nobody  # a weak reference to the `Turn` that this handle is in
+        )
         self._encode: Callable[[Draft], str] | None = None
         # After our last append: the number of changes that SQLite has seen, the end of the log, and the hash there.
         self._known: tuple[apsw.Connection | None, int, int, bytes] = (None, 0, 0, b"")
@@ -118,7 +120,7 @@ class SqliteLog(Log):
         try:
             if turn is not None:
                 return self._append(turn, commit, conditions, events, data, key)
-            with Turn(self) as turn:
+            with ExclusiveBlock(self) as turn:
                 return self._append(turn, commit, conditions, events, data, key)
         except UnicodeEncodeError as error:
             raise not_text(commit.id, error.object) from error
@@ -131,7 +133,7 @@ class SqliteLog(Log):
             if self.handle.damage is not None:
                 raise self.handle.damage
 
-    def _make_sure(self, turn: Turn | None) -> None:
+    def _make_sure(self, turn: ExclusiveBlock | None) -> None:
         """A caller that is told that it was done before relies on it, and who did it may have died before its flush."""
         if turn is not None:
             turn.relied = True  # flushed when the turn ends
@@ -140,7 +142,7 @@ class SqliteLog(Log):
 
     def _append(
         self,
-        turn: Turn,
+        turn: ExclusiveBlock,
         commit: Commit,
         conditions: Mapping[str, int],
         events: Sequence[Draft],
@@ -331,9 +333,9 @@ class SqliteLog(Log):
             events += self.read(events[-1].position, last - events[-1].position)
         return events
 
-    def exclusive(self) -> Turn:
+    def exclusive(self) -> ExclusiveBlock:
         """See `Log.exclusive`."""
-        return Turn(self)
+        return ExclusiveBlock(self)
 
     def close(self) -> None:
         """See `Log.close`."""
@@ -345,7 +347,7 @@ def _nobody() -> None:
     """In no turn."""
 
 
-class Turn:
+class ExclusiveBlock:
     """The body of one `exclusive()`: only this handle writes.
 
     If it has written, it waits for the disk afterwards and rings the bell. Both come after the lock was released: while

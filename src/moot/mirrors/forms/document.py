@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 _ALL = 1 << 31
 
 
-class News(Record):
+class DocumentNews(Record):
     """What a file says."""
 
     leaves: dict[str, Any]
@@ -125,20 +125,20 @@ class DocumentForm(Form):
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
         return self.speakers or ("moot",)
 
-    def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> News | None:  # noqa: ARG002
+    def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> DocumentNews | None:  # noqa: ARG002
         state, _ = states.state(call.engine.read(), kind_of("document"), self.key(one))
         if not content and state.leaves and self.spec.emptied == "restore":
             return None
         if state.status and (self._is_past(state, content) or not leaves.difference(state.leaves, content).pointers):
             return None
-        return News(leaves=content, base=memo)
+        return DocumentNews(leaves=content, base=memo)
 
     def _is_past(self, state: Document, content: Mapping[str, Any]) -> bool:
         """Whether the file is a copy from the past. An equal stamp means a change."""
         there, here = content.get(self._stamp or ""), state.leaves.get(self._stamp or "")
         return isinstance(there, str) and isinstance(here, str) and there < here
 
-    def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: News) -> Taken:  # noqa: ARG002
+    def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: DocumentNews) -> Taken:  # noqa: ARG002
         name, before = self.key(one), len(work.drafts)
         if not work.state("document", name).status:
             first = facts.leaves if self._initial is None else leaves.flat(self._initial, self._keys)

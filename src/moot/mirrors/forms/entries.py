@@ -25,7 +25,7 @@ from moot.core.text import command_line
 from moot.engine.clock import iso
 from moot.location import worktrees
 from moot.mirrors import strict_json
-from moot.mirrors.forms.holding import Holding, as_written, canonical
+from moot.mirrors.forms.holding import HeldEntries, as_written, canonical
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -65,7 +65,7 @@ class Fresh(Record):
     error: MootError | None = None
 
 
-class News(Record):
+class EntryNews(Record):
     """What a content says that the log does not have yet."""
 
     in_hand: tuple[str, ...] = ()  # the messages that the file shows
@@ -143,7 +143,7 @@ class EntriesForm(Form):
     def authors(self, content: Content) -> tuple[str, ...]:
         return (self._writer.principal,) if content.read is None else (self._writer.principal, self._reader)
 
-    def observe(self, call: Call, one: Instance, content: Content, memo: Any, author: str) -> News | None:  # noqa: ARG002
+    def observe(self, call: Call, one: Instance, content: Content, memo: Any, author: str) -> EntryNews | None:  # noqa: ARG002
         store = call.engine.read()
         emptied = not content.entries and bool(memo)
         if author == self._writer.principal:
@@ -159,7 +159,7 @@ class EntriesForm(Form):
             return False
         return content.read is None or queries.was_last_read(store, self.spec.mailbox, str(content.read))
 
-    def _compared(self, call: Call, store: Store, content: Content) -> News:
+    def _compared(self, call: Call, store: Store, content: Content) -> EntryNews:
         """What the file has, beside what the log has."""
         roots = tuple(tree.root for tree in worktrees(call.place))
         known = _Known(self, store, roots)
@@ -185,7 +185,7 @@ class EntriesForm(Form):
             if missing > 0:
                 saying = self.packs.saying(call, spec, said, roots=roots, sender=self._writer, source=self.spec.path)
                 fresh.append(Fresh(entry=entry, place=place, missing=missing, text=text, saying=saying))
-        return News(in_hand=tuple(in_hand), back=tuple(back), fresh=tuple(fresh))
+        return EntryNews(in_hand=tuple(in_hand), back=tuple(back), fresh=tuple(fresh))
 
     def type_of(self, entry: Any) -> MessageType | MootError:
         if not self._kind and isinstance(entry, dict):
@@ -239,7 +239,7 @@ class EntriesForm(Form):
         number = entry.get(self._number) if isinstance(entry, dict) and self._number else None
         return number if isinstance(number, int) and not isinstance(number, bool) else None
 
-    def take(self, work: Work, one: Instance, content: Content, memo: Any, facts: News) -> Taken:
+    def take(self, work: Work, one: Instance, content: Content, memo: Any, facts: EntryNews) -> Taken:
         if facts.reads:
             return self._take_read(work, one, content.read, facts.in_hand)
         notices: list[Notice] = []
@@ -247,7 +247,7 @@ class EntriesForm(Form):
             work.do("mailbox", self.spec.mailbox, Restore(ids=facts.back, unread=True))
         heard: dict[str, int] = {}
         fields = sorted({spec.task for spec in self._all_types() if spec.task})
-        held = Holding(self.spec, fields, work.store, lambda: as_written(content.data, self._list))
+        held = HeldEntries(self.spec, fields, work.store, lambda: as_written(content.data, self._list))
         done = 0
         for fresh in facts.fresh[:_MOST]:
             error = fresh.error or self._heard(work, fresh, heard)

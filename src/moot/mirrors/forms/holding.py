@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NOTE_LIMIT = 1 << 24
 
 
-class Holding:
+class HeldEntries:
     """What is held of one content. `tasks` are fields that may name a task, `written` gives the entries as texts."""
 
     def __init__(self, spec: MirrorSpec, tasks: Sequence[str], store: Store, written: Callable[[], list[str]]) -> None:

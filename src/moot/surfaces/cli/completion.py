@@ -122,7 +122,7 @@ class Slot(Record):
     many: bool = False
 
 
-class Form(Record):
+class ArgumentForm(Record):
     """A verb as a shell sees it."""
 
     name: str
@@ -131,23 +131,23 @@ class Form(Record):
     places: tuple[Slot, ...] = ()
 
 
-def forms() -> list[Form]:
+def forms() -> list[ArgumentForm]:
     """All verbs of the command line, those of the catalogue and its own."""
     found = [_form(name) for name in catalogue.names()]
     verbs = Slot(kind="words", words=tuple(dict.fromkeys(name.partition(" ")[0] for name in catalogue.names())))
     shells = Slot(kind="words", words=SHELLS)
     own = (
-        Form("as", "Join, run a command as that agent, leave.", places=(Slot(kind="agents"),)),
-        Form("help", "What a verb is for, with an example.", places=(verbs,)),
-        Form("completion", "A completion script for a shell.", places=(shells,)),
+        ArgumentForm("as", "Join, run a command as that agent, leave.", places=(Slot(kind="agents"),)),
+        ArgumentForm("help", "What a verb is for, with an example.", places=(verbs,)),
+        ArgumentForm("completion", "A completion script for a shell.", places=(shells,)),
     )
     return [*found, *own]
 
 
-def _form(name: str) -> Form:
+def _form(name: str) -> ArgumentForm:
     verb = catalogue.find(name)
     options = tuple(_slot(name, p) for p in verb.params if not p.positional)
-    return Form(name, verb.summary, options, tuple(_slot(name, p) for p in verb.params if p.positional))
+    return ArgumentForm(name, verb.summary, options, tuple(_slot(name, p) for p in verb.params if p.positional))
 
 
 def _slot(verb: str, param: Param) -> Slot:

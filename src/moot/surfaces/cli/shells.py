@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from moot.surfaces.cli.completion import Form, Slot
+    from moot.surfaces.cli.completion import ArgumentForm, Slot
 
 _HERE = os.path.dirname(__file__)
 _GLOBALS = (*FLAGS, *VALUES)
@@ -29,7 +29,7 @@ def quoted(text: str) -> str:
     return "'" + text.replace("'", "'\\''") + "'"
 
 
-def bash(forms: Sequence[Form]) -> str:
+def bash(forms: Sequence[ArgumentForm]) -> str:
     return _script(
         "bash",
         VERBS=_verbs(forms),
@@ -40,7 +40,7 @@ def bash(forms: Sequence[Form]) -> str:
     )
 
 
-def zsh(forms: Sequence[Form]) -> str:
+def zsh(forms: Sequence[ArgumentForm]) -> str:
     firsts = {form.name: form.summary for form in forms if " " not in form.name}
     described = "\n".join(f"    {quoted(f'{name}:{said}')}" for name, said in {**firsts, **_groups(forms)}.items())
     return _script(
@@ -54,7 +54,7 @@ def zsh(forms: Sequence[Form]) -> str:
     )
 
 
-def _groups(forms: Sequence[Form]) -> dict[str, str]:
+def _groups(forms: Sequence[ArgumentForm]) -> dict[str, str]:
     """Words that only begin verbs, each with what may follow."""
     known = {form.name for form in forms}
     firsts = dict.fromkeys(form.name.partition(" ")[0] for form in forms if " " in form.name)
@@ -65,13 +65,13 @@ def _groups(forms: Sequence[Form]) -> dict[str, str]:
     }
 
 
-def _verbs(forms: Sequence[Form]) -> str:
+def _verbs(forms: Sequence[ArgumentForm]) -> str:
     """What may follow nothing, and what may follow the first word of a verb of two."""
     firsts = " ".join(dict.fromkeys(form.name.partition(" ")[0] for form in forms))
     return f"    '') said={quoted(firsts)} ;;\n{_seconds(forms)}"
 
 
-def _seconds(forms: Sequence[Form]) -> str:
+def _seconds(forms: Sequence[ArgumentForm]) -> str:
     groups: dict[str, list[str]] = {}
     for form in forms:
         first, _, second = form.name.partition(" ")
@@ -80,7 +80,7 @@ def _seconds(forms: Sequence[Form]) -> str:
     return "\n".join(f"    {quoted(first)}) said={quoted(' '.join(names))} ;;" for first, names in groups.items())
 
 
-def _options(forms: Sequence[Form]) -> str:
+def _options(forms: Sequence[ArgumentForm]) -> str:
     """The options of each verb, and which of them stand alone."""
     lines = []
     for form in forms:
@@ -90,7 +90,7 @@ def _options(forms: Sequence[Form]) -> str:
     return "\n".join(lines)
 
 
-def _kinds(forms: Sequence[Form]) -> str:
+def _kinds(forms: Sequence[ArgumentForm]) -> str:
     """What stands behind an option, or at the place of a free word: names to ask for, files, or these words."""
     lines: list[str] = []
     for form in forms:
@@ -110,7 +110,7 @@ def _kind(place: str, slot: Slot, repeated: str = "") -> Iterator[str]:
         yield f"    {pattern}) kind={slot.kind}{words} ;;"
 
 
-def fish(forms: Sequence[Form]) -> str:
+def fish(forms: Sequence[ArgumentForm]) -> str:
     lines = []
     for flag, said in FLAGS.items():
         lines.append(f"complete -c moot -l {flag[2:]} -d {_fish(said)}")
@@ -144,7 +144,7 @@ def fish(forms: Sequence[Form]) -> str:
     )
 
 
-def _alone(form: Form) -> str:
+def _alone(form: ArgumentForm) -> str:
     flags = " ".join(slot.flag for slot in form.options if not slot.value)
     return f"        case {_fish(form.name)}\n            printf '%s\\n' {flags}"
 

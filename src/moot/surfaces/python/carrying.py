@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from moot.transfer.carrying import Imported
-    from moot.transfer.redact import Gone
+    from moot.transfer.redact import RedactedField
     from moot.transfer.verbs import Copied, Exported
 
     Some = str | Sequence[str]
@@ -58,5 +58,5 @@ class Carrying(ABC):
         reason: str | None = None,
         erase: bool = False,
         key: str | None = None,
-    ) -> Gone:
+    ) -> RedactedField:
         return self._ask("redact", locals())

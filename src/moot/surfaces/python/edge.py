@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 
-class Edge:
+class PythonEdge:
     """Used as `with EDGE:` around whatever touches the workspace."""
 
     def __enter__(self) -> None:
@@ -29,7 +29,7 @@ class Edge:
                 raise said from error
 
 
-EDGE = Edge()
+EDGE = PythonEdge()
 
 
 def edged(items: Iterator[T]) -> Iterator[T]:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from moot.api.verbs.artifacts import Made, Shown
-    from moot.api.verbs.decisions import Made as Decided
+    from moot.api.verbs.artifacts import ArtifactResult, ArtifactView
+    from moot.api.verbs.decisions import DecisionResult as Decided
     from moot.api.verbs.tasks.checks import Checked
     from moot.api.verbs.tasks.dependencies import Need
     from moot.core.deciders.artifact import Artifact
@@ -50,7 +50,7 @@ class Findings(ABC):
         summary: str | None = None,
         task: str | None = None,
         key: str | None = None,
-    ) -> Made:
+    ) -> ArtifactResult:
         """Make known what was made. `satisfied` says who was waiting for it, by name."""
         return self._ask("artifact add", locals())
 
@@ -63,10 +63,10 @@ class Findings(ABC):
         provides: Some = (),
         task: str | None = None,
         key: str | None = None,
-    ) -> Made:
+    ) -> ArtifactResult:
         return self._ask("artifact modify", locals())
 
-    def artifact_show(self, id: str) -> Shown:
+    def artifact_show(self, id: str) -> ArtifactView:
         return self._ask("artifact show", locals())
 
     def artifacts(

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from moot.api.verbs.search import Found
+    from moot.api.verbs.search import SearchResult
 
     Some = str | Sequence[str]
 
@@ -29,6 +29,6 @@ class Searching(Findings):
         until: str | None = None,
         newest: bool = False,
         limit: int = 20,
-    ) -> list[Found]:
+    ) -> list[SearchResult]:
         """What says these words: best first, or newest first. Everything that was ever said counts."""
         return self._ask("search", locals())

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from moot.api.message_view import Letter
     from moot.api.verbs.agents import Me, Member
-    from moot.api.verbs.claims import Grant, Holding
+    from moot.api.verbs.claims import ClaimView, Grant
     from moot.api.verbs.events import Awaited
     from moot.api.verbs.mail.inbox import Inbox, Overdue
-    from moot.api.verbs.mail.mailbox import Box, Instructions
-    from moot.api.verbs.mail.send import Receipt
-    from moot.core.deciders.entry import Entry
+    from moot.api.verbs.mail.mailbox import Instructions, MailboxView
+    from moot.api.verbs.mail.send import StoredMessage
+    from moot.core.deciders.entry import HeldEntry
     from moot.core.event import Event
     from moot.core.task import Task
     from moot.engine.verify import Report
@@ -95,7 +95,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         expires: Time = ...,
         dry_run: Literal[False] = ...,
         key: str | None = ...,
-    ) -> Receipt: ...
+    ) -> StoredMessage: ...
 
     @overload
     def send(
@@ -126,11 +126,11 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         expires: Time = None,
         dry_run: bool = False,
         key: str | None = None,
-    ) -> Receipt | dict[str, Any]:
+    ) -> StoredMessage | dict[str, Any]:
         """Send a message: stored for every recipient, or refused now. A dry run says what would happen."""
         return self._ask("send", locals())
 
-    def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> Receipt:
+    def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> StoredMessage:
         return self._ask("reply", locals())
 
     def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50, bytes: int = 256 << 10) -> Inbox:
@@ -149,7 +149,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
 
     # A protocol's mailboxes
 
-    def mailbox(self, name: str | None = None, *, task: str | None = None, all: bool = False) -> Box:
+    def mailbox(self, name: str | None = None, *, task: str | None = None, all: bool = False) -> MailboxView:
         return self._ask("mailbox", locals())
 
     def mailbox_clear(
@@ -192,24 +192,24 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         """Give claimed files back; what was released comes back."""
         return self._ask("release", locals())["released"]
 
-    def claims(self, *, holder: str | None = None) -> list[Holding]:
+    def claims(self, *, holder: str | None = None) -> list[ClaimView]:
         return self._ask("claims", locals())
 
-    def who_holds(self, path: str) -> list[Holding]:
+    def who_holds(self, path: str) -> list[ClaimView]:
         return self._ask("who-holds", locals())
 
     # What could not be taken
 
-    def held(self) -> list[Entry]:
+    def held(self) -> list[HeldEntry]:
         return self._ask("held", locals())
 
-    def held_show(self, id: str) -> Entry:
+    def held_show(self, id: str) -> HeldEntry:
         return self._ask("held show", locals())
 
-    def held_resubmit(self, id: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> Receipt:
+    def held_resubmit(self, id: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> StoredMessage:
         return self._ask("held resubmit", locals())
 
-    def held_drop(self, id: str, *, reason: str, key: str | None = None) -> Entry:
+    def held_drop(self, id: str, *, reason: str, key: str | None = None) -> HeldEntry:
         return self._ask("held drop", locals())
 
     # The log, and the workspace

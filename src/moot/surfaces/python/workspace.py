@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer, Notice
     from moot.api.call import Call
-    from moot.api.verbs.workspace import Finding, Restored
+    from moot.api.verbs.workspace import Finding, RestoreResult
     from moot.api.workspace import Workspace as Opened
     from moot.core.event import Event
     from moot.surfaces.python.following import Follower
@@ -95,12 +95,12 @@ class Workspace(Verbs):
         return findings
 
     @staticmethod
-    def restore(file: Path, path: Path, *, force: bool = False, person: bool = False) -> Restored:
+    def restore(file: Path, path: Path, *, force: bool = False, person: bool = False) -> RestoreResult:
         """Put a backup in place of the log of a workspace. Those who have it open go on with the restored one."""
         caller = decide(os.environ, person=person)
         with EDGE:
             workshop = Workshop(_absolute(path), os.environ, caller, named=_is_named(path))
-            restored: Restored = workshop.restore(_absolute(file), force=force)
+            restored: RestoreResult = workshop.restore(_absolute(file), force=force)
         return restored
 
     def __enter__(self) -> Self:

@@ -108,10 +108,10 @@ def _runner(call: Call) -> Runner:
     from moot import settings
     from moot.effects.attempts import Roster
     from moot.effects.requests import handlers_of as made
-    from moot.effects.running import Runner, Setup
+    from moot.effects.running import Runner, RunnerSetup
 
     env = dict(call.env)
-    setup = Setup(
+    setup = RunnerSetup(
         state=call.place.state,
         root=allowing.root_of(call),
         env=env,

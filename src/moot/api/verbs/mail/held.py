@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.core.deciders.entry import Entry
+    from moot.core.deciders.entry import HeldEntry
     from moot.engine.unit_of_work import Work
 
 
@@ -40,7 +40,7 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
     return Answer(result=entry, say=tuple(lines))
 
 
-def _quarantined(call: Call, entry: Entry) -> str:
+def _quarantined(call: Call, entry: HeldEntry) -> str:
     try:
         return call.blob(str(entry.sha256)).decode("utf-8", "replace")
     except Unknown as error:
@@ -101,8 +101,8 @@ def drop(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
     return Answer(result=_known(call, id), say=(f"{id} dropped; it stays in the log.",))
 
 
-def _known(call: Call, name: str) -> Entry:
-    entry: Entry = states.state(call.engine.read(), "entry", name)[0]
+def _known(call: Call, name: str) -> HeldEntry:
+    entry: HeldEntry = states.state(call.engine.read(), "entry", name)[0]
     if not entry.status:
         raise Unknown("unknown_entry", f"Nothing is held under {name!r}.", "`moot held` lists what is.", entry=name)
     return entry

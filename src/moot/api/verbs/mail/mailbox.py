@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BY_HAND = ("emptied", "asked")  # clears that may be an accident; what they hide is still to be read
 
 
-class Box(Record):
+class MailboxView(Record):
     """A mailbox; of one task, what was said in its current attempt, the newest of it being in force."""
 
     name: str
@@ -55,7 +55,7 @@ def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer
     listed = [d for d in found if all or _visible(store, d, of_task=bool(task))]
     letters = newest_whole(map(of_delivery, listed))
     in_force = current[-1].entry.id if current else None
-    result = Box(name=box, last_read=queries.last_read(store, box), messages=letters, in_force=in_force)
+    result = MailboxView(name=box, last_read=queries.last_read(store, box), messages=letters, in_force=in_force)
     lines = [f"{box}: {counted(len(letters), 'message')}, last read {one_line(result.last_read or 'never', 40)}"]
     lines += [f"in force: {in_force}"] if in_force else []
     for item in letters:

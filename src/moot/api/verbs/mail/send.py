@@ -6,7 +6,7 @@ from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.message_view import ROOM, newest_whole, of_message, told
 from moot.core import addresses
-from moot.core.deciders.mailbox import Answer as Settle
+from moot.core.deciders.mailbox import AnswerMessage
 from moot.core.deciders.message import WANTS, SendMessage, Sent, known
 from moot.core.errors import Unknown, Usage
 from moot.core.json_codec import dumps
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 
-class Receipt(Record):
+class StoredMessage(Record):
     """Stored, for whom, under which id."""
 
     id: str
@@ -86,7 +86,7 @@ def stored(outcome: Outcome, kind: str | None = None) -> Answer:
     """The answer to a send, derived from its events, so that a repeat gets the same one. `kind`: what was sent."""
     event = next(e for e in outcome.events if e.type == Sent.type and kind in (None, e.data["kind"]))
     identity = event.stream.partition("/")[2]
-    receipt = Receipt(
+    receipt = StoredMessage(
         id=identity,
         thread=event.thread or identity,
         to=tuple(event.data["to"]),
@@ -127,7 +127,7 @@ def reply(call: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
         identity = work.new_message()
         work.do("message", identity, command, thread=original.thread)
         for box in mine if original.wants != "nothing" else ():
-            work.do("mailbox", box, Settle(id=id, reply=identity, who=me.principal))
+            work.do("mailbox", box, AnswerMessage(id=id, reply=identity, who=me.principal))
 
     return stored(call.commit(act))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer
     from moot.api.call import Call
-    from moot.api.receipts import Proof
+    from moot.api.receipts import ReceiptProof
     from moot.core.principal import Actor
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
@@ -210,7 +210,7 @@ def _owner(work: Work, name: str | None) -> str | None:
     return work.actor(name, None).principal if name is not None else None
 
 
-def _proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> Proof | None:
+def _proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> ReceiptProof | None:
     """The receipt that was given, or the one that the task carries where the lifecycle demands one."""
     demands = any("receipt" in e.needs for life in call.engine.lifecycles.values() for e in life.edges)
     if given is None and not demands:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from moot.core.event import Commit, Draft
     from moot.log import BlobPieces, Progress
     from moot.logs.sqlite.database import Database
-    from moot.logs.sqlite.log import SqliteLog, Turn
+    from moot.logs.sqlite.log import ExclusiveBlock, SqliteLog
 
 PAGES = 2000  # copied between two reports of progress
 _PATIENCE = 30.0
@@ -58,7 +58,7 @@ class SqliteArchive(Archive):
 
     def _extend(
         self,
-        turn: Turn,
+        turn: ExclusiveBlock,
         head: int,
         commits: Sequence[tuple[Commit, Sequence[Draft]]],
         texts: list[list[str]],

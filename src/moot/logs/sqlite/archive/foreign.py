@@ -63,7 +63,7 @@ _LIMITS = (
 )
 
 
-class Span(Record):
+class RowSpan(Record):
     """A commit as the file has it."""
 
     first: int
@@ -106,13 +106,13 @@ class Foreign:
             self._row = f"the event at position {position + 1}"
             yield row
 
-    def span(self, commit: str) -> Span | None:
+    def span(self, commit: str) -> RowSpan | None:
         """What the file says of a commit."""
         for first, last, via, mark in self._rows("span" if self.chained else "span_3", commit):
             fits = type(first) is int and type(last) is int and isinstance(via, _PERHAPS)
             if not fits or not isinstance(mark, _BYTES if self.chained else type(None)):
                 return None
-            return Span(first, last, via, mark)
+            return RowSpan(first, last, via, mark)
         return None
 
     def requests(self) -> Iterator[tuple[str, str, str, int, int]]:
