@@ -206,16 +206,11 @@ def test_one_that_is_at_work_is_waited_for_by_those_who_look(repo: Repo, start: 
     repo.run("send", to=["Bob"], text="Hello")
     (repo.state / f"views-{VERSION}").unlink()  # so that there is something to fold
     with repo.own.engine.log.exclusive():
-        bob.tell("run", verb="board", arguments={})
-        until(lambda: waits_for(repo.state / "lock", bob.pid), "it waits for the lock")
+        bob.tell("run_and_say_when_it_waits", verb="board", arguments={})
+        assert bob.hear() == "waits"
     looked = Outcome(bob.hear())
     assert looked.won
     assert looked.warnings == []
-
-
-def waits_for(lock: Path, pid: int) -> bool:
-    waiting = [line.split() for line in Path("/proc/locks").read_text().splitlines() if " -> " in line]
-    return any(fields[5] == str(pid) and fields[6].endswith(f":{lock.stat().st_ino}") for fields in waiting)
 
 
 @pytest.mark.promise(1)

@@ -17,6 +17,7 @@ from moot.core.errors import MootError
 from moot.engine.engine import Engine
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog
+from moot.logs.sqlite.lock import WriterLock
 from moot.views.store import Store
 from moot.wiring.workshop import Workshop
 from tests.calls import open_call
@@ -88,6 +89,19 @@ def run(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return outcome(_here[0], verb, arguments)
 
 
+def run_and_say_when_it_waits(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """One more answer comes first, as soon as somebody else has the writer lock."""
+    real = WriterLock._wait
+
+    def waiting(self: WriterLock, file: int, longest: float) -> None:
+        WriterLock._wait = real  # type: ignore[method-assign]
+        say("waits")
+        real(self, file, longest)
+
+    WriterLock._wait = waiting  # type: ignore[method-assign]
+    return outcome(_here[0], verb, arguments)
+
+
 def race(gate: str, steps: list[tuple[str, dict[str, Any]]]) -> list[dict[str, Any]]:
     say("ready")
     wait_at(gate)
@@ -147,6 +161,7 @@ COMMANDS = {
     "enter": enter,
     "leave": leave,
     "run": run,
+    "run_and_say_when_it_waits": run_and_say_when_it_waits,
     "race": race,
     "race_init": race_init,
     "stop_inside": stop_inside,

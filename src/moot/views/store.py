@@ -241,8 +241,9 @@ class Store(Generations):
             self._mark = db.data_version()
             self._writing, self._user = False, 0
         except apsw.Error as error:
+            refusal = self._given_up(error)  # first: a rollback forgets why, and drops a private copy
             self.rollback()
-            raise self._given_up(error) from error
+            raise refusal from error
 
     def rollback(self) -> None:
         """Undo it."""
