@@ -19,7 +19,7 @@ import pytest
 
 from moot import Workspace
 from moot.api import catalogue
-from moot.surfaces.cli import parse
+from moot.surfaces.cli import parse, reference
 from moot.surfaces.cli.main import main
 from tests.person import ME
 from tests.surfaces.command import PATIENCE, Command, Ran, new_command
@@ -309,7 +309,7 @@ class TestEveryVerb:
         said = capsys.readouterr().out
         assert said.startswith(f"moot {name}")
         assert "Example" in said
-        assert all(example in said for example in verb.examples)
+        assert all(example in said for example in reference.examples(verb))
         for param in verb.params:
             shown = param.name.upper() if param.positional else f"--{param.name.replace('_', '-')}"
             assert shown in said
@@ -333,7 +333,7 @@ def test_a_person_at_a_terminal_gets_tables_and_words(bare: Command, name: str) 
         assert case.says in plain
 
 
-EXAMPLES = [(name, example) for name in catalogue.names() for example in catalogue.find(name).examples]
+EXAMPLES = [(name, example) for name in catalogue.names() for example in reference.examples(catalogue.find(name))]
 
 
 @pytest.mark.parametrize(("name", "example"), EXAMPLES, ids=[example for _, example in EXAMPLES])

@@ -24,6 +24,7 @@ from moot.core.errors import MootError, Usage
 from moot.core.principal import Actor
 from moot.core.record import Record
 from moot.core.task import MoveTask, Task
+from moot.core.text import command_line
 from moot.mirrors.forms import SHARED
 from moot.surfaces.python import Workspace
 
@@ -200,7 +201,7 @@ def _command(rehearsal: Rehearsal, sender: Workspace, *words: str) -> None:
         check=False,
     )
     if done.returncode:
-        raise AssertionError(f"`moot {' '.join(words[:3])}` ended with {done.returncode}: {done.stderr.strip()}")
+        raise AssertionError(f"`{command_line(words[0])}` ended with {done.returncode}: {done.stderr.strip()}")
 
 
 # --- agents that know only files -------------------------------------------------------------------------------------

@@ -121,7 +121,7 @@ def manual_lines(verb: Verb) -> list[str]:
         lines += [line for param in verb.params for line in _param(param)] + [""]
     lines += [line for said in reference.types_used(verb) for line in (*_wrapped(said), "")]
     lines.append("Example" + ("s" if len(verb.examples) > 1 else ""))
-    return lines + [f"  {example}" for example in verb.examples]
+    return lines + [f"  {example}" for example in reference.examples(verb)]
 
 
 def own_lines(own: Own) -> list[str]:

@@ -58,7 +58,7 @@ def verb(name: str) -> list[str]:
         lines.append(".RE")
     for said in reference.types_used(found):
         lines += [".IP", *text(said)]
-    return lines + examples(found.examples)
+    return lines + examples(reference.examples(found))
 
 
 def examples(commands: tuple[str, ...]) -> list[str]:

@@ -60,6 +60,8 @@ FILES = (
     (".git/moot/quarantine/", "The same of earlier versions."),
 )
 
+_SOME_PACK = "--pack NAME"
+
 
 class Own(Record):
     """A verb of the command line alone."""
@@ -112,6 +114,15 @@ def synopsis(verb: Verb) -> list[str]:
             word = head(param)
             options.append((word if param.required else f"[{word}]") + ("…" if param.many else ""))
     return [f"moot {verb.name}", *free, *options]
+
+
+def examples(verb: Verb) -> tuple[str, ...]:
+    """Commands that can be typed. Where one names a pack, it is one that moot ships: the verbs know none by name."""
+    if not any(_SOME_PACK in example for example in verb.examples):
+        return verb.examples
+    from moot.wiring.packs import SHIPPED
+
+    return tuple(example.replace(_SOME_PACK, f"--pack {next(iter(SHIPPED))}") for example in verb.examples)
 
 
 def head(param: Param) -> str:
