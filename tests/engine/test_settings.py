@@ -247,8 +247,8 @@ def test_the_longest_ttl_of_a_claim_is_one_that_a_claim_can_have() -> None:
     assert decide(ClaimsState(), ClaimFiles(id="c1", holder="Yeats#1", paths=("a",), mode="shared", ttl=longest))
     [(line, said)] = problems("[claims]\nttl = '60d'")
     assert line == 2
-    assert said.startswith('claims.ttl is "60d"')
-    assert said.endswith("from 1s to 30d")
+    assert said.startswith("claims.ttl: expected a duration")
+    assert said.endswith('from 1s to 30d, got "60d"')
 
 
 @pytest.mark.promise(15)
@@ -272,12 +272,12 @@ limit = "1TiB"
     found = problems(text)
     assert [line for line, _ in found] == [1, 2, 5, 6, 7, 8, 11, 14]
     said = dict(found)
-    assert said[5] == "there is no key tasks.tll; did you mean tasks.ttl?"
-    assert said[6] == "tasks.attempts is 0, expected is a whole number from 1 to 1000"
-    assert said[7] == 'tasks.review is "yes", expected is true or false'
+    assert said[5] == "unknown key tasks.tll; did you mean tasks.ttl?"
+    assert said[6] == "tasks.attempts: expected a whole number from 1 to 1000, got 0"
+    assert said[7] == 'tasks.review: expected true or false, got "yes"'
     assert '"soon"' in said[8]
     assert '"30m"' in said[8]
-    assert said[11] == 'claims.scope is "planet", expected is "workspace" or "worktree"'
+    assert said[11] == 'claims.scope: expected "workspace" or "worktree", got "planet"'
 
 
 @pytest.mark.parametrize(
@@ -286,26 +286,26 @@ limit = "1TiB"
         ('ttl = "30m"', 1, "tasks.ttl or claims.ttl"),
         ('[task]\nttl = "30m"', 1, "did you mean tasks?"),
         ('\n[messages]\nLimit = "1MiB"', 3, "messages.limit"),
-        ("zebra = 1", 1, "known are packs, tasks.ttl"),
+        ("zebra = 1", 1, "valid keys: packs, tasks.ttl"),
         ("tasks = 3", 1, "[tasks]"),
         ("\n[packs.orchestrator]\nx = 1", 2, "[pack.NAME]"),
-        ("packs = ['gsd', 'gsd']", 1, "once"),
+        ("packs = ['gsd', 'gsd']", 1, "without duplicates"),
         ("packs = ['orchestrator']\n[pack.orchestratr]\nx = 1", 2, "[pack.orchestrator]"),
         ("[pack.gsd]\nx = 1", 1, "add it to packs"),
         ("[pack]\norchestrator = 1", 2, "[pack.orchestrator]"),
         ("packs = ['gsd']\n[pack.gsd]\nsince = [\n1,\n2031-05-08,\n]", 5, "pack.gsd.since[1]"),
-        ('"tasks.ttl" = 3', 1, "no key"),
+        ('"tasks.ttl" = 3', 1, "unknown key"),
         ('[tasks]\n"a.b\\u001b" = 3', 2, 'tasks."a.b\\u001b"'),
-        ("tasks.attempts = true", 1, "is true"),
-        ("tasks.attempts = 3.0", 1, "is 3.0"),
+        ("tasks.attempts = true", 1, "got true"),
+        ("tasks.attempts = 3.0", 1, "got 3.0"),
         ("tasks.ttl = 0", 1, "from 1s to 365d"),
         ("tasks.ttl = '400d'", 1, "from 1s to 365d"),
-        ("tasks.ttl = nan", 1, "is NaN"),
+        ("tasks.ttl = nan", 1, "got NaN"),
         ("[claims]\nttl = '31d'", 2, "from 1s to 30d"),
-        ("tasks.lifecycle = 'Two Words'", 1, "small letters"),
+        ("tasks.lifecycle = 'Two Words'", 1, "lowercase letters"),
         ("mirrors.torn_after = 1979-05-27", 1, '"1979-05-27"'),
         ("messages.limit = 1", 1, "from 1024"),
-        ("claims.ttl = {}", 1, "is a table"),
+        ("claims.ttl = {}", 1, "got a table"),
         ("claims.scope = [" + "1, " * 100 + "]", 1, "…"),
     ],
 )
@@ -358,7 +358,7 @@ def test_a_file_nested_without_end_is_a_problem_and_no_crash() -> None:
 def test_a_file_that_cannot_be_read_is_unavailable(here: Place) -> None:
     path = Path(here.root, "moot.toml")
     path.mkdir()
-    with pytest.raises(Unavailable, match="not a file"):
+    with pytest.raises(Unavailable, match="not a regular file"):
         settings.load(here)
     path.rmdir()
     path.write_bytes(b"#" * (2**20 + 1))
@@ -469,8 +469,8 @@ def test_a_fresh_process_reads_no_toml_if_it_need_not(here: Place, text: str | N
         write(here, text)
         settings.load(here)
     script = (
-        "import sys; from moot.engine import place, settings; "
-        "settings.load(place.find(sys.argv[1], {})); "
+        "import sys; from moot import location, settings; "
+        "settings.load(location.find(sys.argv[1], {})); "
         "print(*sorted({'tomllib', 'moot.settings.parse', 'subprocess', 'datetime'} & set(sys.modules)))"
     )
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(settings.__file__))))

@@ -30,7 +30,7 @@ def test_a_handler_cannot_hide_behind_the_word_for_settings(run: Command) -> Non
     write(run, "settings", 'run = ["true"]')
     refused = run("allow", "--json").error
     assert refused["error"] == "bad_settings"
-    assert "no handler can be called settings" in str(refused)
+    assert "a handler cannot be called settings" in str(refused)
     write(run, "deploy", 'run = ["true"]')
     assert run("allow", "deploy", "--yes").code == 0
 

@@ -1,6 +1,7 @@
-"""The one loop: keep others out, catch up, decide, append, project; on a conflict, again.
+"""The commit loop: take the writer lock, catch up, decide, append, project. On a conflict, retry.
 
-The engine knows a log by its contract and the views by their store. What is decided it does not know.
+The engine uses the log through its contract and the views through their store. It does not know the rules that
+decide.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ if TYPE_CHECKING:
     from moot.views.store import Store, ViewsTransaction
 
 _PAGE = 1000
-_MANY = 50  # events: from so many on, folding them in one go is worth its beginning
+_MANY = 50  # events: from this many on, a batch fold is worth its setup cost
 _TRIES = 50
-# What a fold stumbles over in data that no decider wrote.
+# Errors that a fold raises on data that no decider wrote.
 STUMBLES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class Outcome(Record):
-    """What a commit came to. `repeated`: the key was known, and these are the events of the first time."""
+    """The result of a commit. `repeated`: the key was used before, and these are the events of that first commit."""
 
     events: tuple[Event, ...] = ()
     repeated: bool = False
-    behind: bool = False  # appended, but the views could not be written now
+    behind: bool = False  # appended, but the views could not be written
 
     @property
     def last(self) -> int:
@@ -57,27 +58,27 @@ class Engine:
         lifecycles: Mapping[str, Lifecycle],
         reactions: Sequence[Reaction],
     ) -> None:
-        self.log = self.whole = Shown(log)  # `whole`: up to its real end, where `log` ends earlier
+        self.log = self.whole = Shown(log)  # `whole` always goes to the real end; `log` may end earlier (`--at`)
         self.store = store
         self.clock = clock
         self.lifecycles = lifecycles
         self.reactions = reactions
-        self.closers: Sequence[Callable[[Work], None]] = ()  # of the packs, run when everything else is decided
-        self.requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
-        self.via: str | None = None  # how commits come in, unless an act says otherwise
+        self.closers: Sequence[Callable[[Work], None]] = ()  # from packs; run after everything else is decided
+        self.requests: Callable[[Work, str], None] | None = None  # requests effects, if there are handlers
+        self.via: str | None = None  # the surface that commits come from, unless an act sets another
         self.in_force = ""  # the rules that settings can weaken, in the form of `moot.core.deciders.settings`
-        self.judge: Callable[[str], Rules] | None = None  # says anew what is in force, if the log has recorded others
-        self.progress: Callable[[str, int, int], None] | None = None  # told about a long catching up
+        self.judge: Callable[[str], Rules] | None = None  # recomputes the rules in force when the log recorded others
+        self.progress: Callable[[str, int, int], None] | None = None  # called during a long catch-up
         self._folder: Callable[[Store, Sequence[Event]], None] | None = None
         self._bound = False
         self.lookups: dict[str, Callable[[Any], Any]] = {  # see `moot.engine.facts`
             "rules": self._judged,
             "tombstones": lambda _version: self.log.tombstones(),
         }
-        self.trace: Callable[[], str | None] | None = None  # what messages and tasks carry on, where there is a trace
+        self.trace: Callable[[], str | None] | None = None  # the trace context that messages and tasks carry
 
     def read(self) -> Store:
-        """The views, caught up with the log; pinned ones as they are."""
+        """The views, caught up with the log. Pinned views are returned unchanged."""
         if self.store.pinned:
             return self.store
         self.notice_new_views()
@@ -87,7 +88,7 @@ class Engine:
         return self.store
 
     def alone(self) -> AbstractContextManager[object]:
-        """Keep others from changing the views. A private copy needs no lock: nobody else has it."""
+        """Keep other processes from changing the views. A private copy needs no lock: nobody shares it."""
         if self.store.shared:
             return self.log.exclusive()
         from contextlib import nullcontext
@@ -95,17 +96,17 @@ class Engine:
         return nullcontext()
 
     def fold_in(self) -> None:
-        """Fold what others appended, while holding the writer lock."""
+        """Fold the events that others appended. The caller holds the writer lock."""
         with self.writing():
             self.catch_up()
             self.store.commit()
 
     def writing(self) -> ViewsTransaction:
-        """A transaction on the views that count now, as a context manager. The caller holds the writer lock."""
+        """A transaction on the current views, as a context manager. The caller holds the writer lock."""
         return self.store.writing(self.begin)
 
     def peek(self) -> Store:
-        """The views as they are, perhaps a little behind the log."""
+        """The views without catching up. They may be slightly behind the log."""
         self._bind()
         return self.store
 
@@ -115,10 +116,10 @@ class Engine:
         act: Callable[[Work], None],
         key: Callable[[str], Key] | None = None,
     ) -> Outcome:
-        """Decide and append until no other was faster. `act` may run several times and must not touch the world.
+        """Decide and append; retry on a conflict. `act` may run several times and must have no side effects.
 
-        `by` is the principal, or finds it out (an agent's incarnation is known only inside). What a decision needs to
-        know of the world it asks of `work.facts`.
+        `by` is the principal, or a function that finds it inside the attempt (an agent's incarnation is known only
+        there). A decision gets facts from outside the log through `work.facts`.
         """
         if not self.store.shared:
             raise Refused("only_looking", "The workspace was opened read-only.", "Open it for writing to change it.")
@@ -131,7 +132,7 @@ class Engine:
             stream = result.stream
         raise Held(
             "lost_race",
-            f"Others were faster {_TRIES} times in a row ({stream}).",
+            f"The commit conflicted with other writers {_TRIES} times in a row ({stream}).",
             "Try again in a moment.",
             stream=stream,
         )
@@ -147,7 +148,7 @@ class Engine:
         with self.writing():
             try:
                 result = self._attempt(by, act, key, facts)
-            except (Refused, Held, Unknown, Usage, Wanted):  # what was caught up to decide this stays
+            except (Refused, Held, Unknown, Usage, Wanted):  # keep what was caught up
                 self._finish(Outcome())
                 raise
             return result if isinstance(result, Conflict) else self._finish(result)
@@ -183,7 +184,7 @@ class Engine:
         return result if isinstance(result, Conflict) else self.repeated(result, request)
 
     def rehearse(self, act: Callable[[Work], None]) -> Work:
-        """Decide and append nothing."""
+        """Run `act` without appending anything."""
         facts = Facts(self.lookups)
 
         def decide() -> Work:
@@ -195,13 +196,13 @@ class Engine:
         return facts.knowing(decide)
 
     def work(self, facts: Facts) -> Work:
-        """An attempt at a commit, on the views as they are now."""
+        """A new attempt at a commit, based on the current views."""
         newer = self.store.standing()[2]
         if newer is not None:
             raise Unavailable(
                 "newer_events",
-                f"The log has events that this version of moot does not know ({newer}).",
-                "Update moot. Until then everything can be read and nothing changed.",
+                f"The log has events of a type that this version of moot does not know ({newer}).",
+                "Update moot. Until then the workspace is read-only.",
                 type=newer,
             )
         now = self.clock.wall_seconds()
@@ -215,7 +216,10 @@ class Engine:
         return work
 
     def _judged(self, recorded: str) -> Mapping[str, Any] | None:
-        """The values of the rules in force, if the log has recorded others. Settings may have changed meanwhile."""
+        """The values of the rules in force, or None if the log has recorded the same ones.
+
+        Settings may have changed since the workspace was opened.
+        """
         if self.judge is None:
             return None
         rules = self.judge(recorded)
@@ -223,12 +227,12 @@ class Engine:
         return None if self.in_force == recorded else rules.values
 
     def _appended(self, events: list[Event], cursor: int) -> Outcome:
-        """From here on the answer is yes, whatever happens to the views: the next call catches up."""
+        """Project the new events. The commit has succeeded: if the views fail now, the next call catches them up."""
         try:
             streams = [event.stream for event in events]
             if events[0].position == cursor + 1 and REDACTIONS not in streams:
                 self._project(events)
-            else:  # another machine's event came in between
+            else:  # events of another writer came first, or something was redacted
                 self.catch_up()
         except self.store.failures:
             self.store.rollback()
@@ -246,22 +250,22 @@ class Engine:
         return outcome
 
     def rebuild(self) -> Store:
-        """All views anew, from the first event."""
+        """Rebuild all views from the first event."""
         with self.log.exclusive():
             self.store.close()
             self.store.renew()
         return self.read()
 
     def repeated(self, found: Duplicate | Mismatch, key: Key | None) -> Outcome:
-        """The answer of the first time."""
+        """The outcome of the first commit with this key."""
         if isinstance(found, Mismatch):
             name, whose = (key.name, key.scope) if key else (found.key, "")
             raise Refused(
                 "key_reused",
-                f"The key {name!r}{f' of {whose}' if whose else ''} was used for another request "
+                f"The key {name!r}{f' of {whose}' if whose else ''} was already used for a different request "
                 f"(at position {found.first}).",
-                "Use a new key for a new request; the same key only repeats the same one. Keys are per agent: "
-                "another agent's key of the same name is another one.",
+                "Use a new key for each new request. Reuse a key only to retry the same request. Keys are per agent: "
+                "two agents can use the same key independently.",
                 key=name,
                 first=found.first,
             )
@@ -269,9 +273,9 @@ class Engine:
         return Outcome(events=tuple(events), repeated=True)
 
     def _bind(self, *, inside: bool = False) -> None:
-        """Once per process: make sure that these are views of this log, and not of one before a backup was restored.
+        """Once per process: check that the views belong to this log, and not to one that a restore replaced.
 
-        Views are exchanged by one at a time; `inside`: the caller has the turn.
+        Only the holder of the writer lock replaces views. `inside`: the caller holds it already.
         """
         if not self._bound and not self._of_this_log():
             if inside:
@@ -287,21 +291,21 @@ class Engine:
         return not position or bool(event and event[0].position == position and event[0].commit == commit)
 
     def _leave_behind(self) -> None:
-        if self.store.exchanged():  # while this one waited for the lock
+        if self.store.exchanged():  # another process replaced them while this one waited for the lock
             self.store.close()
         if not self._of_this_log():
             self.store.close()
             self.store.renew()
 
     def catch_up(self) -> int:
-        """Fold in what others appended. The position of the last event, where the views are now."""
+        """Fold the events that others appended. Returns the position that the views have reached."""
         try:
             return self._caught_up()
         except STUMBLES as error:
             raise Unavailable(
                 "damaged_log",
-                f"An event that comes after position {self.store.cursor()} is not what moot wrote: {error!r:.200}.",
-                "`moot verify` looks for it. Restore the log from a backup: `moot restore FILE`.",
+                f"An event after position {self.store.cursor()} is damaged: {error!r:.200}.",
+                "Run `moot verify` to find it. Then restore the log from a backup: `moot restore FILE`.",
             ) from error
 
     def _caught_up(self) -> int:
@@ -331,12 +335,12 @@ class Engine:
         return position
 
     def _outdated(self, events: Sequence[Event]) -> bool:
-        """Whether one of these takes out of sight what the views were folded from with its text."""
+        """Whether one of these events redacts text that the views may still contain."""
         tombstones = [event.position for event in events if event.stream == REDACTIONS]
         return bool(tombstones) and tombstones[-1] > int((self.store.row("get_meta", "redacted") or (0,))[0] or 0)
 
     def _start_over(self) -> None:
-        """Fold everything anew, into a new file: what was redacted must not stay in the old one."""
+        """Replace the views by a new file and fold from the start: redacted text must not stay in the old file."""
         self.store.rollback()
         self.store.close()
         self.store.renew(alone=True)
@@ -344,33 +348,33 @@ class Engine:
         self.store.run("set_meta", "redacted", self.log.last_tombstone())
 
     def begin(self) -> None:
-        """Begin a transaction on the views that count now. Nobody can exchange them while one has the turn."""
+        """Begin a transaction on the current views. Nobody can replace them while the caller holds the writer lock."""
         if not self._bound or self.store.exchanged():
             self.notice_new_views(inside=True)
         self.store.begin()
 
     def notice_new_views(self, *, inside: bool = False) -> None:
-        """Go on with the views that count now, if another made them anew; make sure that they are of this log."""
+        """Switch to the current views if another process replaced them. Check that they belong to this log."""
         self._bind(inside=inside)
-        if self.store.exchanged():  # another made them anew, maybe because it put another log into place
+        if self.store.exchanged():  # perhaps because the log itself was replaced
             self.store.close()
             self._bound = False
             self._bind(inside=inside)
 
     def _project(self, events: Sequence[Event]) -> None:
         if self._folder is None:
-            from moot.views.project import project  # a reader that is up to date never needs it
+            from moot.views.project import project  # imported late: a reader that is up to date does not need it
 
             self._folder = project
         self._folder(self.store, events)
 
 
 def events_of(work: Work, commit: Commit, new: Appended) -> list[Event]:
-    """What was decided, as the log has it now, made without reading it back."""
+    """The events of a commit as the log stored them, built without reading them back."""
     versions, first = dict(work.conditions), new.first
     events = []
     for n, draft in enumerate(work.drafts):
         prev, versions[draft.stream] = versions[draft.stream], first + n
-        here = {"position": first + n, "prev": prev, "at": commit.at, "by": commit.by, "commit": commit.id, "n": n}
-        events.append(Event.made({**draft.__dict__, **here, "via": commit.via, "digest": new.digests[n]}))
+        place = {"position": first + n, "prev": prev, "at": commit.at, "by": commit.by, "commit": commit.id, "n": n}
+        events.append(Event.made({**draft.__dict__, **place, "via": commit.via, "digest": new.digests[n]}))
     return events

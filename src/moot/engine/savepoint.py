@@ -15,10 +15,10 @@ class Savepoint:
 
     def __enter__(self) -> None:
         work = self._work
-        self._before = len(work.drafts), dict(work._states), dict(work._said)  # noqa: SLF001
+        self._before = len(work.drafts), dict(work._states), dict(work._sent)  # noqa: SLF001
 
     def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
         if kind is not None:
             work = self._work
-            decided, work._states, work._said = self._before  # noqa: SLF001
+            decided, work._states, work._sent = self._before  # noqa: SLF001
             del work.drafts[decided:]

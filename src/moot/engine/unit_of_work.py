@@ -1,7 +1,7 @@
-"""One attempt at one commit: what was read, what was decided so far, and on which versions it rests.
+"""One attempt at one commit: the states it read, the events it decided, and the versions it depends on.
 
-`Work` loads states from the views, hands them to the deciders, keeps their events and lets the reactions
-follow. Every stream it read or wrote becomes a condition of the append.
+`Work` loads states from the views, passes them to the deciders, collects their events and runs the reactions.
+Every stream that it reads or writes becomes a condition of the append.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Work(World):
     """See the module."""
 
     now = 0.0  # the time of the commit, in seconds since 1970
-    facts: Facts  # of the world outside the log
+    facts: Facts  # from outside the log
 
     def __init__(
         self,
@@ -58,16 +58,16 @@ class Work(World):
     ) -> None:
         self.store = store
         self.conditions: dict[str, int] = {}
-        self.rules: Mapping[str, Any] | None = None  # those in force, if the log has recorded others
+        self.rules: Mapping[str, Any] | None = None  # the rules in force, if the log has recorded other values
         self.drafts: list[Draft] = []
         self.trace: str | None = None
         self.via: str | None = None  # see `Commit`
         self._at = at
         self.lifecycles = lifecycles
         self._reactions = reactions
-        self.token = token  # a random word of so many letters
+        self.token = token  # makes a random word of the given length
         self._states: dict[str, Any] = {}
-        self._said: dict[str, tuple[Payload, str | None]] = {}  # messages of this commit
+        self._sent: dict[str, tuple[Payload, str | None]] = {}  # messages of this commit
 
     @property
     def at(self) -> str:
@@ -76,7 +76,7 @@ class Work(World):
     # --- states, as of the events decided so far ---------------------------------------------------------------
 
     def state(self, kind: str, key: str = "", parts: Iterable[str] = ()) -> Any:
-        """The state of an entity. A mailbox and the graph are read in parts: at least these."""
+        """The state of an entity. A mailbox and the graph are loaded in part: at least the given parts."""
         match kind:
             case "message":
                 return self.message(key)
@@ -117,15 +117,15 @@ class Work(World):
     def message(self, name: str) -> Message:
         kind = kind_of("message")
         stream = kind.stream(name)
-        if stream in self._said:
-            payload, thread = self._said[stream]
+        if stream in self._sent:
+            payload, thread = self._sent[stream]
             sent: Message = kind.evolve(kind.new(name), payload, Meta(at=self._at, thread=thread))
             return sent
         found: Message = self._once(kind, name)
         return found
 
     def new_message(self) -> str:
-        """An id that no message has: if one does after all, its stream is not new, and the append a conflict."""
+        """A new message id. If the id is taken after all, its stream is not new, and the append conflicts."""
         kind = kind_of("message")
         while (stream := kind.stream(name := f"m-{self.token(7)}")) in self.conditions:
             pass
@@ -134,7 +134,7 @@ class Work(World):
         return name
 
     def mailbox(self, name: str, ids: Iterable[str]) -> Mailbox:
-        """The slice of a mailbox with (at least) these entries."""
+        """A mailbox with at least these entries loaded."""
         kind = kind_of("mailbox")
         stream = kind.stream(name)
         known: Mailbox | None = self._states.get(stream)
@@ -150,9 +150,9 @@ class Work(World):
         return known
 
     def _delivered(self, box: str, ids: Iterable[str]) -> dict[str, MailboxEntry]:
-        """Those of these messages that this commit puts into the mailbox."""
-        streams = {name: f"message/{name}" for name in ids} if self._said else {}
-        sent = ((name, self._said[stream][0]) for name, stream in streams.items() if stream in self._said)
+        """Entries for those of these messages that this commit delivers to the mailbox."""
+        streams = {name: f"message/{name}" for name in ids} if self._sent else {}
+        sent = ((name, self._sent[stream][0]) for name, stream in streams.items() if stream in self._sent)
         return {
             name: MailboxEntry(id=name, wants=payload.__dict__["wants"])
             for name, payload in sent
@@ -160,10 +160,10 @@ class Work(World):
         }
 
     def messages_of_task(self, name: str, attempt: int | None = None, kind: str | None = None) -> list[Message]:
-        """What was said about a task, oldest first, this commit included."""
+        """The messages about a task, oldest first, including those of this commit."""
         stored = queries.messages_of_task(self.store, name, attempt, kind)
-        said = (self.message(stream.partition("/")[2]) for stream in self._said)
-        return stored + [m for m in said if m.task == name and attempt in (None, m.attempt) and kind in (None, m.kind)]
+        sent = (self.message(stream.partition("/")[2]) for stream in self._sent)
+        return stored + [m for m in sent if m.task == name and attempt in (None, m.attempt) and kind in (None, m.kind)]
 
     def graph(self, names: Iterable[str]) -> Graph:
         kind = kind_of("graph")
@@ -177,10 +177,10 @@ class Work(World):
         found = self._states[kind.name] = found.replace(needs=merged)
         return found
 
-    # --- what reactions look at ----------------------------------------------------------------------------------
+    # --- queries for reactions -----------------------------------------------------------------------------------
 
     def dependents(self, name: str) -> list[str]:
-        known = self._states["graph"] if "graph" in self._states else self.graph(())  # a new edge is not missed
+        known = self._states["graph"] if "graph" in self._states else self.graph(())  # so a new edge is a conflict
         added = [n for n, needs in known.needs.items() if name in needs]
         return sorted({*queries.dependents(self.store, name), *added})
 
@@ -212,10 +212,10 @@ class Work(World):
     def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None]]:
         return [(d.entry.id, d.message.task) for d in queries.shown_in_file(self.store, mailbox, kinds)]
 
-    # --- who acts ---------------------------------------------------------------------------------------------------
+    # --- the caller -------------------------------------------------------------------------------------------------
 
     def actor(self, name: str, incarnation: int | None) -> principals.Actor:
-        """The agent that calls, provided that it is here and is the current incarnation."""
+        """The calling agent. Raises unless it is present and this is its current incarnation."""
         return acting(known(self.agent(name), self.agents, caller=True), incarnation)
 
     def lifecycle(self, name: str) -> Lifecycle:
@@ -233,15 +233,15 @@ class Work(World):
         return unknown(name, queries.task_ids(self.store))
 
     def savepoint(self) -> Savepoint:
-        """A context that undoes what was decided inside it when an error leaves it, and lets the error pass.
+        """A context manager that undoes the decisions made inside it if an error is raised. The error propagates.
 
-        Versions that were read stay conditions: the error rests on them.
+        Versions that were read remain conditions of the append, because the error depends on them.
         """
         from moot.engine.savepoint import Savepoint
 
         return Savepoint(self)
 
-    # --- doing --------------------------------------------------------------------------------------------------------
+    # --- commands -----------------------------------------------------------------------------------------------------
 
     def do(
         self,
@@ -253,9 +253,9 @@ class Work(World):
         thread: str | None = None,
         pack: str | None = None,
     ) -> None:
-        """Let the kind decide what the command comes to. `facts` are what its rules need to know from outside.
+        """Let the kind decide a command, and add the resulting events. `facts`: what its rules need from outside.
 
-        A message that belongs to no thread begins its own.
+        A message without a thread starts its own.
         """
         known = kind_of(kind)
         if pack is not None:
@@ -264,7 +264,7 @@ class Work(World):
         state: Any
         if kind == "message":
             thread = thread or key
-            new = stream in self._states and stream not in self._said
+            new = stream in self._states and stream not in self._sent
             state = self._states[stream] if new else self.message(key)
         else:
             state = self.state(kind, key, known.parts(command) if known.parts is not None else ())
@@ -277,8 +277,8 @@ class Work(World):
         if foreign is not None:
             raise Refused(
                 "pack_not_understood",
-                f"The pack {pack} has streams of the kind {foreign[0]}, which this version of moot does not know.",
-                "Update moot. Until then nothing of this pack can be changed; everything else works.",
+                f"The pack {pack} has entities of the kind {foreign[0]}, which this version of moot does not know.",
+                "Update moot. Until then you cannot change anything in this pack. Everything else works.",
                 pack=pack,
                 kind=foreign[0],
             )
@@ -291,11 +291,11 @@ class Work(World):
         return self.lifecycle(task.lifecycle)
 
     def _step(self, kind: str, key: str, command: Record) -> None:
-        """What a reaction wants done. Of a message it knows the thread, not the id."""
+        """Run a command of a reaction. For a message, `key` is the thread: a reaction does not know the id."""
         if kind == "message":
             self.do(kind, self.new_message(), command, thread=key)
         elif kind != "task" or self.task(key).lifecycle in self.lifecycles:
-            self.do(kind, key, command)  # a task of a pack that was turned off stays as it is
+            self.do(kind, key, command)  # a task of an inactive pack does not change
 
     def _happened(
         self, kind: Kind, key: str, stream: str, payloads: list[Payload], thread: str | None, pack: str | None
@@ -303,12 +303,16 @@ class Work(World):
         if self.trace is not None:
             payloads = [p.replace(trace=self.trace) if "trace" in p.__dict__ else p for p in payloads]
         for payload in payloads:
-            said = {"stream": stream, "type": payload.type, "data": payload.plain(), "v": payload.v}
-            self.drafts.append(Draft.made({**said, "cause": None, "thread": thread, "pack": pack, "digest": None}))
+            event = {"stream": stream, "type": payload.type, "data": payload.plain(), "v": payload.v}
+            self.drafts.append(Draft.made({**event, "cause": None, "thread": thread, "pack": pack, "digest": None}))
             if len(self.drafts) > _EVENT_LIMIT:
-                raise Refused("too_many_events", "One command would cause too many events.", "Do it in smaller steps.")
-            if kind.name == "message":  # most are never asked for again in their commit
-                self._said[stream] = payload, thread
+                raise Refused(
+                    "too_many_events",
+                    f"The command would cause more than {_EVENT_LIMIT} events.",
+                    "Split it into smaller commands.",
+                )
+            if kind.name == "message":  # its state is built on demand: few commits read it again
+                self._sent[stream] = payload, thread
             else:
                 self._states[stream] = kind.evolve(self._states[stream], payload, Meta(at=self._at, thread=thread))
             for reaction in self._reactions:

@@ -1,8 +1,8 @@
-"""The settings of a workspace: `moot.toml` in the main worktree's root, one for all worktrees.
+"""The settings of a workspace: `moot.toml` in the root of the main worktree, one file for all worktrees.
 
-Where the main worktree has none, the current worktree's counts; `moot.settings.bare` knows where those of a bare
-repository are. Reading TOML is slow, so what was read is cached by the file's signature. What is allowed in the file is
-known to `moot.settings.parse` alone, which is loaded only when the cache is stale.
+If the main worktree has no such file, the one in the current worktree is used. `moot.settings.bare` finds the settings
+of a bare repository. Reading TOML is slow, so the parsed settings are cached by the file's signature. Only
+`moot.settings.parse` knows what the file may contain. It is loaded only when the cache is stale.
 """
 
 from __future__ import annotations
@@ -26,41 +26,39 @@ if TYPE_CHECKING:
 
 FILE = "moot.toml"
 
-_SCHEMA = 4  # raise it when a field, a default or a limit changes its meaning: caches of before are stale then
+_SCHEMA = 4  # increase it when a field, a default or a limit changes: older caches are then stale
 _LARGEST = 1 << 20
-_YOUNG = 2.0  # seconds; within a file system's tick a file can change again and keep its signature
+_YOUNG = 2.0  # seconds; within one tick of the file system a file can change again and keep its signature
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
 class Settings(Record):
-    """What may be set, and what holds when nothing is."""
+    """The settings and their defaults. Durations are in seconds."""
 
     packs: tuple[str, ...] = ()
-    task_ttl: float = 1800.0  # seconds of silence, as all durations
+    task_ttl: float = 1800.0  # of silence
     task_attempts: int = 3
     task_review: bool = True
     task_lifecycle: str = "core"
-    task_receipt: bool = False  # whether the core's lifecycle demands receipts
+    task_receipt: bool = False  # whether the core lifecycle requires receipts
     claim_ttl: float = 1800.0
     claim_scope: str = "workspace"  # or "worktree"
     message_limit: int = 1 << 20  # bytes
     mirror_torn_after: float = 5.0
-    handlers: tuple[
-        Mapping[str, Any], ...
-    ] = ()  # what is done because of events: fields of `moot.core.handler.Handler`
+    handlers: tuple[Mapping[str, Any], ...] = ()  # fields of `moot.core.handler.Handler`
     pack_settings: Mapping[str, Mapping[str, Any]] = {}  # by pack, as written in [pack.NAME]; the pack checks them
 
 
 def load(place: Place, *, keep: bool = True) -> Settings:
-    """The settings that hold for a place. Raises `Usage` with all that is wrong in the file.
+    """The settings for a place. Raises `Usage` with every problem in the file.
 
-    What was read is kept in a cache, unless the caller leaves no traces.
+    `keep`: write the parsed settings to the cache.
     """
     path = source(place)
     if path is None:
         return Settings()
     try:
-        for follow in (False, True):  # a link has an author, too
+        for follow in (False, True):  # check the author of a symbolic link and of its target
             check_author(place, path, os.stat(path, follow_symlinks=follow).st_uid)
         signature = _signature(path)
         settings = _remembered(place, signature)
@@ -81,19 +79,19 @@ def load(place: Place, *, keep: bool = True) -> Settings:
 
 
 def source(place: Place) -> str | None:
-    """The file that the settings of a place come from, if there is one."""
+    """The path of the settings file for a place, if there is one."""
     for root in _roots(place):
         path = os.path.join(root, FILE)
         try:
             mode = os.stat(path).st_mode
         except FileNotFoundError:
-            if os.path.islink(path):  # somebody wants settings, and none of them would hold
-                raise _unreadable(path, "it is a link to a file that is not there") from None
+            if os.path.islink(path):  # do not silently fall back to defaults
+                raise _unreadable(path, "it is a link to a file that does not exist") from None
             continue
         except OSError as problem:
             raise _unreadable(path, problem.strerror or "it cannot be read") from problem
         if not S_ISREG(mode):
-            raise _unreadable(path, "it is not a file")
+            raise _unreadable(path, "it is not a regular file")
         return path
     return None
 
@@ -107,9 +105,9 @@ def _roots(place: Place) -> tuple[str, ...]:
 
 
 def seconds(value: object) -> float | None:
-    """A duration as people write it: `90s`, `30m`, `2h`, `1d`, `250ms`, or a number of seconds. None if it is none."""
+    """Parse a duration: `90s`, `30m`, `2h`, `1d`, `250ms`, or a number of seconds. None if it is not a duration."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value) if 0 <= value < 1e15 else None  # so neither inf nor nan
+        return float(value) if 0 <= value < 1e15 else None  # rejects inf and nan
     if not isinstance(value, str):
         return None
     text = value.strip()
@@ -133,7 +131,7 @@ def _remembered(place: Place, signature: list[Any]) -> Settings | None:
         if kept["schema"] == _SCHEMA and kept["signature"] == signature:
             return Settings.of(kept["settings"])
     except (ValueError, TypeError, KeyError, AttributeError):
-        return None  # none yet, or of another kind
+        return None  # no cache yet, or one in another format
     return None
 
 
@@ -142,13 +140,13 @@ def _remember(place: Place, signature: list[Any], settings: Settings) -> None:
 
     path = _cache(place)
     try:
-        # Without a log there is no workspace yet, and nothing is made for one.
+        # Without a log there is no workspace yet: create nothing.
         if not os.path.lexists(os.path.join(place.state, "log.db")):
             return
         check_folders(place.state, "cache", make=True)
         keep(path, {"schema": _SCHEMA, "signature": signature, "settings": settings.plain()})
     except (OSError, Unavailable):
-        return  # a cache that cannot be written is none
+        return  # work without a cache
 
 
 def _cache(place: Place) -> str:

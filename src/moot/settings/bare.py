@@ -1,8 +1,9 @@
-"""Where the settings of a repository without a main worktree are: a bare one, or one that does not say where it is.
+"""Finds the settings of a repository without a known main worktree, such as a bare repository.
 
-They are the same for every caller: `moot.toml` in the git directory if it is there, else that of the worktree in which
-`moot init` was called, which is noted in the state directory (`worktree`: git's name of it, and its root).
-Where nothing was noted, or that worktree was moved without telling git, the first worktree by name has the file.
+Every caller gets the same file: `moot.toml` in the git directory if it exists, else the one in the worktree in which
+`moot init` was run. `moot init` records that worktree in the state directory (the file `worktree`: its name in git and
+its root). If none is recorded, or the worktree was moved without `git worktree move`, the first worktree by name that
+has a `moot.toml` is used.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _LONGEST = 16384  # bytes
 
 
 def roots(place: Place) -> tuple[str, ...]:
-    """The directories in which the settings may be, in this order."""
+    """The directories to search for the settings, in order."""
     common = place.common or place.root
     chosen = recorded(place)
     if chosen is None:
@@ -34,7 +35,7 @@ def roots(place: Place) -> tuple[str, ...]:
 
 
 def recorded(place: Place) -> str | None:
-    """The root of the worktree that was noted, if it is still one of the repository's."""
+    """The root of the recorded worktree, if it still belongs to the repository."""
     noted = _noted(place)
     if noted is None:
         return None
@@ -46,7 +47,7 @@ def recorded(place: Place) -> str | None:
 
 
 def lost(place: Place) -> str | None:
-    """Where the worktree that was noted should be, if it is there no more."""
+    """The recorded root of the worktree, if it no longer exists there."""
     noted = _noted(place)
     return None if noted is None or recorded(place) is not None else noted[1]
 
@@ -60,14 +61,14 @@ def _noted(place: Place) -> tuple[str, str] | None:
 
 
 def _known(place: Place) -> Iterator[tuple[str, str]]:
-    """Name and root of the worktrees that git knows. One that was moved is known only to those who stand in it."""
+    """Name and root of the worktrees that git lists. A moved one is not among them until git repairs its path."""
     for name, root in gitdir.linked_worktrees(place.common or place.root):
         if trust.is_own(root, place):
             yield name, root
 
 
 def record(place: Place) -> None:
-    """Note the worktree of this place, unless another one is noted already."""
+    """Record the worktree of this place, unless one is already recorded."""
     if place.common is None or place.root == place.common or os.path.basename(place.common) == ".git":
         return
     if recorded(place) is None:
@@ -75,12 +76,12 @@ def record(place: Place) -> None:
 
 
 def home(place: Place) -> str:
-    """Where a new file of settings belongs."""
+    """The directory for a new settings file."""
     return recorded(place) or place.root
 
 
 def ignored(place: Place, source: str | None) -> str | None:
-    """The file of the worktree one stands in, if it says something else than the one that holds."""
+    """The settings file of the current worktree, if it is not used and differs from the one in use."""
     path = os.path.join(place.root, _FILE)
     if path == source or not os.path.isfile(path):
         return None

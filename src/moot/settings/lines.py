@@ -1,7 +1,7 @@
-"""The line on which each key of a TOML text stands, which Python's reader does not tell.
+"""Finds the line of each key in a TOML text. `tomllib` does not report it.
 
-Used only when something is wrong with a value, and only on text that the reader has accepted: so this looks for
-where things begin and end, and leaves their meaning (quoted keys, escapes) to the reader.
+Used only when a value is wrong, and only on text that `tomllib` has accepted. So this only finds where keys and values
+begin and end, and leaves their meaning (quoted keys, escapes) to `tomllib`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BARE = re.compile(r"[^,\]}\n#]*")
 
 
 class Lines:
-    """Scans a text once, when first asked."""
+    """The line of each key. Scans the text on the first call."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -31,7 +31,7 @@ class Lines:
         self._known: dict[Path, int] = {}
 
     def of(self, path: Path) -> int:
-        """The line of a key, or else of the nearest table or list around it."""
+        """The line of a key, or of the nearest table or list around it."""
         if not self._known:
             self._known[()] = 1
             self._scan()
@@ -81,7 +81,7 @@ class Lines:
             self._take(_TEXT if opening in ('"', "'") else _BARE)
 
     def _key(self, table: Path) -> Path:
-        """Read a key, dotted or quoted, and note where it stands."""
+        """Read a dotted or quoted key and record its line."""
         self._peek()
         start = self._at
         entry: Any = tomllib.loads(f"{self._take(_KEY)} = 0")
@@ -93,7 +93,7 @@ class Lines:
         return path
 
     def _peek(self) -> str:
-        """The next character that says something, or nothing at the end."""
+        """The next character that is not blank or in a comment, or "" at the end."""
         self._take(_BLANK)
         return self._text[self._at : self._at + 1]
 

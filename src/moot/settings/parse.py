@@ -1,6 +1,6 @@
-"""What may stand in `moot.toml`, and what to say when something else does.
+"""Parses and validates `moot.toml`.
 
-    packs = ["NAME"]                protocols in use
+    packs = ["NAME"]                active packs
 
     [tasks]                         [claims]                     [messages]
     ttl = "30m"                     ttl = "30m"                  limit = "1MiB"
@@ -9,10 +9,10 @@
     lifecycle = "core"              [pack.NAME]                  torn_after = "5s"
     receipt = false                 stuck_after = "30m"
 
-    [[handlers]]                    what is done because of events: see `moot.settings.handlers`
+    [[handlers]]                    actions that events trigger: see `moot.settings.handlers`
 
-All problems of a file are told at once, each with its line. Loaded only when the file changed, so it may take its
-time. It reads no file itself.
+Reports all problems of a file at once, each with its line. Loaded only when the file has changed, so it may be slow. It
+does not read files itself.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class SettingsProblem(Record):
 
 
 class Unexpected(Exception):
-    """A value is not what its key takes; the text says what it takes."""
+    """A value is not valid for its key. The text describes a valid one."""
 
 
 def duration(least: float, most: float) -> Reader:
@@ -104,17 +104,17 @@ def _yes_or_no(value: Any) -> bool:
 
 def _lifecycle(value: Any) -> str:
     if not isinstance(value, str) or not all(map(_NAME.fullmatch, value.split("/", 1))):
-        raise Unexpected('"core", a pack or "pack/lifecycle", in small letters, digits, `-` and `_`')
+        raise Unexpected('"core", a pack or "pack/lifecycle", in lowercase letters, digits, `-` and `_`')
     return value
 
 
 def _names(value: Any) -> tuple[str, ...]:
     if isinstance(value, dict):
-        raise Unexpected('a list of names such as ["NAME"]; settings of a pack go into [pack.NAME]')
+        raise Unexpected('a list of names such as ["NAME"] (settings of a pack go into [pack.NAME])')
     if not isinstance(value, list) or not all(isinstance(name, str) and _NAME.fullmatch(name) for name in value):
         raise Unexpected('a list of names such as ["NAME"]')
     if len(set(value)) < len(value):
-        raise Unexpected("a list that names each pack once")
+        raise Unexpected("a list without duplicates")
     return tuple(value)
 
 
@@ -135,14 +135,14 @@ _TABLES = sorted({key.partition(".")[0] for key in KEYS if "." in key} | {"pack"
 
 
 def parse(path: str, raw: bytes) -> Settings:
-    """The settings in a file's bytes. Raises `Usage` with everything that is wrong."""
+    """The settings in the bytes of a file. Raises `Usage` with every problem."""
     try:
         text = raw.decode("utf-8-sig").replace("\r\n", "\n")
         data = tomllib.loads(text)
     except UnicodeDecodeError as problem:
         before = raw[: problem.start]
         column = problem.start - before.rfind(b"\n")
-        raise _bad(path, [SettingsProblem(before.count(b"\n") + 1, "this is not UTF-8", column=column)]) from None
+        raise _bad(path, [SettingsProblem(before.count(b"\n") + 1, "the text is not UTF-8", column=column)]) from None
     except tomllib.TOMLDecodeError as problem:
         raise _bad(path, [_syntax(str(problem), raw)]) from None
     except RecursionError:
@@ -155,7 +155,7 @@ def parse(path: str, raw: bytes) -> Settings:
 
 
 def size(value: object) -> int | None:
-    """A number of bytes as people write it: `1MiB`, `512KiB`, `10MB`, or a number. None if it is none."""
+    """Parse a number of bytes: `1MiB`, `512KiB`, `10MB`, or a number. None if it is not a size."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value if value >= 0 else None
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
@@ -165,7 +165,7 @@ def size(value: object) -> int | None:
 
 
 class Reading:
-    """One pass over a file's data, gathering problems."""
+    """One pass over the data of a file. Collects the problems."""
 
     def __init__(self, text: str) -> None:
         self.problems: list[SettingsProblem] = []
@@ -213,37 +213,37 @@ class Reading:
             if listed and name not in (packs or ()):
                 near = closest(name, packs or ())
                 advice = f"did you mean [pack.{near}]?" if near else f"add it to packs, as in packs = [{_shown(name)}]"
-                self.add(path, f"{spelled(path)} is about a pack that is not in packs; {advice}")
+                self.add(path, f"{spelled(path)} configures a pack that is not active; {advice}")
             self._refuse_dates(path, table)
 
     def _refuse_dates(self, path: tuple[str | int, ...], value: Any) -> None:
-        """Dates and times are the one thing in TOML that JSON, and so every other surface, does not have."""
+        """Reject dates and times: JSON, and so every other surface, cannot represent them."""
         if isinstance(value, (dict, list)):
             for key, item in value.items() if isinstance(value, dict) else enumerate(value):
                 self._refuse_dates((*path, key), item)
         elif not isinstance(value, (str, int, float, bool)):
-            self.wrong(path, value, "a text, written in quotes")
+            self.wrong(path, value, "a string in quotes")
 
     def _unknown(self, path: tuple[str, ...]) -> None:
         key = ".".join(path)
         near = [known for known in KEYS if known.endswith(f".{path[-1]}")] if len(path) == 1 else []
         found = closest(key, [*KEYS, *(_TABLES if len(path) == 1 else ())])
         meant = found or " or ".join(near)
-        advice = f"did you mean {meant}?" if meant else f"known are {', '.join([*KEYS, 'pack.NAME'])}"
-        self.add(path, f"there is no key {spelled(path)}; {advice}")
+        advice = f"did you mean {meant}?" if meant else f"valid keys: {', '.join([*KEYS, 'pack.NAME'])}"
+        self.add(path, f"unknown key {spelled(path)}; {advice}")
 
     def wrong(self, path: tuple[str | int, ...], value: Any, expected: str) -> None:
         found = "a table" if isinstance(value, dict) else _shown(value)
-        self.add(path, f"{spelled(path)} is {found}, expected is {expected}", found=found, expected=expected)
+        self.add(path, f"{spelled(path)}: expected {expected}, got {found}", found=found, expected=expected)
 
     def add(self, path: tuple[str | int, ...], text: str, **more: Any) -> None:
         self.problems.append(SettingsProblem(self._lines.of(path), text, key=spelled(path), **more))
 
 
-def _syntax(said: str, raw: bytes) -> SettingsProblem:
-    placed = _PLACED.fullmatch(said)
+def _syntax(message: str, raw: bytes) -> SettingsProblem:
+    placed = _PLACED.fullmatch(message)
     if placed is None or placed[2] is None:
-        text = placed[1] if placed else said
+        text = placed[1] if placed else message
         body = raw.rstrip()
         return SettingsProblem(
             body.count(b"\n") + 1, f"{text}, at the end of the file", column=len(body) - body.rfind(b"\n")
@@ -252,27 +252,27 @@ def _syntax(said: str, raw: bytes) -> SettingsProblem:
 
 
 def _bad(path: str, problems: list[SettingsProblem]) -> Usage:
-    told = [f"line {problem.line}: {problem.text}" for problem in problems]
-    message = f"{path}, {told[0]}." if len(told) == 1 else "\n  ".join([f"{path} has {len(told)} problems:", *told])
+    lines = [f"line {problem.line}: {problem.text}" for problem in problems]
+    message = f"{path}, {lines[0]}." if len(lines) == 1 else "\n  ".join([f"{path} has {len(lines)} problems:", *lines])
     return Usage(
         "bad_settings",
         message,
-        "Correct what is named in the file, then run the command again.",
+        "Correct the file, then run the command again.",
         file=path,
         problems=[problem.plain() for problem in problems],
     )
 
 
 def spelled(path: tuple[str | int, ...]) -> str:
-    """A key as one would type it."""
-    said = ""
+    """A key as written in the file."""
+    key = ""
     for part in path:
         if isinstance(part, int):
-            said += f"[{part}]"
+            key += f"[{part}]"
         else:
             bare = re.fullmatch(r"[A-Za-z0-9_-]{1,100}", part)
-            said += ("." if said else "") + (part if bare else _shown(part))
-    return said
+            key += ("." if key else "") + (part if bare else _shown(part))
+    return key
 
 
 def _shown(value: Any) -> str:

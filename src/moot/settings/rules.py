@@ -1,15 +1,15 @@
-"""The rules in force: what `moot.toml` says, less what weakens a rule and was not allowed by a person here.
+"""The rules in force: `moot.toml`, without the settings that weaken a rule and that no person has allowed here.
 
-A repository comes from somewhere else, and so does its `moot.toml`. What weakens a rule is a closed list:
+A repository, and so its `moot.toml`, may come from anybody. Only these settings weaken a rule:
 
-    tasks.review = false            tasks are done without anybody's review; stricter: true
-    tasks.receipt = false           where receipts were demanded before (the log has recorded it); stricter: true
-    tasks.lifecycle = "quick"       of a lifecycle without review; stricter: the core's
-    packs = ["quick"]               a pack with a lifecycle without review; stricter: nobody adds or moves such tasks
+    tasks.review = false            tasks are done without review; stricter: true
+    tasks.receipt = false           if the log recorded that receipts were required; stricter: true
+    tasks.lifecycle = "quick"       a lifecycle without review; stricter: "core"
+    packs = ["quick"]               a pack with a lifecycle without review; stricter: no such task is added or moved
 
-Until a person allows it (`moot allow settings`, or `moot init`), the stricter one is in force. Consent is for this
-workspace, this key and this value; for a pack that the repository itself brings, also for the content of its
-lifecycles. Loaded only where one of these is set, or was recorded.
+The stricter value is in force until a person allows the weaker one (`moot allow settings`, or `moot init`). Consent is
+for this workspace, this key and this value. For a pack that is part of the repository, it also covers the content of
+its lifecycles. Loaded only if one of these is set or was recorded.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ COMMAND = "moot allow settings"
 
 
 class Weak(Record):
-    """Something in moot.toml that weakens a rule, and whether a person allowed it here."""
+    """A setting in moot.toml that weakens a rule, and whether a person allowed it here."""
 
     key: str
     value: Any
-    instead: str  # what is in force until then
-    content: str = ""  # of a lifecycle that the repository brings
+    instead: str  # the rule in force until it is allowed
+    content: str = ""  # of a lifecycle that is part of the repository
     allowed: bool = False
 
     @property
     def said(self) -> str:
-        """As it is written in moot.toml."""
+        """The setting as written in moot.toml."""
         return f"{self.key} = {dumps([self.value] if self.key == 'packs' else self.value)}"
 
     @property
     def name(self) -> str:
-        """Under which it is kept that it was allowed."""
+        """The name under which the consent is stored."""
         return f"setting:{self.key}"
 
     @property
@@ -57,7 +57,7 @@ class Weak(Record):
 
 
 class Rules(Record):
-    """What is in force: settings, lifecycles, and the values of the keys that are recorded, in one form."""
+    """The settings, the lifecycles and the recorded values that are in force."""
 
     settings: Settings
     lifecycles: Mapping[str, Lifecycle]
@@ -74,25 +74,25 @@ class Rules(Record):
 
 
 def weakened(settings: Settings, packs: Mapping[str, Lifecycle], recorded: str) -> list[Weak]:
-    """What of these settings weakens a rule. `packs`: the lifecycles of the active packs; `recorded`: see `text`."""
+    """The settings that weaken a rule. `packs`: the lifecycles of the active packs; `recorded`: see `Rules.text`."""
     found = []
     if not settings.task_review:
         found.append(Weak("tasks.review", value=False, instead="tasks are reviewed"))
     if not settings.task_receipt and '"tasks.receipt":true' in recorded:
-        found.append(Weak("tasks.receipt", value=False, instead="what is handed in or finished needs a receipt"))
+        found.append(Weak("tasks.receipt", value=False, instead="submitted and finished tasks need a receipt"))
     named = packs.get(settings.task_lifecycle)
     if named is not None and not reviewed(named):
         instead = 'the lifecycle "core"'
         found.append(Weak("tasks.lifecycle", value=named.name, instead=instead, content=named.content))
     bare = {life.pack: life.content for life in packs.values() if not reviewed(life)}
-    instead = "its tasks are neither added nor moved"
+    instead = "its tasks cannot be added or moved"
     return [*found, *(Weak("packs", value=name, instead=instead, content=bare[name]) for name in bare)]
 
 
 def judged(
     settings: Settings, core: Lifecycle, packs: Mapping[str, Lifecycle], known: Iterable[str], recorded: str = ""
 ) -> Rules:
-    """What is in force, where `known` are the digests of what was allowed."""
+    """The rules in force. `known`: the digests of the settings that were allowed."""
     allowed = set(known)
     weak = tuple(one.replace(allowed=one.digest in allowed) for one in weakened(settings, packs, recorded))
     withheld = {(one.key, one.value): one.said for one in weak if not one.allowed}
