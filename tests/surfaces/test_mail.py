@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from moot.api.verbs.workspace import checkup
 from moot.core.errors import Held, Refused, TimedOut, Unknown
+from moot.overview import overview
+from tests.calls import open_call
 from tests.surfaces.town import Town, new, of_two, refused, waiting, with_roles
 
 if TYPE_CHECKING:
@@ -184,6 +187,19 @@ def test_what_expired_is_neither_shown_nor_overdue(town: Town, shown: bool) -> N
     answer = town.ask("Bob", "inbox")
     assert (new(answer), waiting(answer), answer.say) == ([], [], ("No mail.",))
     assert town.stages(asked) == {"Bob": "expired"}
+
+
+@pytest.mark.parametrize(("passed", "late"), [(10, False), (40, True), (61, False)])
+def test_every_report_agrees_on_which_answers_are_late(town: Town, passed: float, late: bool) -> None:
+    asked = town.request("Ada", "Bob", within=30, expires=60)
+    town.clock.passed += passed
+    call = open_call(str(town.command.repo), town.command.environment, clock=town.clock)
+    (finding,) = [found for found in checkup(call) if found.check == "answers"]
+    problems = [problem.about for problem in overview(call).problems if problem.code == "overdue"]
+    call.close()
+    assert town.overdue() == ([asked] if late else [])
+    assert problems == ([asked] if late else [])
+    assert finding.good is not late
 
 
 def test_what_expired_takes_no_place_of_what_did_not(town: Town) -> None:

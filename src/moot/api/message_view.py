@@ -88,6 +88,14 @@ def expired(delivery: Delivery, now: float) -> bool:
     return limit is not None and sent is not None and now > sent + limit
 
 
+def is_overdue(delivery: Delivery, now: float) -> bool:
+    """Whether the answer is late. A message that has expired wants none any more."""
+    message = delivery.message
+    if message.within is None or expired(delivery, now):
+        return False
+    return now - (timestamps.parse(message.at) or now) > message.within
+
+
 class Letter(Record):
     id: str
     sender: str

@@ -7,7 +7,7 @@ with how much there is in all. Asking changes nothing. How it is shown is not kn
 from __future__ import annotations
 
 from moot import needs_me
-from moot.api.message_view import expired
+from moot.api.message_view import is_overdue
 from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.principal import label, name_of
@@ -204,7 +204,7 @@ def _wrong(waiting: Iterable[Waiting]) -> Iterator[OverviewProblem]:
 
 
 def _overdue(store: Store, now: float) -> Iterator[OverviewProblem]:
-    late = [item for item in queries.overdue(store, now, _WANTED, _LIMIT + 1) if not expired(item, now)]
+    late = [item for item in queries.overdue(store, now, _WANTED, _LIMIT + 1) if is_overdue(item, now)]
     for delivery in late[:_LIMIT]:
         waited = now - (timestamps.parse(delivery.message.at) or now)
         box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
+from moot.api.message_view import is_overdue
 from moot.api.verbs.events import PAUSE, in_trouble
-from moot.core import timestamps
 from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
@@ -129,11 +129,7 @@ def checkup(call: Call) -> list[Finding]:
     ttl = call.settings.task_ttl
     gone = [a.name for a in queries.agents(store) if a.here and has_lapsed(call.silence(a.principal), ttl)]
     held = queries.held_entries(store)
-    late = [
-        d.entry.id
-        for d in queries.waiting(store)
-        if d.message.within is not None and now > (timestamps.parse(d.message.at) or now) + d.message.within
-    ]
+    late = [delivery.entry.id for delivery in queries.waiting(store) if is_overdue(delivery, now)]
     behind = call.engine.log.head() - store.cursor()
     return [
         Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),

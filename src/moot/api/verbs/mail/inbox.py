@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.message_view import ROOM, Letter, expired, of_delivery, pile, size_in_words, told, weight
+from moot.api.message_view import ROOM, Letter, expired, is_overdue, of_delivery, pile, size_in_words, told, weight
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.deciders.message import known
@@ -153,10 +153,8 @@ def overdue(call: Call, all: bool) -> Answer:  # noqa: A002
     late = []
     for delivery in queries.waiting(call.engine.read()):
         message = delivery.message
-        waited = round(now - (timestamps.parse(message.at) or now), 3)
-        if expired(delivery, now):
-            continue
-        if all or (message.within is not None and waited > message.within):
+        if is_overdue(delivery, now) or (all and not expired(delivery, now)):
+            waited = round(now - (timestamps.parse(message.at) or now), 3)
             item = Overdue(
                 id=message.id,
                 mailbox=delivery.mailbox,
