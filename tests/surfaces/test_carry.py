@@ -53,6 +53,11 @@ def refused(code: str, call: Any, kind: type[MootError] = Refused) -> MootError:
 # Export
 
 
+def test_a_filtered_export_says_that_it_cannot_be_imported(lively: Command) -> None:
+    assert "filtered_export" in lively("export", "tasks.jsonl", "--type", "task:*").err
+    assert "filtered_export" not in lively("export", "all.jsonl").err
+
+
 def test_every_line_is_a_cloud_event(lively: Command, tmp_path: Path) -> None:
     done = lively("export", "--force", str(tmp_path / "x.jsonl"), "--json").result
     lines = lines_of(tmp_path / "x.jsonl")

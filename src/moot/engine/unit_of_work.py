@@ -1,7 +1,8 @@
 """One attempt at one commit: the states it read, the events it decided, and the versions it depends on.
 
-`Work` loads states from the views, passes them to the deciders, collects their events and runs the reactions.
-Every stream that it reads or writes becomes a condition of the append.
+`Work` loads states from the views, passes them to the deciders, collects their events and runs the reactions. Every
+stream whose state it reads or writes becomes a condition of the append. A list from the views does not: under the
+writer lock nothing can move, and an engine without such a lock must not decide by lists alone.
 """
 
 from __future__ import annotations

@@ -71,6 +71,8 @@ def export(
     head = call.engine.log.head()
     done = Exported(file=path, events=count, position=head, blobs=len(blobs.sent) - len(lost))
     said = counted(count, "event") + (f" and {counted(done.blobs, 'blob')}" if done.blobs else "")
+    if type or stream:
+        lost.append(Notice("filtered_export", "A filtered export is for reading: it cannot be imported."))
     return Answer(result=done, say=(f"{said} in {path}. The next one may go on: --after {head}",), warnings=(*lost,))
 
 

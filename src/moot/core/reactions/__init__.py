@@ -27,7 +27,11 @@ if TYPE_CHECKING:
 
 
 class World(ABC):
-    """What a reaction may see: the state as of the events decided so far in this commit."""
+    """What a reaction may see.
+
+    A single state (`task`, `agent`, `message` …) includes the events decided so far in this commit, and its version
+    becomes a condition of the append. A list (`held_tasks`, `agents` …) is what was committed before.
+    """
 
     @property
     @abstractmethod
