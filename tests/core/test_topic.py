@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from moot.core.deciders.topic import EVENTS, KIND, Emit, Free, decide, is_type
 from moot.core.errors import MootError
+from moot.core.kind import NOUNS, kinds, protected
 
-OWNED = {"task": "`moot task`"}
+OWNED = {"task": "`moot task`", "document:opened": "A mirror"}
 
 
 def emit(kind="build:finished", topic="build", **fields):
@@ -64,6 +65,22 @@ def test_the_nouns_of_the_core_cannot_be_forged(kind):
     error = refused(emit(kind))
     assert error.code == "event_owned"
     assert "`moot task` makes them" in error.remedy
+
+
+def test_a_kind_that_came_later_owns_its_event_types_and_not_its_noun():
+    error = refused(emit("document:opened"))
+    assert error.code == "event_owned"
+    assert "A mirror makes them" in error.remedy
+    assert decide(None, emit("document:printed"))[0].type == "document:printed"
+
+
+def test_the_nouns_that_are_taken_do_not_grow_with_the_kinds():
+    """Somebody may emit, wait for and handle `run:finished` before there is a kind `run`."""
+    taken = {name for name in protected() if ":" not in name}
+    assert taken == NOUNS
+    later = [kind for kind in kinds() if kind.name not in NOUNS]
+    assert {kind.name for kind in later} >= {"document", "pack"}
+    assert protected().keys() - taken == {name for kind in later for name in kind.events}
 
 
 @pytest.mark.parametrize("topic", ["", "a/b", "A", "../x", "a" * 65])

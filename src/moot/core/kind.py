@@ -41,6 +41,13 @@ TABLE: Mapping[str, str] = {
     "redactions": "moot.core.integrity.redaction:KIND",
 }
 
+# The nouns that are the core's as a whole: those of the kinds of the first releases. A kind that came later protects
+# only its own event types, because others may have used its noun before. So this list does not grow.
+NOUNS = frozenset((
+    "agent", "artifact", "checkpoint", "claims", "decision", "dependency", "effect", "entry", "event", "file", "graph",
+    "mailbox", "message", "receipt", "redactions", "settings", "task", "topic",
+))  # fmt: skip
+
 
 class Meta(Record):
     """Where an event stands in the log. One that is decided and not appended yet has no position."""
@@ -156,6 +163,15 @@ def kinds() -> list[Kind]:
 def event_types() -> dict[str, Kind]:
     """All types of events that there are, each with its kind."""
     return {name: kind for kind in kinds() for name in kind.events}
+
+
+def protected() -> dict[str, str]:
+    """What nobody can emit, nouns and single types, each with what makes such events."""
+    found = {noun: kind.made_by for kind in kinds() for noun in (kind.name, *kind.nouns) if noun in NOUNS}
+    for name, kind in event_types().items():
+        noun = name.partition(":")[0]
+        found.setdefault(noun if noun in NOUNS else name, kind.made_by)
+    return {name: maker or "A verb that `moot help` lists" for name, maker in found.items()}
 
 
 def use(table: Mapping[str, str]) -> None:

@@ -79,11 +79,10 @@ def _types(value: Any) -> list[str]:
 
 def _check_known(kind: str) -> None:
     """Raise `Unexpected` for an event type that the core never writes."""
-    from moot.core.kind import event_types
+    from moot.core.kind import NOUNS, event_types
 
     known = list(event_types())
-    noun = kind.partition(":")[0]
-    if "*" in kind or kind in known or not any(name.startswith(f"{noun}:") for name in known):
+    if "*" in kind or kind in known or kind.partition(":")[0] not in NOUNS:
         return
     near = closest(kind, known)
     hint = f" (did you mean {near}?)" if near else ""

@@ -224,12 +224,13 @@ def _store_event(work: Work, saying: Saying) -> None:
     import json
 
     from moot.core.deciders.topic import Emit
+    from moot.core.kind import protected
 
     if saying.spec.creates or saying.spec.moves:
         return
     size = len(json.dumps(saying.data, ensure_ascii=False).encode())
     topic = saying.type.partition(":")[0]
-    command = Emit(type=saying.type, topic=topic, data=saying.data, size=size, limit=saying.limit, owned={})
+    command = Emit(type=saying.type, topic=topic, data=saying.data, size=size, limit=saying.limit, owned=protected())
     work.do("topic", command.topic, command, thread=saying.thread)
 
 

@@ -136,10 +136,12 @@ def _event_name(place: Place, said: Mapping[str, Any], parts: Collection[str]) -
     if not is_type(name) and not (participle == "*" and is_word(noun)):
         yield place, f"{name!r}: expected a type of event such as build:finished, or build:*"
     elif "moves" not in said and "creates" not in said and "hear" not in parts:
-        from moot.core.kind import TABLE
+        from moot.core.kind import NOUNS, TABLE, protected
 
-        if noun in TABLE or noun in ("file", "dependency"):
+        if noun in NOUNS:
             yield place, f"events about a {noun} are moot's own: say what task it moves or creates"
+        elif noun in TABLE and name in protected():
+            yield place, f"{name} is an event of moot's own: say what task it moves or creates"
 
 
 def _said(place: Place, said: Mapping[str, Any], names: _Names, schema: Mapping[str, Any] | None) -> Found:

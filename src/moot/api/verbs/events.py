@@ -98,13 +98,12 @@ def check_types(patterns: tuple[str, ...]) -> None:
     if not any("*" not in pattern for pattern in patterns):
         return
     from moot.core.deciders.topic import is_type
-    from moot.core.kind import event_types
+    from moot.core.kind import NOUNS, event_types
     from moot.core.text import closest
 
     known = list(event_types())
-    nouns = {name.partition(":")[0] for name in known}
     for pattern in patterns:
-        free = is_type(pattern) and pattern.partition(":")[0] not in nouns
+        free = is_type(pattern) and pattern.partition(":")[0] not in NOUNS
         if "*" not in pattern and pattern not in known and not free:
             near = closest(pattern, known)
             hint = f"Did you mean {near}? " if near else ""

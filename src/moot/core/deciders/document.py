@@ -266,5 +266,5 @@ KIND = Kind(
     evolve=evolve,
     state=Document,
     columns=lambda state: {"open": bool(state.status), "title": state.mirror, "state": state.status},
-    made_by="a file of a pack",
+    made_by="A file of a pack",
 )

@@ -2,7 +2,8 @@
 
 What always holds:
 - A type reads `noun:participle`, in lower-case words, such as `build:finished`.
-- The nouns of the core are the core's: no free event can be taken for one that a rule has decided.
+- The event types of the core are the core's, and so are the nouns of its first kinds: no free event can be taken for
+  one that a rule has decided.
 - Its data is a JSON object and has a limit.
 
 A free event changes nothing. Others follow it, wait for it, or have something done because of it.
@@ -52,7 +53,7 @@ EVENTS: dict[str, type[Payload]] = _Types()
 
 
 class Emit(Record):
-    """`owned` are the nouns that nobody may use, each with what makes such events."""
+    """`owned` are the nouns and the single types that nobody may use, each with what makes such events."""
 
     type: str
     topic: str
@@ -80,11 +81,20 @@ def decide(_state: None, command: Emit, _facts: object = None) -> list[Payload]:
             type=command.type,
         )
     noun = command.type.partition(":")[0]
-    if noun in command.owned:
+    maker = command.owned.get(noun)
+    if maker is not None:
         raise Refused(
             "event_owned",
             f"Events about {'an' if noun[0] in 'aeiou' else 'a'} {noun} are moot's own; nobody can write one by hand.",
-            f"{command.owned[noun]} makes them. For something of your own, take another noun.",
+            f"{maker} makes them. For something of your own, take another noun.",
+            type=command.type,
+        )
+    maker = command.owned.get(command.type)
+    if maker is not None:
+        raise Refused(
+            "event_owned",
+            f"{command.type} is an event of moot's own; nobody can write one by hand.",
+            f"{maker} makes them. For something of your own, take another word after {noun}:.",
             type=command.type,
         )
     if not is_word(command.topic):

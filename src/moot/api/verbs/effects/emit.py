@@ -8,7 +8,7 @@ from moot.core.deciders.message import known
 from moot.core.deciders.topic import Emit
 from moot.core.errors import Usage
 from moot.core.json_codec import dumps
-from moot.core.kind import event_types, kinds
+from moot.core.kind import protected
 from moot.core.record import Record
 from moot.core.text import counted
 
@@ -49,7 +49,7 @@ def emit(call: Call, type: str, data: Any, stream: str | None, thread: str | Non
         data=data or {},
         size=len(dumps(data or {}).encode()),
         limit=call.settings.message_limit,
-        owned=owned(),
+        owned=protected(),
     )
 
     def act(work: Work) -> None:
@@ -61,14 +61,6 @@ def emit(call: Call, type: str, data: Any, stream: str | None, thread: str | Non
         call.packs.hear(work, saying.replace(sender=sender, thread=root))
 
     return _answer(call.commit(act), type, bound.pack if bound else None)
-
-
-def owned() -> dict[str, str]:
-    """The nouns of the core, each with what makes events about it."""
-    found = {noun: kind.made_by for kind in kinds() for noun in (kind.name, *kind.nouns)}
-    for name, kind in event_types().items():
-        found.setdefault(name.partition(":")[0], kind.made_by)
-    return {noun: maker or "A verb that `moot help` lists" for noun, maker in found.items()}
 
 
 def _answer(outcome: Outcome, kind: str, pack: str | None) -> Answer:
