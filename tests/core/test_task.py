@@ -497,6 +497,7 @@ def test_a_verb_that_only_a_pack_knows_moves_the_task():
 def test_the_owner_is_the_agent_named_or_the_one_who_handed_it_in():
     history = History(OWNED)
     assert history.refuses(move("assign", KEATS)).code == "owner_missing"
+    assert "moot task move task-1 assign --owner NAME" in history.refuses(move("assign", KEATS)).remedy
     history.does(move("assign", KEATS, owner="Yeats#1"))
     assert (history.task.holder, history.task.token) == ("Yeats#1", 2)
     history.does(move("test", KEATS), move("pass", YEATS))
@@ -510,6 +511,46 @@ def test_who_keeps_a_task_keeps_the_token_and_who_takes_it_gets_a_new_one():
     history = History(OWNED).does(move("assign", KEATS, owner="Yeats#1"), move("take", KEATS), move("test", YEATS))
     assert (history.task.holder, history.task.token) == ("Keats#1", 3)
     assert history.refuses(move("pass", YEATS)).code == "not_holder"
+
+
+EDITED = Lifecycle(
+    name="edited",
+    states=(State("idea", "open"), State("draft", "working"), State("editing", "review"), State("out", "done"),
+            State("spiked", "stopped")),
+    edges=(
+        Edge("claim", "idea", "draft", holds="actor"),
+        Edge("hand-in", "draft", "editing", ("holder",)),
+        Edge("annotate", "editing", "editing"),
+        Edge("release-it", "editing", "out", ("desk", "creator", "anyone")),
+        Edge("send-back", "editing", "draft", ("reviewer",), holds="owner"),
+        Edge("spike", "editing", "spiked", ("reviewer", "creator")),
+    ),
+)  # fmt: skip
+
+
+def in_editing(**fields):
+    return History(EDITED, **fields).does(move("claim"), move("hand-in"))
+
+
+@pytest.mark.parametrize("actor", [YEATS, YEATS_2, Actor("Yeats#1", roles=("desk",))])
+@pytest.mark.parametrize("creator", ["Keats#1", "Yeats#1"])
+def test_the_author_ends_no_review_whatever_the_verb_is_called(actor, creator):
+    history = in_editing(creator=creator)
+    assert history.refuses(move("release-it", actor)).code == "own_work"
+    assert history.refuses(move("send-back", actor)).code == "own_work"
+    assert history.does(move("release-it", KEATS)).task.state == "out"
+
+
+def test_the_author_may_stop_what_is_in_review_as_its_creator_but_not_as_its_reviewer():
+    assert in_editing().refuses(move("spike")).code == "own_work"
+    assert in_editing(creator="Yeats#1").does(move("spike")).task.state == "spiked"
+
+
+def test_a_move_inside_of_review_does_not_change_the_author():
+    history = in_editing().does(move("annotate", KEATS))
+    assert history.task.author == "Yeats#1"
+    assert history.refuses(move("release-it", YEATS)).code == "own_work"
+    assert history.does(move("release-it", KEATS)).task.state == "out"
 
 
 def test_a_task_that_waits_is_given_to_nobody():

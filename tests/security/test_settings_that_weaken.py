@@ -266,6 +266,10 @@ def test_which_lifecycles_have_a_review() -> None:
     assert not reviewed(QUICK)
     own = (*QUICK.edges[:1], Edge("submit", "doing", "look", ("holder",)), Edge("approve", "look", "done", ("holder",)))
     assert not reviewed(QUICK.replace(states=(*QUICK.states, State("look", "review")), edges=own)), "of one's own work"
+    for who in ("anyone", "holder"):
+        edges = (*CORE.edges, Edge("release-it", "review", "done", ("desk", who)))
+        assert not reviewed(CORE.replace(edges=edges)), "the verb of a pack's own counts as well"
+    assert not reviewed(CORE.replace(exhausted="done")), "failing often enough makes it done"
 
 
 def test_a_lifecycle_without_review_is_not_in_force_before_it_is_allowed() -> None:

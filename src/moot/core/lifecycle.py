@@ -88,6 +88,10 @@ class Lifecycle(Record):
         """The states that can follow `source`."""
         return tuple(dict.fromkeys(e.target for e in self.edges if e.source == source))
 
+    def ends_review(self, edge: Edge) -> bool:
+        """Whether the edge makes a task done that is in review, whatever its verb is: its author cannot take it."""
+        return self.phase(edge.source) == "review" and self.phase(edge.target) == "done"
+
     @property
     def names_owners(self) -> bool:
         """Whether one of its edges gives a task to who had it before."""
@@ -145,11 +149,10 @@ def named(lifecycles: Mapping[str, Lifecycle], name: str) -> Lifecycle:
 
 def reviewed(life: Lifecycle) -> bool:
     """Whether no task of it is done that nobody but its holder has looked at, unless it was added so."""
-    phases = {state.name: state.phase for state in life.states}
-    ends = [edge for edge in life.edges if phases[edge.target] == "done" and "unreviewed" not in edge.needs]
-    return bool(ends) and all(
-        phases[edge.source] == "review" and not {"anyone", "holder"} & {*edge.who} for edge in ends
-    )
+    if life.exhausted is not None and life.phase(life.exhausted) == "done":
+        return False  # trying too often would be enough
+    ends = [edge for edge in life.edges if life.phase(edge.target) == "done" and "unreviewed" not in edge.needs]
+    return bool(ends) and all(life.ends_review(edge) and not {"anyone", "holder"} & {*edge.who} for edge in ends)
 
 
 def with_receipts(life: Lifecycle) -> Lifecycle:

@@ -4,7 +4,7 @@ What always holds:
 - A task is in exactly one state of its lifecycle and gets into another only over an edge of it.
 - It has at most one holder. The fencing token is the position of the grant; whoever acts as the holder shows
   that token, or is the very incarnation that took it.
-- Nobody approves or rejects what they submitted themselves.
+- Nobody approves or rejects what they submitted themselves, nor ends its review by another verb.
 - A blocked task (one that waits for another) cannot be claimed. Release and block are events of the task.
 - A holding ends by an event and never by a clock: silence is judged outside and comes in as a number.
 - When the attempts are used up, a task does not circle on: it goes to the lifecycle's `exhausted` state, or
@@ -18,7 +18,7 @@ from __future__ import annotations
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.lifecycle import RELATIONS
-from moot.core.principal import name_of, same_agent
+from moot.core.principal import same_agent
 from moot.core.record import unreachable
 from moot.core.task import (
     EVENTS,
@@ -122,7 +122,6 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
         if edge.verb == "reopen" or life.exhausted is None:
             raise refusals.exhausted(life, task, command)
         target, attempt = life.exhausted, task.attempt
-    principal = command.actor.principal
     return [
         Moved(
             verb=edge.verb,
@@ -131,7 +130,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             phase=life.phase(target),
             attempt=attempt,
             holder=_holder(task, edge, command),
-            author=_author(life, task, target, principal),
+            author=_author(life, task, target, command.actor.principal),
             role=role,
             reason=(command.reason or "").strip() or None,
             report=command.report,
@@ -165,24 +164,19 @@ def _holder(task: Task, edge: Edge, command: MoveTask) -> str | None:
 
 
 def _author(life: Lifecycle, task: Task, target: str, principal: str) -> str | None:
-    """Who handed it in: for review, or as done where it may come back to its owner."""
+    """Who hands it in by this move: for review, or as done where it may come back to its owner."""
     phase = life.phase(target)
     if phase == "done" and life.names_owners:
         return task.holder
-    return principal if phase == "review" else None
+    return principal if phase == "review" and life.phase(task.state) != "review" else None
 
 
 def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> str | None:
     """The role in which the actor may take the edge (None: as itself); raises if it may not."""
     actor = command.actor
-    if edge.verb in _VERDICTS and task.author is not None and same_agent(actor.principal, task.author):
-        raise Refused(
-            "own_work",
-            f"{name_of(task.author)} submitted {task.id} and cannot {edge.verb} it.",
-            "Ask another agent or a person to review it.",
-            task=task.id,
-            author=task.author,
-        )
+    own = task.author is not None and same_agent(actor.principal, task.author)
+    if own and (edge.verb in _VERDICTS or life.ends_review(edge)):
+        raise refusals.own_work(task, edge)
     if "holder" in edge.who and task.holder is not None:
         if actor.principal == task.holder and command.token in (None, task.token):
             return None
@@ -193,12 +187,14 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
     for role in actor.roles:
         if role in edge.who and role not in RELATIONS:
             return role
-    if "reviewer" in edge.who:
+    if "reviewer" in edge.who and not own:
         return "reviewer"
     if "creator" in edge.who and same_agent(actor.principal, task.creator):
         return "creator"
     if "anyone" in edge.who:
         return None
+    if own and "reviewer" in edge.who:
+        raise refusals.own_work(task, edge)
     raise Refused(
         "wrong_role",
         f"{actor.name} may not {edge.verb} {task.id}: that is for {' or '.join(edge.who)}.",

@@ -143,6 +143,16 @@ def no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
     )
 
 
+def own_work(task: Task, edge: Edge) -> Refused:
+    return Refused(
+        "own_work",
+        f"{name_of(task.author or '')} submitted {task.id} and cannot {edge.verb} it.",
+        "Ask another agent or a person to review it.",
+        task=task.id,
+        author=task.author,
+    )
+
+
 def not_holder(task: Task, command: MoveTask) -> Held:
     holder, actor = task.holder or "", command.actor
     if actor.principal == holder:
@@ -177,6 +187,6 @@ def ownerless(task: Task, edge: Edge) -> Refused:
     return Refused(
         "owner_missing",
         f"`{edge.verb}` gives {task.id} to its owner, and nobody has had it yet.",
-        f"Name one: `{by_verb(edge.verb, task.id, '--owner NAME')}`.",
+        f"Name one: `{command_line('task move', task.id, edge.verb, options='--owner NAME')}`.",
         task=task.id,
     )
