@@ -24,6 +24,7 @@ from moot.api.protocol.grammar import SCHEMA  # noqa: E402
 from moot.api.protocol.loading import pack_of  # noqa: E402
 from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
+from moot.core.record import shape_of  # noqa: E402
 from moot.core.schema.keywords import KEYWORDS  # noqa: E402
 from moot.surfaces.cli import man, reference  # noqa: E402
 from moot.surfaces.cli.help import HEADINGS, manual_lines, own_lines  # noqa: E402
@@ -166,7 +167,8 @@ def events() -> str:
             continue
         parts.append(f"## Streams of kind `{kind.name}`\n\n| type | fields of `data` |\n|---|---|")
         parts += [
-            f"| `{name}` | {', '.join(f'`{field}`' for field in cls._names)} |" for name, cls in kind.events.items()
+            f"| `{name}` | {', '.join(f'`{field}`' for field in shape_of(cls)[0])} |"
+            for name, cls in kind.events.items()
         ]
         parts.append("")
     return "\n".join(parts)

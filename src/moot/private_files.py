@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from stat import S_ISDIR, S_ISLNK, S_ISREG, S_IWOTH
+from stat import S_IFDIR, S_IFMT, S_IFREG, S_ISDIR, S_ISLNK, S_ISREG, S_IWOTH
 
 from moot.core.errors import Unavailable
 from moot.core.text import shell_word
@@ -22,6 +22,7 @@ _TOO_MANY = "too_many_open_files"
 _NEEDED = 8  # descriptors: SQLite opens up to three at a time for a file
 _OPEN = "every account on this machine may write to it"
 _ROOT = 0
+_KINDS = {S_IFREG: "regular file", S_IFDIR: "directory"}
 _NO_FILE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR)  # a link, a FIFO or socket, a directory
 
 
@@ -85,7 +86,7 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
             raise unsafe(path, "it is a link" if _is_link(path) else "it is not a regular file") from error
         raise
     try:
-        _check(file, path)
+        _check(os.fstat(file), path)
         if flags & os.O_CREAT:
             hand_over(file, os.path.dirname(path) or ".")
     except BaseException:
@@ -94,22 +95,16 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     return file
 
 
-def _check(file: int, path: str) -> None:
-    _refuse(path, _flaw(os.fstat(file), path))
-
-
-def _refuse(path: str, flaw: str | None) -> None:
+def _check(found: os.stat_result, path: str, kind: int = S_IFREG) -> None:
+    flaw = _flaw(found, path, kind)
     if flaw is not None:
         raise unsafe(path, flaw, f"chmod o-w {shell_word(path, 'FILE')}" if flaw is _OPEN else "")
 
 
-def _flaw(found: os.stat_result, path: str) -> str | None:
-    if not S_ISREG(found.st_mode):
-        return "it is a link" if S_ISLNK(found.st_mode) else "it is not a regular file"
-    return _flaw_of_rights(found, path)
-
-
-def _flaw_of_rights(found: os.stat_result, path: str) -> str | None:
+def _flaw(found: os.stat_result, path: str, kind: int = S_IFREG) -> str | None:
+    """Why a file, or a folder, of these rights may not be used."""
+    if S_IFMT(found.st_mode) != kind:
+        return "it is a link" if S_ISLNK(found.st_mode) else f"it is not a {_KINDS[kind]}"
     if found.st_mode & S_IWOTH:
         return _OPEN
     if found.st_uid not in (os.geteuid(), _ROOT) and not _is_accepted(found.st_uid, path):
@@ -142,7 +137,7 @@ def check_private(path: str) -> bool:
         found = os.lstat(path)
     except FileNotFoundError:
         return False
-    _refuse(path, _flaw(found, path))
+    _check(found, path)
     return True
 
 
@@ -165,9 +160,7 @@ def check_folders(directory: str, *names: str, make: bool = False) -> str:
                 pass  # another one was faster
             hand_over(path)
             found = os.lstat(path)
-        if not S_ISDIR(found.st_mode):
-            raise unsafe(path, "it is a link" if S_ISLNK(found.st_mode) else "it is not a directory")
-        _refuse(path, _flaw_of_rights(found, path))
+        _check(found, path, S_IFDIR)
     return path
 
 

@@ -11,6 +11,7 @@ from moot.core.event import Event
 from moot.core.integrity.redaction import words_of
 from moot.core.kind import kinds
 from moot.core.payload import ALL, Payload
+from moot.core.record import shape_of
 from moot.core.schema.shape import forms
 from moot.views.search import texts
 
@@ -49,7 +50,7 @@ def test_there_is_no_payload_that_no_kind_has() -> None:
 def test_words_are_searched_and_redacted_names_are_searched_and_stay(payload: type[Payload]) -> None:
     kind, name = next((kind, name) for kind in kinds() for name, cls in kind.events.items() if cls is payload)
     fixed = {"prev": 0, "at": "", "by": "", "cause": None, "thread": None, "pack": None, "commit": "c", "n": 0}
-    data = {field: f"text-of-{field}" for field in payload._names}
+    data = {field: f"text-of-{field}" for field in shape_of(payload)[0]}
     event = Event.made({"position": 1, "type": name, "v": payload.v, "stream": kind.stream("x"), "data": data, **fixed})
     assert set(words_of(event)) == {*payload.words, *payload.quiet}
     if kind.text is None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from moot import location, settings
 from moot.core.errors import Usage
 from moot.core.handler import KINDS, Handler
+from moot.core.record import shape_of
 from moot.effects.requests import handlers_of
 from moot.settings.handlers import FIELDS
 from moot.settings.parse import parse
@@ -74,7 +75,7 @@ def test_every_field_arrives_read_or_remembered(tmp_path: Path) -> None:
 
 
 def test_what_can_be_written_is_what_a_handler_has() -> None:
-    assert FIELDS.keys() == Handler._expected
+    assert FIELDS.keys() == shape_of(Handler)[1]
     assert set(KINDS) <= FIELDS.keys()
 
 

@@ -11,6 +11,7 @@ from moot import Workspace
 from moot.api import explain
 from moot.core.event import Event
 from moot.core.kind import event_types, kinds
+from moot.core.record import shape_of
 from moot.core.sentences import sentence
 from moot.core.task import OTHER, TYPES
 from tests.surfaces.worlds import orchestrate
@@ -73,9 +74,9 @@ def test_every_event_has_a_sentence_of_its_own() -> None:
     for kind in kinds():
         for name, payload in kind.events.items():
             assert payload.said, name
-            assert set(re.findall(r"{(\w+)", payload.said)) <= set(payload._names), name
+            assert set(re.findall(r"{(\w+)", payload.said)) <= set(shape_of(payload)[0]), name
             for field, said in payload.asides:
-                assert {field, *re.findall(r"{(\w+)", said)} <= set(payload._names), name
+                assert {field, *re.findall(r"{(\w+)", said)} <= set(shape_of(payload)[0]), name
 
 
 @pytest.mark.parametrize("field", ["type", "stream", "by"])

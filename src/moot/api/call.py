@@ -49,7 +49,8 @@ class Call:
         self.presence = workspace.presence
         self.past = workspace.past
         self.progress = workspace.progress
-        self._ruling = Ruling(workspace)
+        self.engine = self._lent = workspace.pool.borrow()
+        self._ruling = Ruling(workspace, self.engine)
         setup = self._ruling.setup
         self.packs, self.mirrors = setup.packs, setup.mirrors
         self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
@@ -61,8 +62,6 @@ class Call:
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
         self._login: str | None = None
         self._acting: tuple[Work, principals.Actor] | None = None
-        self.engine = self._lent = workspace.pool.borrow()
-        self._ruling.equip(self.engine, self.progress)
 
     def __enter__(self) -> Self:
         return self
@@ -80,7 +79,8 @@ class Call:
             self.workspace.pool.give_back(engine, broken=broken or engine.store.pinned)
 
     def __del__(self) -> None:
-        self.close()
+        if self._lent is not None:
+            self.close()
 
     @property
     def settings(self) -> Settings:
@@ -107,7 +107,8 @@ class Call:
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored, self.outcome = list(self.workspace.notices), 0, None
-        self.come_back()
+        if self.engine is not self._lent:
+            self.come_back()
         kind = catalogue.kind_of(verb, given)
         looks = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
         # To look at an old log is no reason to upgrade it, and whoever is nobody does no more than look.
@@ -132,7 +133,7 @@ class Call:
                 raise
             answer = self._stored_all_the_same(error)
         self._warn_of_the_log()
-        if self._usual is not None and answer.more is None:
+        if self.engine is not self._lent and answer.more is None:
             self.come_back()
         if self._stored:
             self.workspace.stored(self, self._stored)
@@ -156,7 +157,8 @@ class Call:
 
         def do() -> Answer:
             if not verb.quiet:
-                self.sync()
+                if self.mirrors is not None:
+                    self.sync()
                 if verb.name != "join":  # it judges how long the name was silent: no sign of life of the one before
                     self.stamp()
             answer: Answer = verb.does(self, **given)
@@ -171,15 +173,10 @@ class Call:
 
             return look_on(self, do, lambda: verb.does(self, **given), error)
 
-    @property
-    def _usual(self) -> Engine | None:
-        """The engine that was lent, while one looks through another."""
-        return self._lent if self.engine is not self._lent else None
-
     def come_back(self) -> None:
         """To the views that all share, from those that one looked at beside them."""
-        usual, aside = self._usual, self.engine
-        if usual is not None:
+        usual, aside = self._lent, self.engine
+        if usual is not None and usual is not aside:
             self.engine = usual
             aside.store.close()
 
@@ -207,7 +204,8 @@ class Call:
         outcome = self.engine.commit(lambda work: self.actor(work).principal, act, self._key())
         self._kept(outcome)
         if outcome.events:
-            self.sync()
+            if self.mirrors is not None:
+                self.sync()
             if self.settings.handlers and not outcome.repeated:
                 self._remind_of_effects(outcome)
         return outcome
@@ -291,7 +289,7 @@ class Call:
 
     def _remind_of_held(self) -> None:
         """Whoever wrote into a file what could not be taken is told by the next call, whoever makes it."""
-        held = queries.held_entries(self.engine.read())
+        held = queries.held_entries(self.engine.peek())
         if held and not any(warning.code == "entry_held" for warning in self._warnings):
             from moot.api import notices
 

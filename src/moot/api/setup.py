@@ -48,16 +48,14 @@ class Setup(Record):
 class Ruling:
     """The setup that one call goes by; judged anew when the log has recorded other rules than are in force."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, engine: Engine) -> None:
+        """Let a borrowed engine decide by the setup of this moment, whatever it was used for before."""
         self._workspace = workspace
-        self._base, self.setup = workspace.current()
-
-    def equip(self, engine: Engine, progress: Callable[[str, int, int], None]) -> None:
-        """Let a borrowed engine decide by this setup, whatever it was used for before."""
-        workspace, setup = self._workspace, self.setup
+        self._base, setup = workspace.current()
+        self.setup = setup
         engine.lifecycles, engine.in_force, engine.reactions = setup.lifecycles, setup.in_force, setup.reactions
         engine.closers, engine.requests, engine.via = setup.closers, setup.requests, workspace.via
-        engine.progress = progress
+        engine.progress = workspace.progress
         if workspace.judge is not None:
             engine.judge = lambda recorded: self._judged(engine, recorded)
         if workspace.tracing is not None:

@@ -11,7 +11,9 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from typing import Any, ClassVar, Never, NoReturn, Self, dataclass_transform
+    from typing import Any, Never, NoReturn, Self, dataclass_transform
+
+    Shape = tuple[tuple[str, ...], frozenset[str], Mapping[str, Any], tuple[tuple[str, Any], ...]]
 else:
 
     def dataclass_transform(**_options: object) -> Callable[[type], type]:
@@ -22,34 +24,42 @@ _ATOMS = frozenset((str, int, float, bool, type(None)))  # most values: what JSO
 _NO_DEFAULT = object()
 _set = object.__setattr__
 _new = object.__new__
+_shapes: dict[type, Shape] = {}
+
+
+def shape_of(kind: type[Record]) -> Shape:
+    """The fields of a class: names in order, as a set, defaults, names with defaults.
+
+    Found out when first asked for: of most classes that a command imports it makes no record.
+    """
+    known = _shapes.get(kind)
+    if known is not None:
+        return known
+    names: dict[str, None] = {}
+    defaults: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if issubclass(base, Record):
+            own = [n for n, t in base.__dict__.get("__annotations__", {}).items() if not t.startswith("ClassVar")]
+            names |= dict.fromkeys(own)
+            defaults |= {n: base.__dict__[n] for n in own if n in base.__dict__}
+    pairs = tuple((n, defaults.get(n, _NO_DEFAULT)) for n in names)
+    found = _shapes[kind] = tuple(names), frozenset(names), defaults, pairs
+    return found
 
 
 @dataclass_transform(frozen_default=True)
 class Record:
     """Subclass it, annotate fields, give defaults where there are any (immutable ones only)."""
 
-    _names: ClassVar[tuple[str, ...]] = ()
-    _expected: ClassVar[frozenset[str]] = frozenset()
-    _defaults: ClassVar[Mapping[str, Any]] = {}
-    _pairs: ClassVar[tuple[tuple[str, Any], ...]] = ()
-
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        own = tuple(n for n, t in cls.__dict__.get("__annotations__", {}).items() if not t.startswith("ClassVar"))
-        cls._names = cls._names + tuple(n for n in own if n not in cls._names)
-        cls._expected = frozenset(cls._names)
-        cls._defaults = {**cls._defaults, **{n: cls.__dict__[n] for n in own if n in cls.__dict__}}
-        cls._pairs = tuple((n, cls._defaults.get(n, _NO_DEFAULT)) for n in cls._names)
-
     def __init__(self, /, *args: Any, **fields: Any) -> None:
-        expected = self._expected
+        names, expected, defaults, _ = _shapes.get(type(self)) or shape_of(type(self))
         if args:
-            fields = {**dict(zip(self._names, args, strict=False)), **fields}
+            fields = {**dict(zip(names, args, strict=False)), **fields}
         if len(fields) != len(expected):
-            fields = {**self._defaults, **fields}
+            fields = {**defaults, **fields}
         if len(fields) != len(expected) or not expected.issuperset(fields) or len(args) > len(fields):
-            missing = sorted(self._expected - fields.keys() - self._defaults.keys())
-            unknown = sorted(fields.keys() - self._expected)
+            missing = sorted(expected - fields.keys() - defaults.keys())
+            unknown = sorted(fields.keys() - expected)
             raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional")
         _set(self, "__dict__", fields)  # Python made this dict for this call: it is ours to keep
 
@@ -69,42 +79,52 @@ class Record:
         return type(self) is type(other) and self.__dict__ == other.__dict__
 
     def __hash__(self) -> int:
-        return hash((type(self), *(self.__dict__[name] for name in self._names)))
+        return hash((type(self), *(self.__dict__[name] for name in shape_of(type(self))[0])))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{n}={self.__dict__[n]!r}' for n in self._names)})"
+        return f"{type(self).__name__}({', '.join(f'{n}={self.__dict__[n]!r}' for n in shape_of(type(self))[0])})"
 
     def replace(self, /, **changes: Any) -> Self:
         """A copy with some fields changed."""
         fields = {**self.__dict__, **changes}
-        return self.made(fields) if len(fields) == len(self._names) else type(self)(**fields)
+        if len(fields) != len(self.__dict__):
+            return type(self)(**fields)
+        found = _new(type(self))
+        _set(found, "__dict__", fields)
+        return found
 
     def plain(self) -> dict[str, Any]:
         """Its fields as JSON-ready data, in order, those at their default left out."""
         values = self.__dict__
         return {
             name: value if type(value) in _ATOMS else _thaw(value)
-            for name, default in self._pairs
+            for name, default in (_shapes.get(type(self)) or shape_of(type(self)))[3]
             if (value := values[name]) is not default and value != default
         }
 
     def full(self) -> dict[str, Any]:
         """All its fields as JSON-ready data, in order."""
-        return {n: _thaw(self.__dict__[n], whole=True) for n in self._names}
+        values = self.__dict__
+        return {n: v if type(v := values[n]) in _ATOMS else _thaw(v, whole=True) for n in shape_of(type(self))[0]}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
         """The record that `plain` described. Keys that this version does not know are left out."""
-        known = cls._expected
+        _, known, defaults, _ = _shapes.get(cls) or shape_of(cls)
         fields = {n: _freeze(v) if type(v) is list else v for n, v in data.items() if n in known}
-        if len(fields) != len(cls._names):
-            fields = {**cls._defaults, **fields}
-        return cls.made(fields) if len(fields) == len(cls._names) else cls(**fields)
+        if len(fields) != len(known):
+            fields = {**defaults, **fields}
+        if len(fields) != len(known):
+            return cls(**fields)
+        found = _new(cls)
+        _set(found, "__dict__", fields)
+        return found
 
     @classmethod
     def in_order(cls, values: Sequence[Any]) -> Self:
         """The record with one value for each field, in order."""
-        return cls.made(dict(zip(cls._names, values, strict=True)))
+        names = (_shapes.get(cls) or shape_of(cls))[0]
+        return cls.made(dict(zip(names, values, strict=True)))
 
 
 def _thaw(value: Any, *, whole: bool = False) -> Any:
@@ -112,14 +132,14 @@ def _thaw(value: Any, *, whole: bool = False) -> Any:
         return value.full() if whole else value.plain()
     if isinstance(value, (tuple, list, frozenset, set)):
         items = sorted(value) if isinstance(value, (frozenset, set)) else value
-        return [_thaw(item, whole=whole) for item in items]
+        return [item if type(item) in _ATOMS else _thaw(item, whole=whole) for item in items]
     if isinstance(value, dict):
-        return {k: _thaw(v, whole=whole) for k, v in value.items()}
+        return {k: v if type(v) in _ATOMS else _thaw(v, whole=whole) for k, v in value.items()}
     return value
 
 
-def _freeze(value: Any) -> Any:
-    return tuple(_freeze(item) for item in value) if isinstance(value, list) else value
+def _freeze(value: list[Any]) -> tuple[Any, ...]:
+    return tuple(_freeze(item) if type(item) is list else item for item in value)
 
 
 def unreachable(value: Never) -> NoReturn:

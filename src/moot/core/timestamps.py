@@ -31,7 +31,8 @@ def parse(text: str) -> float | None:
     leap = clock[6:8] == "60"
     if leap and (seconds - 60 - offset) % _DAY != _DAY - 60:
         return None
-    return days * _DAY + seconds - offset + _fraction(clock)
+    fraction = clock[9:18]
+    return days * _DAY + seconds - offset + (int(fraction) / 10 ** len(fraction) if fraction else 0.0)
 
 
 def _number(text: str, most: int) -> int | None:
@@ -46,8 +47,11 @@ def _days(text: str) -> int | None:
     """`yyyy-mm-dd` as days since 1970-01-01."""
     if len(text) != 10 or text[4] != "-" or text[7] != "-":
         return None
-    year, month, day = _number(text[:4], 9999), _number(text[5:7], 12), _number(text[8:], 31)
-    if year is None or not month or not day:
+    digits = text[:4] + text[5:7] + text[8:]
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:])
+    if not 1 <= month <= 12 or not day >= 1:
         return None
     leap = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
     if day > _MONTHS[month - 1] + (leap and month == 2):
@@ -79,12 +83,8 @@ def _seconds(clock: str) -> int | None:
         return None
     if fraction and not (fraction[0] in ".," and fraction[1:].isascii() and fraction[1:].isdigit()):
         return None
-    hour, minute, second = _number(clock[:2], 23), _number(clock[3:5], 59), _number(seconds, 60)
-    if hour is None or minute is None or second is None:
+    digits = clock[:2] + clock[3:5] + seconds
+    if len(digits) != 6 or not (digits.isascii() and digits.isdigit()):
         return None
-    return hour * 3600 + minute * 60 + second
-
-
-def _fraction(clock: str) -> float:
-    digits = clock[9:18]
-    return int(digits) / 10 ** len(digits) if digits else 0.0
+    hour, minute, second = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+    return hour * 3600 + minute * 60 + second if hour < 24 and minute < 60 and second <= 60 else None

@@ -13,6 +13,7 @@ from moot.engine.clock import iso
 from moot.engine.facts import Facts, Wanted
 from moot.engine.unit_of_work import Work
 from moot.log import REDACTIONS, Appended, Conflict, Duplicate, Mismatch, Shown
+from moot.views.store import ViewsTransaction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from moot.engine.clock import Clock
     from moot.log import Log
     from moot.settings.rules import Rules
-    from moot.views.store import Store, ViewsTransaction
+    from moot.views.store import Store
 
 _PAGE = 1000
 _MANY = 50  # events: from this many on, a batch fold is worth its setup cost
@@ -79,13 +80,15 @@ class Engine:
 
     def read(self) -> Store:
         """The views, caught up with the log. Pinned views are returned unchanged."""
-        if self.store.pinned:
-            return self.store
-        self.notice_new_views()
-        if self.store.is_behind(self.log.head()):
+        store = self.store
+        if store.pinned:
+            return store
+        if not self._bound or store.exchanged():
+            self.notice_new_views()
+        if store.is_behind(self.log.head()):
             with self.alone():
                 self.fold_in()
-        return self.store
+        return store
 
     def alone(self) -> AbstractContextManager[object]:
         """Keep other processes from changing the views. A private copy needs no lock: nobody shares it."""
@@ -103,7 +106,7 @@ class Engine:
 
     def writing(self) -> ViewsTransaction:
         """A transaction on the current views, as a context manager. The caller holds the writer lock."""
-        return self.store.writing(self.begin)
+        return ViewsTransaction(self.store, self.begin)
 
     def peek(self) -> Store:
         """The views without catching up. They may be slightly behind the log."""
@@ -126,7 +129,7 @@ class Engine:
         stream, facts = "the log", Facts(self.lookups)
         for _ in range(_TRIES):
             with self.log.exclusive():
-                result = facts.knowing(lambda: self._inside(by, act, key, facts))
+                result = facts.knowing(self._inside, by, act, key, facts)
             if isinstance(result, Outcome):
                 return result
             stream = result.stream

@@ -59,13 +59,13 @@ class Facts:
 
     # --- for the engine ---------------------------------------------------------------------------------------------
 
-    def knowing(self, decide: Callable[[], Decided]) -> Decided:
+    def knowing(self, decide: Callable[..., Decided], *given: Any) -> Decided:
         """Decide as often as it takes to know all that is wanted. What was known before is looked up anew."""
         wanted = list(self._known)
         while True:
             for sort, about in wanted:
                 self._known[sort, about] = self._lookups[sort](about)
             try:
-                return decide()
+                return decide(*given)
             except Wanted as more:
                 wanted = more.questions

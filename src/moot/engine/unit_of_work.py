@@ -267,8 +267,10 @@ class Work(World):
             thread = thread or key
             new = stream in self._states and stream not in self._sent
             state = self._states[stream] if new else self.message(key)
+        elif known.parts is not None:
+            state = self.state(kind, key, known.parts(command))
         else:
-            state = self.state(kind, key, known.parts(command) if known.parts is not None else ())
+            state = self._once(known, key)
         if kind == "task":
             facts = self._lifecycle_of(state, command)
         self._happened(known, known.key(key), stream, known.decide(state, command, facts), thread, pack)

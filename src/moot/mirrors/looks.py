@@ -96,17 +96,18 @@ def read(path: str, limit: int, accepts: Callable[[int], bool]) -> Missing | Cha
 
 
 def _read_open(fd: int, limit: int, accepts: Callable[[int], bool]) -> Changed | Unreadable:
-    taken, before, data = 0, os.fstat(fd), b""
+    taken, seen, data = 0, outside(os.fstat(fd)), b""
     for _ in range(_CALM_READS):  # somebody may be writing; what is still torn afterwards is seen as such
         taken, before, data = time.time_ns(), os.fstat(fd), b""
+        seen = outside(before)
         unfit = _unfit(before, limit, accepts)
         if unfit:
             return Unreadable(unfit)
         while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
             data += chunk
-        if outside(os.fstat(fd)) == outside(before):
+        if outside(os.fstat(fd)) == seen:
             break
-    return Changed(data, Signature(*outside(before), digest_of(data), taken))
+    return Changed(data, Signature(*seen, digest_of(data), taken))
 
 
 def _unfit(status: os.stat_result, limit: int, accepts: Callable[[int], bool]) -> str | None:

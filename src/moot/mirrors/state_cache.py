@@ -27,9 +27,11 @@ class Known(Record):
 
     @classmethod
     def of(cls, data: Any) -> Known:
-        known = super().of(data)
         signature = data.get("signature")
-        return known.replace(signature=Signature.of(signature) if signature else None)
+        return super().of({**data, "signature": Signature.of(signature) if signature else None})
+
+
+_UNKNOWN = Known()
 
 
 class MirrorMemory:
@@ -67,7 +69,7 @@ class MirrorMemory:
         return self
 
     def known(self, path: str) -> Known:
-        return self.files.get(path, Known())
+        return self.files.get(path, _UNKNOWN)
 
     def write(self) -> None:
         self.turn += 1

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from moot.api.protocol.form import Form, Instance, Rendering
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
+    from moot.location import Place
     from moot.mirrors.files import Displaced
     from moot.mirrors.looks import Look
 
@@ -80,7 +81,8 @@ class _Sync:
         self._memory = MirrorMemory(self._directory)
         self._forms = [form_of(spec, call.packs) for spec in call.packs.mirrors]
         self._trees = worktrees(call.place)
-        self._accepted: dict[int, bool] = {}
+        self._accounts = _Accounts(call.place)
+        self._maker: str = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
         self._warnings: list[Notice] = []
         self._news: list[Event] = []  # what this turn has appended
         self._seen: list[Seen] = []
@@ -106,15 +108,10 @@ class _Sync:
         keep = check_folders(self._call.place.state, "mirrors", "keep")
         store = self._engine.store
         return [
-            (form, one, MirrorFile(one.root, one.path, keep, limit=_FILE_LIMIT, accepts=self._accepts))
+            (form, one, MirrorFile(one.root, one.path, keep, limit=_FILE_LIMIT, accepts=self._accounts.__getitem__))
             for form in self._forms
             for one in form.instances(store, self._trees)
         ]
-
-    def _accepts(self, uid: int) -> bool:
-        if uid not in self._accepted:
-            self._accepted[uid] = trust.may_write(self._call.place, uid)
-        return self._accepted[uid]
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -137,7 +134,7 @@ class _Sync:
 
     def _rendered_until(self, wanted: int) -> bool:
         memory = self._memory
-        return memory.rendered >= wanted and self._is_of_this_log() and memory.maker == _version()
+        return memory.rendered >= wanted and self._is_of_this_log() and memory.maker == self._maker
 
     def _is_of_this_log(self) -> bool:
         """Whether what was rendered is a part of this log. One that lost its end, or was put back, has other events."""
@@ -186,7 +183,7 @@ class _Sync:
             head = self._engine.log.head()
             if self._render(blocked, changed) and self._engine.log.head() == head:
                 self._memory.rendered, self._memory.commit = head, self._commit_at(head)
-                self._memory.maker = _version()
+                self._memory.maker = self._maker
                 break
             self._engine.read()
             self._look()
@@ -344,7 +341,7 @@ class _Sync:
 
     def _moved(self) -> list[Form]:
         """The forms whose streams have moved since they were last rendered."""
-        if self._memory.maker != _version() or self._memory.commit is None:
+        if self._memory.maker != self._maker or self._memory.commit is None:
             return self._forms
         after, news = self._memory.rendered, self._news
         if len(news) != self._engine.store.cursor() - after or (news and news[0].position != after + 1):
@@ -373,6 +370,12 @@ class _Sync:
         self._warnings.append(Notice(code, message))
 
 
-def _version() -> str:
-    version: str = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
-    return version
+class _Accounts(dict[int, bool]):
+    """Whether what an account wrote is taken, asked once for each."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __missing__(self, uid: int) -> bool:
+        self[uid] = found = trust.may_write(self._place, uid)
+        return found

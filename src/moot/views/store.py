@@ -161,7 +161,7 @@ class Store(Generations):
 
     def is_behind(self, head: int) -> bool:
         """Whether events up to `head` are still to be folded in."""
-        return self.cursor() < head
+        return self.standing()[0] < head
 
     def standing(self) -> tuple[int, str, str | None]:
         """The cursor; the commit that stands there, by which views of another log are told; the first unknown event.
@@ -172,7 +172,7 @@ class Store(Generations):
             return self._standing
         mark, newer, last, *rules = self.row("standing") or (None, None, None)
         self.rules = (rules[0] or "") if rules else ""
-        position, commit = max(_cursor(mark), _cursor(last))
+        position, commit = _last(mark, last)
         found = position, commit, newer
         if self._writing or self.pinned:
             self._standing = found  # nobody else can move it now
@@ -224,9 +224,9 @@ class Store(Generations):
             self._user = 0
             raise self._given_up(error) from error
 
-    def writing(self, begin: Callable[[], None] | None = None) -> ViewsTransaction:
+    def writing(self) -> ViewsTransaction:
         """Begin to write, as a context manager: what is not committed at its end is undone."""
-        return ViewsTransaction(self, begin or self.begin)
+        return ViewsTransaction(self, self.begin)
 
     def end(self) -> None:
         """Undo a transaction that is still open: after an error, or an interrupt at any step."""
@@ -282,6 +282,7 @@ class ViewsTransaction:
             self.__exit__()
 
 
-def _cursor(mark: Any) -> tuple[int, str]:
-    position, _, commit = str(mark or "0").partition(" ")
-    return int(position), commit
+def _last(*marks: str | None) -> tuple[int, str]:
+    """The last of several cursors, of which each is a position and a commit."""
+    split = [str(mark or "0").partition(" ") for mark in marks]
+    return max((int(position), commit) for position, _, commit in split)

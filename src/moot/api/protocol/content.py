@@ -17,20 +17,23 @@ if TYPE_CHECKING:
 CLOCK_TOLERANCE = 300.0
 """Seconds that a sender's clock may differ from the time of arrival."""
 
+_NESTED = (dict, list, tuple)
 DEEPEST = 98
 """Levels of a message. In a file it may stand in a list in an object, and files are read up to 100 levels."""
 
 
 def too_deep(data: Mapping[str, Any]) -> list[Defect]:
     return [
-        Defect(name, f"at most {DEEPEST} levels", "more") for name, value in data.items() if _levels(value) >= DEEPEST
+        Defect(name, f"at most {DEEPEST} levels", "more")
+        for name, value in data.items()
+        if isinstance(value, _NESTED) and _levels(value) >= DEEPEST
     ]
 
 
 def _levels(value: Any) -> int:
-    """How deeply a value is nested: 0 for a number, 1 for a list of numbers."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
-    return 0 if inner is None else 1 + max(map(_levels, inner), default=0)
+    """How deeply a list or an object is nested: 1 for a list of numbers."""
+    inner = value.values() if isinstance(value, dict) else value
+    return 1 + max((_levels(item) for item in inner if isinstance(item, _NESTED)), default=0)
 
 
 def clock_flags(timestamp: Any, at: float | None) -> list[str]:

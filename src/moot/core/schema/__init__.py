@@ -99,8 +99,11 @@ def _faults(root: Schema, schema: Schema, value: Any, place: Place) -> Iterator[
         if not schema:
             yield _Fault(place, schema, value, 0)
         return
-    named = schema.keys()
-    if not _is_typed(schema, value) or not (named.isdisjoint(_CHOSEN) or _is_chosen(schema, value)):
+    named, kinds = schema.keys(), schema.get("type")
+    typed = kinds is None or (
+        _TYPES[kinds](value) if isinstance(kinds, str) else any(_TYPES[kind](value) for kind in kinds)
+    )
+    if not typed or not (named.isdisjoint(_CHOSEN) or _is_chosen(schema, value)):
         # A value of another kind altogether: what else is said about it would be noise.
         yield _Fault(place, schema, value, _choices(schema))
         return
@@ -161,13 +164,6 @@ def _branch_faults(root: Schema, schema: dict[str, Any], value: Any, place: Plac
         yield _Fault(place, schema, value)
 
 
-def _is_typed(schema: dict[str, Any], value: Any) -> bool:
-    kinds = schema.get("type")
-    if kinds is None:
-        return True
-    return _TYPES[kinds](value) if isinstance(kinds, str) else any(_TYPES[kind](value) for kind in kinds)
-
-
 def _is_chosen(schema: dict[str, Any], value: Any) -> bool:
     if "const" in schema and not _equal(schema["const"], value):
         return False
@@ -180,16 +176,14 @@ def _choices(schema: dict[str, Any]) -> float:
 
 def _is_measured(schema: dict[str, Any], value: Any) -> bool:
     if isinstance(value, str):
-        return _holds(schema, "Length", len(value)) and _is_written(schema, value)
+        if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
+            return False
+        return ("pattern" not in schema and "format" not in schema) or _is_written(schema, value)
     if isinstance(value, list):
-        return _holds(schema, "Items", len(value))
+        return bool(schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)))
     if _is_number(value):
         return schema.get("minimum", value) <= value <= schema.get("maximum", value)  # type: ignore[no-any-return]
     return True
-
-
-def _holds(schema: dict[str, Any], what: str, size: int) -> bool:
-    return schema.get(f"min{what}", 0) <= size <= schema.get(f"max{what}", size)  # type: ignore[no-any-return]
 
 
 def _is_written(schema: dict[str, Any], value: str) -> bool:

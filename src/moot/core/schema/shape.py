@@ -6,6 +6,8 @@ It reads the few forms of annotations that payloads have, such as `str`, `int | 
 
 from __future__ import annotations
 
+from moot.core.record import shape_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -24,7 +26,7 @@ def misfit(kind: type[Record], data: Any) -> str | None:
         if name in data:
             if not fits(form, data[name]):
                 return f"{name} is not of the kind {form}"
-        elif name not in kind._defaults:  # noqa: SLF001 (records and their shape are one matter)
+        elif name not in shape_of(kind)[2]:
             return f"{name} is missing"
     return None
 
@@ -35,7 +37,7 @@ def forms(kind: type[Record]) -> dict[str, str]:
         written: dict[str, str] = {}
         for base in reversed(kind.__mro__):
             written |= base.__dict__.get("__annotations__", {})
-        _known[kind] = {name: written[name] for name in kind._names}  # noqa: SLF001
+        _known[kind] = {name: written[name] for name in shape_of(kind)[0]}
     return _known[kind]
 
 

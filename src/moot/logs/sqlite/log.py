@@ -208,7 +208,7 @@ class SqliteLog(Log):
                 if known.get(stream) != version and (version or stream not in written)
             }
             refusal = transaction.moved(connection, asked) if asked else None
-            if refusal is None:
+            if refusal is None and asked:
                 self._remember(asked)
         if isinstance(refusal, Conflict):
             refusal = transaction.known(connection, commit, key) or refusal

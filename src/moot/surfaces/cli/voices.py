@@ -95,8 +95,8 @@ def _say(answer: Answer) -> None:
     if answer.table is not None and sys.stdout.isatty():
         _draw(answer.table)
         return
-    for line in answer.say:
-        sys.stdout.write(visible(line) + "\n")
+    if answer.say:
+        sys.stdout.write(visible("\n".join(answer.say)) + "\n")
 
 
 def _warn(answer: Answer) -> None:

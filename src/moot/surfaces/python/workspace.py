@@ -207,7 +207,8 @@ class Workspace(Verbs):
 
     def mirror_watch(self) -> Iterator[Notice]:
         """Keep the packs' files and the log in step, without end. What comes is what could not be done."""
-        call, answer = self._called("mirror", {"watch": True})
+        with EDGE:
+            call, answer = self._called("mirror", {"watch": True})
         return chain(answer.warnings, (later.result for later in _held(call, answer.more or iter(()))))
 
     def _following(
@@ -215,7 +216,8 @@ class Workspace(Verbs):
     ) -> Iterator[Event]:
         from moot.api.following import follow
 
-        call = self._call()
+        with EDGE:
+            call = self._call()
         for heard in _held(call, follow(call, after, types, streams, end=end)):
             if not heard.events:
                 self._opened()
@@ -250,22 +252,23 @@ class Workspace(Verbs):
         return self._workspace
 
     def _call(self) -> Call:
-        with EDGE:
-            return self._opened().call(self._caller)
+        return self._opened().call(self._caller)
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
         given.pop("self", None)  # the names and values of a method, which are nobody else's
-        call, answer = self._called(verb, given)
-        if answer.more is not None:  # what comes is still to be read
-            return _held(call, answer.result)
-        with EDGE, call:
-            if answer.after is not None:
-                answer.after()  # here, returning a value is showing it
-        return answer.result
+        with EDGE:
+            call, answer = self._called(verb, given)
+            if answer.more is None:
+                with call:
+                    if answer.after is not None:
+                        answer.after()  # here, returning a value is showing it
+                return answer.result
+        return _held(call, answer.result)  # what comes is still to be read
 
     def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
         given.pop("self", None)
-        call, answer = self._called(verb, given)
+        with EDGE:
+            call, answer = self._called(verb, given)
         first = getattr(answer.result, "effects", answer.result)
         if answer.more is None:
             call.close()
@@ -277,8 +280,7 @@ class Workspace(Verbs):
         call = self._call()
         before = call.caller
         try:
-            with EDGE:
-                answer = call.run(verb, arguments)
+            answer = call.run(verb, arguments)
         except BaseException as error:  # a refused join leaves one who one was
             call.__exit__(type(error), error, None)
             raise

@@ -46,7 +46,7 @@ class Instructions(Record):
 
 def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
     store = call.engine.read()
-    box = _known(call, name)
+    box = _known(call, store, name)
     found = queries.mailbox(store, box, task)
     attempt = states.task(store, task)[0].attempt if task else 0
     current = [d for d in found if d.message.attempt == attempt]
@@ -81,12 +81,12 @@ def _read(item: Letter) -> str:
     return f"read by {one_line(item.taker, 80)}" if item.taker else "unread"
 
 
-def _known(call: Call, name: str | None) -> str:
+def _known(call: Call, store: Store, name: str | None) -> str:
     if name is None:
         return call.mailboxes()[-1]
     boxes = _mine(call)
     known = {f"@{role}" for role in call.packs.shared_roles}
-    known |= {agent.name for agent in queries.agents(call.engine.read())} | set(boxes)
+    known |= {agent.name for agent in queries.agents(store)} | set(boxes)
     match = next((box for box in known if box.lower() == name.lower()), None)
     if match is None:
         raise Unknown("unknown_mailbox", f"There is no mailbox {name[:80]!r}.", f"Known: {', '.join(sorted(known))}.")
@@ -99,7 +99,7 @@ def _mine(call: Call) -> tuple[str, ...]:
 
 
 def clear(call: Call, name: str, task: str | None, force: bool) -> Answer:
-    box = _known(call, name)
+    box = _known(call, call.engine.read(), name)
 
     def act(work: Work) -> None:
         call.actor(work)
@@ -116,7 +116,7 @@ def clear(call: Call, name: str, task: str | None, force: bool) -> Answer:
 
 
 def restore(call: Call, name: str, task: str | None) -> Answer:
-    box = _known(call, name)
+    box = _known(call, call.engine.read(), name)
 
     def act(work: Work) -> None:
         call.actor(work)
