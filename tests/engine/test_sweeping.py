@@ -142,7 +142,7 @@ def test_doctor_sweeps(state: Path) -> None:
 
 KILLED = """
 import os, signal, sys
-from moot.engine import caches
+from moot.location import caches
 os.replace = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 caches.keep(sys.argv[1], {"a": 1})
 """
