@@ -15,7 +15,7 @@ from tests.security.lines import CORPUS, moot, read, workspace, write
 
 pytestmark = pytest.mark.usefixtures("person")
 
-LINES = read(CORPUS / "log-3.jsonl")
+LINES = read(CORPUS / "documents.jsonl")  # log-3 and what a pack with documents wrote after it
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 1 << 70, 0.5, 1e308, "", "x", "\x00", "two\nlines", "../../victim", "Ada#1", "Ada#x", "person:",
     "a" * 70_000, "src/[", "\ud800", "\u202e", "task-001",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from moot.core.event import Event
 
-VERSION = 3  # raise it with every change of search.sql or of what is folded into it
+VERSION = 4  # raise it with every change of search.sql or of what is folded into it
 
 OTHERS = "events"  # what search calls the events of kinds that have no name for many of them
 _OPEN, _CLOSE = "\x02", "\x03"
