@@ -167,8 +167,8 @@ def test_snapshots_of_another_version_stay_unless_a_text_was_taken_out_of_sight_
 
 # The kinds that both files are folded by. If a kind is new, raise both versions and then write them here.
 FOLDED = (
-    "task message agent entry effect artifact dependency decision checkpoint receipt document topic mailbox claims graph "
-    "settings pack redactions"
+    "task message agent entry effect artifact dependency decision checkpoint receipt document topic mailbox claims "
+    "graph settings pack redactions"
 )
 
 
