@@ -96,7 +96,7 @@ def verbs() -> str:
         for name in names:
             verb = catalogue.find(name)
             parts.append(f"### moot {name}\n\n```text\n" + "\n".join(manual_lines(verb)) + "\n```\n")
-    parts.append("## Of the command line alone\n")
+    parts.append("## Command line only\n")
     for own in reference.OWN:
         parts.append(f"### moot {own.name}\n\n```text\n" + "\n".join(own_lines(own)) + "\n```\n")
     return "\n".join(parts)

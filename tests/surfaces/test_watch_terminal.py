@@ -69,7 +69,7 @@ def test_it_fits_into_any_size_and_follows_it(lively: Command, size: tuple[int, 
         glass.resize(*size)
         glass.until("m" if size[0] > 1 else "…")
         glass.resize(90, 25)
-        glass.until("q leave", "Board")
+        glass.until("q quit", "Board")
         glass.press("q")
         assert glass.ended() == 0
         assert glass.given_back()

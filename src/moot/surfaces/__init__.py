@@ -1,1 +1,1 @@
-"""The ways in. They never import each other; each is made from the catalogue."""
+"""The user interfaces: command line and Python. Each is built from the catalogue; neither imports the other."""

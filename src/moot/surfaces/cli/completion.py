@@ -1,7 +1,7 @@
-"""`moot completion SHELL`: a script for the shell, made from the catalogue; and `moot complete KIND`, which it asks.
+"""`moot completion SHELL` prints a shell script built from the catalogue. The script calls `moot complete KIND`.
 
-The script knows verbs, options and choices by itself. Only the names of things (agents, tasks, messages) are asked for
-when a key is pressed, by a call that writes nothing, waits for nothing, and is silent when something is wrong.
+The script contains the verbs, options and choices. Only names (of agents, tasks, messages) are looked up when a key is
+pressed. That call writes nothing, waits for nothing, and prints nothing if it fails.
 """
 
 from __future__ import annotations
@@ -47,19 +47,19 @@ KINDS = (
 FLAGS = {
     "--json": "the answer as one JSON object",
     "--person": "act as a person",
-    "--help": "how it is called",
-    "--version": "which version this is",
+    "--help": "show usage",
+    "--version": "show the version",
 }
 VALUES = {
-    "-C": ("as if called from this directory", "files"),
+    "-C": ("run as if called from this directory", "files"),
     "--agent": ("act as this agent", "agents"),
-    "--at": ("answer as it was then", ""),
+    "--at": ("answer as of a moment in the past", ""),
 }
 _MOST = 200
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@#/")
 _HERE = os.path.dirname(__file__)
 
-# What an argument names: by its name, or by verb and name where that is not enough.
+# What an argument completes to: by its name, or by verb and name where the name is ambiguous.
 _NAMES = {
     "to": "recipients",
     "task": "tasks",
@@ -112,11 +112,11 @@ _OF_VERB = {
 
 
 class Slot(Record):
-    """Something to be completed: an option, or the place of a free word."""
+    """Something to complete: an option or a positional argument."""
 
     flag: str = ""
     help: str = ""
-    kind: str = ""  # one of KINDS, `files`, `words` (those in `words`), or nothing
+    kind: str = ""  # one of KINDS, `files`, `words` (see `words`), or empty
     words: tuple[str, ...] = ()
     value: bool = True
     many: bool = False
@@ -132,14 +132,14 @@ class ArgumentForm(Record):
 
 
 def forms() -> list[ArgumentForm]:
-    """All verbs of the command line, those of the catalogue and its own."""
+    """All verbs of the command line: the catalogue's and its own."""
     found = [_form(name) for name in catalogue.names()]
     verbs = Slot(kind="words", words=tuple(dict.fromkeys(name.partition(" ")[0] for name in catalogue.names())))
     shells = Slot(kind="words", words=SHELLS)
     own = (
-        ArgumentForm("as", "Join, run a command as that agent, leave.", places=(Slot(kind="agents"),)),
-        ArgumentForm("help", "What a verb is for, with an example.", places=(verbs,)),
-        ArgumentForm("completion", "A completion script for a shell.", places=(shells,)),
+        ArgumentForm("as", "Join as an agent, run a command, leave.", places=(Slot(kind="agents"),)),
+        ArgumentForm("help", "Show what a verb does, with an example.", places=(verbs,)),
+        ArgumentForm("completion", "Print a completion script for a shell.", places=(shells,)),
     )
     return [*found, *own]
 
@@ -176,8 +176,8 @@ def completion(words: Sequence[str]) -> int:
     if len(words) != 1 or words[0] not in SHELLS:
         raise Usage(
             "bad_arguments",
-            f"`moot completion` takes the name of a shell: {', '.join(SHELLS)}.",
-            "Such as: moot completion bash > ~/.local/share/bash-completion/completions/moot",
+            f"`moot completion` requires the name of a shell: {', '.join(SHELLS)}.",
+            "For example: moot completion bash > ~/.local/share/bash-completion/completions/moot",
         )
     from moot.surfaces.cli import shells
 
@@ -186,7 +186,7 @@ def completion(words: Sequence[str]) -> int:
 
 
 def complete(line: CommandLine) -> int:
-    """Print the names of one kind, one on a line. Whatever is wrong here is said by the command that follows."""
+    """Print the names of one kind, one per line. Errors stay silent here: the completed command reports them."""
     from moot.surfaces.cli import parse
     from moot.wiring import open_workspace
 
@@ -242,7 +242,7 @@ def _names(call: Call, kind: str) -> Iterable[str]:
 
 
 def _words(call: Call, kind: str) -> Iterable[str]:
-    """Words that packs bring along."""
+    """Words that packs define."""
     packs, lives = call.packs.packs, call.engine.lifecycles
     match kind:
         case "lifecycles":

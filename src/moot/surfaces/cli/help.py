@@ -1,4 +1,4 @@
-"""`--help`, written from the catalogue: what a verb is for, its arguments, an example that can be run."""
+"""`--help`, built from the catalogue: what a verb does, its arguments, an example that can be run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HEADINGS = {
 
 
 def teach(words: Sequence[str]) -> int:
-    """`moot help WORDS`, or `moot WORDS --help`: about a verb, the verbs that begin with this word, or all of them."""
+    """`moot help WORDS` or `moot WORDS --help`: about one verb, the verbs that begin with a word, or all verbs."""
     name = " ".join(words)
     own = next((one for one in reference.OWN if one.name == name and name != "help"), None)
     if own is not None:
@@ -64,8 +64,8 @@ def overview() -> int:
     lines = [
         "moot: where coding agents meet.",
         "",
-        "  moot VERB …                 run a verb; `moot help VERB` teaches it with an example",
-        "  moot as NAME -- COMMAND …   join as NAME, run a command with its environment set, leave",
+        "  moot VERB …                 run a verb; `moot help VERB` explains it with an example",
+        "  moot as NAME -- COMMAND …   join as NAME, run a command as that agent, leave",
         "",
     ]
     for module, verbs in catalogue.MODULES.items():
@@ -75,11 +75,11 @@ def overview() -> int:
     lines += [
         "Everywhere",
         "  --json               the answer (or the error) as one JSON object",
-        "  -C DIR               as if called from DIR",
-        "  --at WHEN            answer as it was then: at a position (1200), a time (2031-05-08T09:30Z), or some time",
-        "                       ago (2h); for verbs that only look",
-        "  --agent NAME         act as this agent (otherwise MOOT_AGENT)",
-        "  --person             act as a person; at a terminal, that is what you are without it (see `moot whoami`)",
+        "  -C DIR               run as if called from DIR",
+        "  --at WHEN            answer as of a position (1200), a time (2031-05-08T09:30Z) or an age (2h); only for",
+        "                       read-only verbs",
+        "  --agent NAME         act as this agent (default: MOOT_AGENT)",
+        "  --person             act as a person; the default at a terminal (see `moot whoami`)",
         "",
         "Shells",
         "  completion         Print a completion script for bash, zsh or fish.",
@@ -96,9 +96,9 @@ def group(name: str) -> int:
 
 
 def incomplete(name: str) -> Usage:
-    """What to say about a word that only begins verbs."""
+    """The error for a word that is only the first word of verbs."""
     verbs = "\n".join(_verbs_of(name))
-    remedy = f"Name one of them; `moot help {name} …` teaches it with an example."
+    remedy = f"Name one of them; `moot help {name} …` explains it with an example."
     return Usage("incomplete_verb", f"`{name}` needs one more word:\n{verbs}", remedy, verb=name)
 
 
@@ -125,14 +125,14 @@ def manual_lines(verb: Verb) -> list[str]:
 
 
 def own_lines(own: Own) -> list[str]:
-    """About a verb of the command line alone."""
+    """Help for a verb that only the command line has."""
     examples = [f"  {example}" for example in own.examples]
     said = reference.kind(own)
     return [own.synopsis, "", *_wrapped(own.text), said, "", "Example" + ("s" if len(examples) > 1 else ""), *examples]
 
 
 def pair_lines(pairs: tuple[tuple[str, str], ...]) -> list[str]:
-    """Names with what they mean."""
+    """Names and their descriptions, in two columns."""
     return [line for name, said in pairs for line in _told(name, said)]
 
 
@@ -148,7 +148,7 @@ def _told(name: str, said: str) -> list[str]:
 
 
 def _hanging(words: list[str]) -> list[str]:
-    """A synopsis, its later lines under its first argument."""
+    """A synopsis whose continuation lines are indented to the first argument."""
     margin = " " * (len(words[0]) + 1)
     lines = [words[0]]
     for word in words[1:]:

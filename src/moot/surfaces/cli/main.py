@@ -1,6 +1,6 @@
-"""`moot`: finds the verb, opens the workspace, runs it, tells the answer, returns the exit code.
+"""`moot`: finds the verb, opens the workspace, runs the verb, prints the answer, returns the exit code.
 
-Everything that goes wrong ends here as one sentence with a remedy; a traceback is shown only with MOOT_DEBUG=1.
+Every error is printed as a message with a remedy. A traceback is shown only with MOOT_DEBUG=1.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         voices.hush(sys.stdout)
         return _BROKEN_PIPE
-    except Exception as error:  # the outermost edge: it reports, and hides nothing
+    except Exception as error:  # the outermost edge: reports everything
         if os.environ.get("MOOT_DEBUG"):
             raise
         failure = too_many_open_files() if is_exhausted(error) else forbidden(error) or _internal(error)
@@ -57,7 +57,7 @@ def _internal(error: Exception) -> Unavailable:
     return Unavailable(
         "internal_error",
         f"moot itself failed: {type(error).__name__}: {error}",
-        "Nothing acknowledged is lost. Run it again with MOOT_DEBUG=1 and report what it prints.",
+        "No acknowledged command is lost. Run it again with MOOT_DEBUG=1 and report the output.",
     )
 
 
@@ -69,7 +69,7 @@ def _flush() -> None:
 
 
 def _complained(error: MootError, *, as_json: bool) -> int:
-    """Say an error; its exit code is its own, whether or not it could be said."""
+    """Print an error and return its exit code, even if it could not be printed."""
     try:
         voices.complain(error, as_json=as_json)
     except voices.UnsaidError:
@@ -77,36 +77,36 @@ def _complained(error: MootError, *, as_json: bool) -> int:
         voices.complain(error, as_json=False)
     try:
         sys.stdout.flush()
-    except OSError:  # Python would try once more, and exit with a code of its own
+    except OSError:  # Python would try again and exit with its own code
         voices.hush(sys.stdout)
     return error.exit_code
 
 
 def _unsaid(unsaid: voices.UnsaidError) -> int:
-    """The output takes nothing any more: nothing was shown, so nothing more is recorded or said there."""
+    """The output is broken: nothing was shown, so nothing more is recorded or written there."""
     voices.hush(sys.stdout)
     if unsaid.gone:
         return _BROKEN_PIPE
     failure = Unavailable(
         "output_failed",
-        f"The output did not take the answer: {unsaid}.",
-        "Send the output elsewhere, or make room for it, and ask again.",
+        f"The answer could not be written to the output: {unsaid}.",
+        "Redirect the output or free disk space, then try again.",
     )
     return _complained(failure, as_json=False)
 
 
 def _heard() -> bool:
-    """Whether there is an output at all. If the caller closed it, an answer would be lost: then nothing is done."""
+    """Whether standard output is open. If the caller closed it, the answer would be lost, so the verb does not run."""
     if getattr(sys, "stderr", None) is None:
-        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (it stays open to the end)
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 (stays open until exit)
     if getattr(sys, "stdout", None) is not None:
         return True
-    sys.stderr.write("moot: The standard output is closed, so nothing was done.\n  → Send it to a file or /dev/null.\n")
+    sys.stderr.write("moot: Standard output is closed, so nothing was done.\n  → Redirect it to a file or /dev/null.\n")
     return False
 
 
 def _take_everything(stream: TextIO) -> None:
-    """An output that knows fewer characters gets the others written out: what was stored must not end in an error."""
+    """Escape characters that the output cannot encode, so that a stored command does not end in an error."""
     change = getattr(stream, "reconfigure", None)
     if change is not None:
         change(errors="backslashreplace")
@@ -150,8 +150,8 @@ def _run(line: CommandLine) -> int:
 
 
 def _stored(verb: Verb, arguments: dict[str, object]) -> bool:
-    """Whether a verb that was answered has changed something: then its answer must not be lost."""
-    shown = verb.name == "inbox" or "dry_run" in arguments  # what it records, it records once it was shown
+    """Whether the verb has changed something: then its answer must not be lost."""
+    shown = verb.name == "inbox" or "dry_run" in arguments  # it records only after the answer was shown
     return verb.writes and not shown and catalogue.kind_of(verb, arguments) != "look"
 
 
@@ -162,7 +162,7 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
     if line.at is not None:
         from moot.api.past import asked_of
 
-        asked_of(verb, catalogue.checked(verb, arguments))  # before any way back is gone
+        asked_of(verb, catalogue.checked(verb, arguments))  # refuse before anything is opened
     if not verb.opens:
         from moot.wiring.workshop import Workshop
 
@@ -182,21 +182,21 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
         via="cli",
         named=line.directory is not None,
     )
-    call = workspace.call(caller)  # both end with the process, once the answer was shown
+    call = workspace.call(caller)  # both stay open until the process ends, after the answer is shown
     call.output = lambda chunk: _pass_on(sys.stderr if line.json else sys.stdout, chunk)
     call.ask = _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None
     return call.run(verb.name, arguments)
 
 
 def _ask(lines: tuple[str, ...], question: str) -> bool:
-    """Show something to the person at the terminal, who says yes or no."""
+    """Ask the person at the terminal a yes-or-no question."""
     sys.stderr.write("".join(f"{line}\n" for line in (*lines, "")) + f"{question} [y/N] ")
     sys.stderr.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _pass_on(stream: TextIO, chunk: bytes) -> None:
-    """The output of a command that was run, as it comes."""
+    """Pass on the output of a running command."""
     try:
         stream.buffer.write(chunk)
         stream.buffer.flush()
@@ -205,7 +205,7 @@ def _pass_on(stream: TextIO, chunk: bytes) -> None:
 
 
 def _draw(what: str, done: int, of: int) -> None:
-    """How far something has come, for a person at a terminal."""
+    """Show progress to a person at a terminal."""
     if sys.stderr.isatty():
         from moot.surfaces.cli.progress import draw
 
@@ -215,6 +215,6 @@ def _draw(what: str, done: int, of: int) -> None:
 def _print_version(*, as_json: bool) -> int:
     from moot.api.answer import Answer
 
-    version = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
+    version = sys.modules["moot"].__version__  # already loaded; modules of moot do not import the package root
     voices.tell(Answer(result={"version": version}, say=(f"moot {version}",)), as_json=as_json)
     return 0

@@ -1,4 +1,4 @@
-"""From the words of a command line to the arguments of a verb. Made from the catalogue; knows no verb by name."""
+"""Parses a command line into a verb and its arguments, by the catalogue. Knows no verb by name."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from moot.api.catalogue import Param, Verb
     from moot.core.identity import Caller
 
-TAUGHT = ("as", "help", "completion")  # what is no verb of the catalogue
-OWN = (*TAUGHT, "complete")  # which is for shells
+TAUGHT = ("as", "help", "completion")  # verbs of the command line that the catalogue does not have
+OWN = (*TAUGHT, "complete")  # called by completion scripts
 _READ_LIMIT = 64 * 1024 * 1024
 _GLOBAL_FLAGS = {"--json": "json", "--person": "person", "--help": "help", "-h": "help", "--version": "version"}
 _GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
 
 
 class CommandLine(Record):
-    """A command line, understood."""
+    """A parsed command line."""
 
     verb: str | None
-    words: tuple[str, ...]  # what belongs to the verb
+    words: tuple[str, ...]  # the verb's own words
     json: bool = False
     help: bool = False
     version: bool = False
@@ -40,7 +40,7 @@ class CommandLine(Record):
 
 
 def understand(argv: Sequence[str]) -> CommandLine:
-    """Find the verb and the options that every verb has; the rest is the verb's."""
+    """Find the verb and the global options; the rest belongs to the verb."""
     found: dict[str, Any] = {}
     rest: list[str] = []
     words = list(argv)
@@ -53,7 +53,7 @@ def understand(argv: Sequence[str]) -> CommandLine:
             found[_GLOBAL_FLAGS[word]] = True
         elif word in _GLOBAL_VALUES:
             if not words:
-                raise Usage("bad_arguments", f"{word} needs a value.", "`moot --help` shows how.")
+                raise Usage("bad_arguments", f"{word} needs a value.", "See `moot --help`.")
             found[_GLOBAL_VALUES[word]] = words.pop(0)
         elif word.partition("=")[0] in _GLOBAL_VALUES and word.startswith("--"):
             name, _, value = word.partition("=")
@@ -61,7 +61,7 @@ def understand(argv: Sequence[str]) -> CommandLine:
         else:
             rest.append(word)
             if rest[0] == "as" and len(rest) > 1 and not word.startswith("-"):
-                rest += words  # what follows is another command's
+                rest += words  # the rest belongs to the command after --
                 break
     verb, used = _verb(rest)
     return CommandLine(verb=verb, words=tuple(rest[used:]), **found)
@@ -71,36 +71,38 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     if not words:
         return None, 0
     if words[0].startswith("-"):
-        raise Usage("bad_arguments", f"There is no option {words[0]} in front of a verb.", "`moot --help` shows how.")
+        raise Usage("bad_arguments", f"There is no global option {words[0]}.", "See `moot --help`.")
     names = catalogue.names()
     two = " ".join(words[:2])
     if two in names and len(words) > 1:
         return two, 2
-    begins = any(name.startswith(f"{words[0]} ") for name in names)  # `task`, which is none by itself
+    begins = any(name.startswith(f"{words[0]} ") for name in names)  # such as `task`, which is not a verb by itself
     if words[0] in (*OWN, *names) or (begins and len(words) == 1):
         return words[0], 1
     raise catalogue.unknown_verb(two if begins else words[0], two, TAUGHT)
 
 
 def caller(line: CommandLine) -> Caller:
-    """Who calls, by the words, the environment and the terminal."""
+    """The caller, from the options, the environment and the terminal."""
     return decide(os.environ, agent=line.agent, person=line.person, terminal=os.isatty(0))
 
 
 def directory(line: CommandLine) -> str:
-    """Where the command is called from."""
+    """The directory that the command runs in."""
     try:
         found = os.path.abspath(line.directory or os.getcwd())
     except FileNotFoundError:
         found = ""
     if not os.path.isdir(found):
-        where = line.directory or "The directory that you are in"
-        raise Usage("not_a_directory", f"{where} is not there.", "Change to one that is, or name it: -C DIR.")
+        where = line.directory or "The current directory"
+        raise Usage(
+            "not_a_directory", f"{where} does not exist.", "Change to an existing directory, or name one: -C DIR."
+        )
     return found
 
 
 def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
-    """The verb's arguments as given; the catalogue checks them."""
+    """The verb's arguments, not yet checked: the catalogue does that."""
     options = {f"--{param.name.replace('_', '-')}": param for param in verb.params if not param.positional}
     given: dict[str, Any] = {}
     free: list[str] = []
@@ -135,7 +137,7 @@ def _negative(word: str) -> bool:
 
 
 def _place(verb: Verb, given: dict[str, Any], free: list[str]) -> None:
-    """Hand the free words to the positional parameters. One that takes many leaves the last words to those behind."""
+    """Assign positional words to parameters. A repeatable parameter leaves the last words to those after it."""
     places = [param for param in verb.params if param.positional]
     for number, param in enumerate(places):
         behind = len(places) - number - 1
@@ -147,7 +149,7 @@ def _place(verb: Verb, given: dict[str, Any], free: list[str]) -> None:
         elif free:
             _put(verb, given, param, free.pop(0))
     if free:
-        raise _usage(verb, f"`{verb.name}` does not know what to do with {free[0]!r}")
+        raise _usage(verb, f"`{verb.name}` does not take the argument {free[0]!r}")
 
 
 def _put(verb: Verb, given: dict[str, Any], param: Param, value: str) -> None:
@@ -195,4 +197,4 @@ def _unknown_option(verb: Verb, name: str, known: list[str]) -> Usage:
 
 def _usage(verb: Verb, message: str) -> Usage:
     end = "" if message.endswith("?") else "."
-    return Usage("bad_arguments", message + end, f"`moot {verb.name} --help` shows how it is called.")
+    return Usage("bad_arguments", message + end, f"See `moot {verb.name} --help`.")

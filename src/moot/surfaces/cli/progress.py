@@ -1,4 +1,4 @@
-"""How far something long has come: one line on the error output, drawn over and over, gone at the end."""
+"""The progress of a long operation: one line on standard error, redrawn in place and removed at the end."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 import time
 
 _EVERY = 0.1  # seconds
-_PATIENCE = 0.5  # what is done sooner needs no line
+_PATIENCE = 0.5  # seconds: shorter operations show no progress
 
 
 class _Line:
-    """The line that stands there."""
+    """The line that is currently shown."""
 
     what = ""
     begun = 0.0
@@ -18,7 +18,7 @@ class _Line:
 
 
 def draw(what: str, done: int, of: int) -> None:
-    """Say it, not too often; `of` is 0 where nobody knows how much there is."""
+    """Redraw the line, at most every 0.1 seconds; `of` is 0 if the total is unknown."""
     now = time.monotonic()
     if what != _Line.what:
         _Line.what, _Line.begun, _Line.drawn = what, now, 0.0

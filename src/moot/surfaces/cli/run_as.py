@@ -1,6 +1,6 @@
 """`moot as NAME -- COMMAND`: join, run the command with the environment set, leave.
 
-While the command runs, it counts as present: an agent that thinks for an hour is not taken for a dead one.
+While the command runs, the agent counts as present, so an agent that thinks for an hour keeps its tasks.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def run_as(line: CommandLine) -> int:
     if line.help:
         return teach()
     if line.at is not None:
-        raise _usage("`as` runs a command now, and not in the past")
+        raise _usage("`as` cannot be combined with --at")
     name, roles, take_over, command = _understood(list(line.words))
     cwd = directory(line)
-    program = os.path.join(cwd, command[0]) if "/" in command[0] else command[0]  # as the child will look for it
+    program = os.path.join(cwd, command[0]) if "/" in command[0] else command[0]  # as the child process resolves it
     if which(program, path=os.environ.get("PATH")) is None:
-        raise Usage("no_such_command", f"There is no command {command[0]!r}.", "Check the name and PATH.")
+        raise Usage("no_such_command", f"Command not found: {command[0]!r}.", "Check the name and PATH.")
     same = os.environ.get("MOOT_AGENT", "").lower() == name.lower()
     known = {**os.environ, "MOOT_AGENT": name} if same else os.environ
     caller = decide(known, agent=name)
@@ -45,7 +45,7 @@ def run_as(line: CommandLine) -> int:
         caller = call.caller
     env = {**without_person(os.environ), "MOOT_AGENT": joined.name, "MOOT_INCARNATION": str(joined.incarnation)}
     if line.directory is not None and (VARIABLE in env or workspace.place.root == workspace.place.common):
-        env[VARIABLE] = workspace.place.root  # the command is in the workspace that was named, not in another one
+        env[VARIABLE] = workspace.place.root  # so that the command uses the workspace that -C named
     try:
         with Tracing(os.environ).span("moot.as", agent=joined.name, incarnation=joined.incarnation) as span:
             code = _run(workspace, joined, command, {**env, **span.environment()}, cwd)
@@ -66,10 +66,10 @@ def _understood(words: list[str]) -> tuple[str, list[str], bool, list[str]]:
         elif name is None and not word.startswith("-"):
             name = word
         else:
-            raise _usage(f"`as` does not know what to do with {word!r}")
+            raise _usage(f"`as` does not take the argument {word!r}")
     command = words[1:]
     if name is None or not command:
-        raise _usage("`as` needs a name and, behind --, a command")
+        raise _usage("`as` requires a name and, after --, a command")
     return name, roles, take_over, command
 
 
@@ -93,7 +93,7 @@ def _run(workspace: Workspace, joined: Member, command: list[str], env: dict[str
 
 
 def _stamped(workspace: Workspace, joined: Member, *, warn: bool) -> bool:
-    """Whether the command could be marked as present. It goes on in any case, and whoever started it is told once."""
+    """Mark the agent as present. A failure does not stop the command, and is reported once."""
     try:
         workspace.presence.stamp(joined.name, joined.incarnation)
     except Unavailable as error:
@@ -113,9 +113,9 @@ def _leave(workspace: Workspace, caller: Caller) -> None:
         with workspace.call(caller) as call:
             call.run("leave", {})
     except Unavailable as error:
-        _warn(error)  # what it held is free once it was silent for long enough
+        _warn(error)  # what the agent held becomes free after the silence limit
     except MootError:
-        return  # it was replaced, or left by itself: nothing is held under this incarnation any more
+        return  # it was replaced or has already left: this incarnation holds nothing
 
 
 def teach() -> int:

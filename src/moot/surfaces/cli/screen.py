@@ -1,6 +1,6 @@
-"""What a screen of a given size shows of an overview: which sections, how many lines of each, cut to fit.
+"""Fits an overview to a screen: which sections, and how many lines of each, cut to the width.
 
-Pure: sections and a size in, as many lines as the screen has out. Terminals are known to `watching` alone.
+Pure: takes sections and a size, returns lines. Only `watching` knows terminals.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
     from moot.overview.panes import Line, Pane
 
-_WIDE = 120  # columns: from here on, two sections stand beside each other
+_WIDE = 120  # columns: from this width on, sections are in two columns
 _GAP = 2
 _HELP_FROM = 8  # lines
-_HELP = "1-7 one section   0 all   ↑↓ scroll   q leave"
+_HELP = "1-7 one section   0 all   ↑↓ scroll   q quit"
 _RIGHT = ("agents", "claims", "mail")
-_DEEP = 1000  # lines that one can scroll through
+_DEEP = 1000  # maximum number of lines to scroll through
 
 _COLOURS = {"dim": "2", "bold": "1", "good": "32", "busy": "36", "warn": "33", "bad": "1;31"}
 _PLAIN = {"bold": "1", "bad": "1"}
 
 
 class Choice(Record):
-    """What the person wants to see: all (0), or the section of this number, from this line on."""
+    """What the person chose to see: all sections (0), or the section of this number, from this line on."""
 
     section: int = 0
     scroll: int = 0
 
 
 def compose(head: Line, panes: Sequence[Pane], width: int, height: int, choice: Choice) -> list[Line]:
-    """As many lines as the screen has, or fewer; each fits into its width."""
+    """At most as many lines as the screen has, each at most as wide as the screen."""
     if width < 1 or height < 1:
         return []
     foot = [fit(((_HELP, "dim"),), width)] if height >= _HELP_FROM else []
@@ -49,13 +49,13 @@ def compose(head: Line, panes: Sequence[Pane], width: int, height: int, choice: 
 
 
 def paint(line: Line, *, colours: bool) -> str:
-    """A line with the marks that make a terminal show its tones."""
+    """A line with the escape codes for its tones."""
     codes = _COLOURS if colours else _PLAIN
     return "".join(f"\x1b[{codes[tone]}m{text}\x1b[0m" if tone in codes else text for text, tone in line if text)
 
 
 def fit(line: Line, width: int) -> Line:
-    """The line in at most `width` cells; what is cut is marked. Nothing in it acts on a terminal."""
+    """The line in at most `width` cells, with an ellipsis if it was cut, and without control characters."""
     safe = _trimmed([(visible(text).replace("\n", " ").replace("\t", " "), tone) for text, tone in line])
     if sum(cells(text) for text, _ in safe) <= width:
         return tuple(safe)
@@ -70,7 +70,7 @@ def fit(line: Line, width: int) -> Line:
 
 
 def _trimmed(line: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The line without the blanks at its end, such as those that fill the last column."""
+    """The line without trailing spaces, such as the padding of the last column."""
     pieces = list(line)
     while pieces and pieces[-1][0] != (text := pieces[-1][0].rstrip()):
         pieces[-1:] = [(text, pieces[-1][1])] if text else []
@@ -78,7 +78,7 @@ def _trimmed(line: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def wrap(line: Line, width: int, indent: int = 2) -> Iterator[Line]:
-    """The line on as many rows as it needs, from the second on indented. Words stay whole where they can."""
+    """The line wrapped at words where possible; continuation rows are indented."""
     indent = max(0, min(indent, width - 2))  # a character may need two cells
     row: list[tuple[str, str]] = []
     room, begun = width, False
@@ -100,7 +100,7 @@ def wrap(line: Line, width: int, indent: int = 2) -> Iterator[Line]:
 
 
 def _words(text: str) -> Iterator[str]:
-    """The words of a text, each with the blanks before it."""
+    """The words of a text, each with its leading spaces."""
     start = 0
     for at in range(1, len(text)):
         if text[at] == " " and text[at - 1] != " ":
@@ -122,7 +122,7 @@ def _alone(pane: Pane, choice: Choice, width: int, room: int) -> list[Line]:
 
 
 def _beside(panes: Sequence[Pane], width: int, room: int) -> list[Line]:
-    """What is urgent over the whole width, the rest in two columns."""
+    """Urgent sections at full width, the rest in two columns."""
     numbers = range(1, len(panes) + 1)
     top = [(pane, n) for pane, n in zip(panes, numbers, strict=True) if pane.urgent]
     rest = [(pane, n) for pane, n in zip(panes, numbers, strict=True) if not pane.urgent]
@@ -141,7 +141,7 @@ def _beside(panes: Sequence[Pane], width: int, room: int) -> list[Line]:
 
 
 def _stack(panes: Sequence[Pane], numbers: Sequence[int], width: int, room: int) -> list[Line]:
-    """Sections below each other, each with as much of it as there is room for."""
+    """Sections below each other, each cut to its share of the room."""
     bodies = [
         [fit(row, width) for line in pane.lines for row in (wrap(line, width) if pane.urgent else (line,))]
         for pane in panes
@@ -156,7 +156,7 @@ def _stack(panes: Sequence[Pane], numbers: Sequence[int], width: int, room: int)
 
 
 def _shares(panes: Sequence[Pane], lengths: list[int], room: int) -> list[int]:
-    """How many lines each section gets, its title among them. What is urgent may take half of all, then all share."""
+    """How many lines each section gets, including its title. Urgent ones may take half; then all share the rest."""
     shares = [0] * len(lengths)
     left = room
 

@@ -1,4 +1,4 @@
-"""The completion scripts of three shells, from the forms of the verbs. It knows how each shell quotes."""
+"""Writes the completion scripts for bash, zsh and fish. Knows how each shell quotes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _script(shell: str, **parts: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A word for bash and zsh."""
+    """A word, quoted for bash and zsh."""
     return "'" + text.replace("'", "'\\''") + "'"
 
 
@@ -55,7 +55,7 @@ def zsh(forms: Sequence[ArgumentForm]) -> str:
 
 
 def _groups(forms: Sequence[ArgumentForm]) -> dict[str, str]:
-    """Words that only begin verbs, each with what may follow."""
+    """First words of two-word verbs, each with its possible second words."""
     known = {form.name for form in forms}
     firsts = dict.fromkeys(form.name.partition(" ")[0] for form in forms if " " in form.name)
     return {
@@ -66,7 +66,7 @@ def _groups(forms: Sequence[ArgumentForm]) -> dict[str, str]:
 
 
 def _verbs(forms: Sequence[ArgumentForm]) -> str:
-    """What may follow nothing, and what may follow the first word of a verb of two."""
+    """The possible first words, and the second words for each first word of a two-word verb."""
     firsts = " ".join(dict.fromkeys(form.name.partition(" ")[0] for form in forms))
     return f"    '') said={quoted(firsts)} ;;\n{_seconds(forms)}"
 
@@ -81,7 +81,7 @@ def _seconds(forms: Sequence[ArgumentForm]) -> str:
 
 
 def _options(forms: Sequence[ArgumentForm]) -> str:
-    """The options of each verb, and which of them stand alone."""
+    """The options of each verb, and which of them take no value."""
     lines = []
     for form in forms:
         flags = " ".join(slot.flag for slot in form.options)
@@ -91,7 +91,7 @@ def _options(forms: Sequence[ArgumentForm]) -> str:
 
 
 def _kinds(forms: Sequence[ArgumentForm]) -> str:
-    """What stands behind an option, or at the place of a free word: names to ask for, files, or these words."""
+    """What completes an option's value or a positional argument: names to look up, files, or fixed words."""
     lines: list[str] = []
     for form in forms:
         for slot in form.options:
@@ -156,5 +156,5 @@ def _source(slot: Slot) -> str:
 
 
 def _fish(text: str) -> str:
-    """A word for fish, in which a backslash means something inside single quotes."""
+    """A word, quoted for fish, where a backslash is special inside single quotes."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

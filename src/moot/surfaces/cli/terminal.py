@@ -1,6 +1,6 @@
-"""A terminal that is drawn on: its size, its keys, and giving it back as it was, however things end.
+"""Drawing on a terminal: its size, its keys, and restoring its state at the end in every case.
 
-It knows nothing of what is drawn.
+It does not know what is drawn.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import FrameType, TracebackType
     from typing import Any, Self, TextIO
 
-# The other screen, no cursor, no wrapping at the right edge; and all of it back again.
+# Switch to the alternate screen, hide the cursor, turn wrapping off; and the reverse.
 _ENTER = b"\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J"
 _LEAVE = b"\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 
@@ -24,7 +24,7 @@ _ASCII = str.maketrans({"█": "#", "░": ".", "─": "-", "…": "~", "→": "
 
 
 class Ended(BaseException):
-    """Somebody ended this program by a signal."""
+    """A signal ended this program."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"signal {number}")
@@ -32,7 +32,7 @@ class Ended(BaseException):
 
 
 class Terminal:
-    """Used as `with terminal`; in between, `show` draws lines and `wait` waits for keys and other things."""
+    """A context manager. Inside, `show` draws lines and `wait` waits for keys and other file descriptors."""
 
     def __init__(self, out: TextIO, keys: TextIO | None, *, colours: bool) -> None:
         self.colours = colours
@@ -50,7 +50,7 @@ class Terminal:
             os.set_blocking(end, False)
         signal.set_wakeup_fd(self._woken, warn_on_full_buffer=False)
         wanted = {
-            signal.SIGINT: signal.default_int_handler,  # Ctrl-C leaves, also where whoever started us ignores it
+            signal.SIGINT: signal.default_int_handler,  # Ctrl-C quits, even if the parent process ignores SIGINT
             signal.SIGTERM: _end,
             signal.SIGHUP: _end,
             signal.SIGWINCH: _nothing,
@@ -63,7 +63,7 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for number in self._handlers:  # nothing may interrupt what follows
+        for number in self._handlers:  # no signal may interrupt the restore
             signal.signal(number, signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
         try:
@@ -76,15 +76,15 @@ class Terminal:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Columns and lines, as they are now."""
+        """The current columns and lines."""
         try:
             found = os.get_terminal_size(self._out)
         except OSError:
             return 80, 24
-        return found.columns or 80, found.lines or 24  # a terminal that does not know says 0
+        return found.columns or 80, found.lines or 24  # a terminal that does not know its size reports 0
 
     def wait(self, others: Sequence[int], timeout: float) -> tuple[bytes, set[int]]:
-        """Keys that were pressed, and which of the others have something to read, once there is anything."""
+        """Wait for input; return the keys pressed and which of the other descriptors are readable."""
         mine = [self._wake] + ([] if self._keys is None else [self._keys])
         ready = set(select.select([*mine, *others], [], [], max(0.0, timeout))[0])
         if self._wake in ready:
@@ -92,12 +92,12 @@ class Terminal:
         pressed = b""
         if self._keys is not None and self._keys in ready:
             pressed = os.read(self._keys, 256)
-            if not pressed:  # whoever sat there is gone
+            if not pressed:  # end of file: the terminal was closed
                 raise Ended(signal.SIGHUP)
         return pressed, ready.intersection(others)
 
     def show(self, lines: Sequence[str], *, anew: bool = False) -> None:
-        """Write what differs from what is on the screen."""
+        """Write only the lines that differ from the screen."""
         if anew or self.size != self._size:
             self._size, self._shown = self.size, []
             self._write(b"\x1b[0m\x1b[2J")
@@ -138,17 +138,17 @@ class Terminal:
                 termios.tcsetattr(self._keys, termios.TCSADRAIN, self._before)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
-        """Ctrl-Z: the shell gets the terminal as it was, and when we go on everything is drawn anew."""
+        """Ctrl-Z: restore the terminal for the shell, and redraw everything when the program continues."""
         self._give_back()
         signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
-        signal.signal(number, self._stop)  # from here on somebody let us go on
+        signal.signal(number, self._stop)  # here the program was continued
         self._take()
         self._size = (0, 0)
 
 
 def drain(pipe: int) -> None:
-    """Read what is in a pipe that does not block."""
+    """Empty a non-blocking pipe."""
     try:
         while os.read(pipe, 4096):
             pass
@@ -161,4 +161,4 @@ def _end(number: int, _frame: FrameType | None) -> None:
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """That it came is enough: the pipe wakes us."""
+    """Do nothing: the wake-up pipe already reports the signal."""

@@ -1,6 +1,6 @@
-"""How an answer sounds: JSON for programs, short lines for agents, drawn tables for people at a terminal.
+"""Prints an answer: JSON for programs, short lines for agents, tables for people at a terminal.
 
-Whatever others wrote is made visible before it reaches a terminal: no control character passes.
+Control characters in stored text are escaped before they reach a terminal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class UnsaidError(Exception):
-    """The output did not take an answer: its disk is full, or whoever read it is gone."""
+    """The answer could not be written: the disk is full, or the reader is gone."""
 
     def __init__(self, error: OSError) -> None:
         super().__init__(error.strerror or str(error))
@@ -30,7 +30,7 @@ class UnsaidError(Exception):
 
 
 def tell(answer: Answer, *, as_json: bool) -> None:
-    """Say an answer, and everything that is still to come of it. Raises `UnsaidError`."""
+    """Print an answer, and the rest of it as it comes. Raises `UnsaidError`."""
     try:
         if as_json:
             _in_json(answer)
@@ -59,7 +59,7 @@ def _in_json(answer: Answer) -> None:
 
 
 def _go_on(later: Answer, *, as_json: bool) -> None:
-    _warn(later)  # beside the stream in both voices: a program reads one kind of thing from it
+    _warn(later)  # on standard error in both formats: the stream contains only events
     if not as_json:
         _say(later)
     elif later.result is not None:
@@ -69,13 +69,15 @@ def _go_on(later: Answer, *, as_json: bool) -> None:
 
 
 def tell_aside(answer: Answer, why: UnsaidError, *, as_json: bool) -> None:
-    """Say what was stored, although the output does not take it: beside it, with a warning, if even that can be said.
+    """Print the answer of a stored command to standard error, with a warning, if standard output failed.
 
-    Without the answer its caller would take it for not done, and do it again.
+    Without the answer, the caller would assume that the command failed, and repeat it.
     """
     from moot.api.answer import Notice
 
-    said = f"It is stored, but the output did not take the answer ({why}), so it stands here."
+    said = (
+        f"The command is stored, but its answer could not be written to the output ({why}). It is shown here instead."
+    )
     answer = answer.replace(warnings=(*answer.warnings, Notice("output_failed", said)))
     try:
         if as_json:
@@ -88,7 +90,7 @@ def tell_aside(answer: Answer, why: UnsaidError, *, as_json: bool) -> None:
             _warn(answer)
         sys.stderr.flush()
     except OSError:
-        hush(sys.stderr)  # the exit code says it
+        hush(sys.stderr)  # the exit code reports it
 
 
 def _say(answer: Answer) -> None:
@@ -105,7 +107,7 @@ def _warn(answer: Answer) -> None:
 
 
 def complain(error: MootError, *, as_json: bool) -> None:
-    """Say what went wrong, and what to do instead. Raises `UnsaidError`."""
+    """Print an error and its remedy. Raises `UnsaidError`."""
     if as_json:
         try:
             _json(error.plain())
@@ -117,7 +119,7 @@ def complain(error: MootError, *, as_json: bool) -> None:
 
 
 def _aside(text: str) -> None:
-    """What cannot be said there is not worth failing for: the exit code says it, too."""
+    """Write to standard error. A failure is ignored: the exit code reports the outcome, too."""
     try:
         sys.stderr.write(text)
         sys.stderr.flush()
@@ -126,7 +128,7 @@ def _aside(text: str) -> None:
 
 
 def hush(stream: TextIO) -> None:
-    """A stream that takes nothing takes everything from now on: at its end Python would try once more, and complain."""
+    """Redirect a broken stream to /dev/null: at exit, Python would flush it again and fail."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -134,7 +136,9 @@ def _json(value: Any) -> None:
     import json
 
     text = json.dumps(value, ensure_ascii=False)
-    if visible(text) != text or not _can_say(text):  # something in it acts or hides: escaped, it says the same
+    if visible(text) != text or not _can_say(
+        text
+    ):  # control or invisible characters: escape them; the JSON value stays the same
         text = json.dumps(value)
     sys.stdout.write(text + "\n")
 
@@ -174,7 +178,7 @@ def _cell(cell: str | Marked) -> RichText:
 
 
 def _style(word: str) -> str:
-    """Of a state: by itself, or by its last part, since packs call theirs as they like (`waits_for_review`)."""
+    """The style of a state: by its name, or by its last word, because packs choose their own names."""
     return _STYLES.get(word, "") or _STYLES.get(word.rpartition("_")[2], "")
 
 

@@ -1,7 +1,7 @@
-"""`moot watch` at a terminal: looks when the log's bell rings, and draws what has changed.
+"""`moot watch` at a terminal: reads the log when it changes and draws the differences.
 
-Only lines that differ from what is on the screen are written, so that a slow line is enough. The terminal is given
-back as it was, however this ends. Nothing in the workspace is ever written.
+It writes only lines that differ from the screen, so it works over slow connections. It always restores the terminal.
+It never writes to the workspace.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from moot.log import Log
     from moot.overview.panes import Line
 
-_TICK = 2.0  # seconds between looks at what no event announces: who was seen when, what is late
-_LEAST = 0.2  # seconds between two looks, however fast events come
-_HEARD = 30.0  # seconds of listening to one log
+_TICK = 2.0  # seconds between reads of what no event announces: presence, late answers
+_LEAST = 0.2  # minimum seconds between two reads, however fast events come
+_HEARD = 30.0  # seconds per call of `follow`
 _PAGE = 10  # lines
 
 _KEYS = {
@@ -62,13 +62,13 @@ _STEPS = {"up": -1, "down": 1, "page up": -_PAGE, "page down": _PAGE, "home": -(
 
 
 def can_draw(env: Mapping[str, str]) -> bool:
-    """Whether the terminal can do more than write one line after another."""
+    """Whether the terminal supports cursor movement."""
     return env.get("TERM", "") not in ("", "dumb", "unknown")
 
 
 def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
     workspace = open_workspace(cwd, env, reading=True, named=named)
-    # What is wrong is said before the terminal is changed. The thread that listens has an engine of its own.
+    # Errors are reported before the terminal changes. The listening thread has its own engine.
     call, listener = workspace.call(decide(env)), workspace.call(decide(env))
     ear = Ear(listener.engine.log)
     try:
@@ -84,22 +84,24 @@ def watch_live(cwd: str, env: Mapping[str, str], *, named: bool = False) -> int:
 
 
 class Ear:
-    """Hears of new events, in a thread of its own: whoever waits for the log's bell can wait for nothing else."""
+    """Waits for new events in its own thread, because a thread that follows the log can wait for nothing else."""
 
     def __init__(self, log: Log) -> None:
         self.pipe, self._end = os.pipe()
         for end in (self.pipe, self._end):
             os.set_blocking(end, False)
         self._log = log
-        self.superseded: MootError | None = None  # a newer moot has upgraded the log: there is nothing more to see
+        self.superseded: MootError | None = (
+            None  # a newer version of moot has upgraded the log: this one cannot read it
+        )
         self._stop, self._stopping = os.pipe()
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         os.write(self._stopping, b"!")
-        self._thread.join(_LEAST)  # whoever leaves need not wait for it
+        self._thread.join(_LEAST)  # quitting does not wait longer for the thread
 
     def _listen(self) -> None:
         after = 0
@@ -114,18 +116,18 @@ class Ear:
             except MootError as error:
                 if error.code == "newer_log":
                     self.superseded = error
-                self._say()  # the next look shows what is wrong
+                self._say()  # the next read shows the error
                 time.sleep(_TICK)
 
     def _say(self) -> None:
         try:
             os.write(self._end, b"!")
         except BlockingIOError:
-            pass  # it was said often enough
+            pass  # the pipe is full: a wake-up is already pending
 
 
 class Watch:
-    """One person who watches."""
+    """The state of one `moot watch`."""
 
     def __init__(self, call: Call, terminal: Terminal, ear: Ear) -> None:
         self._call = call
@@ -137,7 +139,7 @@ class Watch:
         self._panes: tuple[Pane, ...] = ()
 
     def run(self) -> None:
-        """Until the person leaves."""
+        """Run until the person quits."""
         self._draw()
         self._look()
         self._draw()
@@ -166,7 +168,7 @@ class Watch:
             if error.code == "newer_log":
                 raise
             said = one_line(f"{error.message} {error.remedy}", 1000)
-            self._head = (("moot ", "bold"), ("cannot look now, trying again", "bad"))
+            self._head = (("moot ", "bold"), ("cannot read the workspace, trying again", "bad"))
             trouble = Pane("problems", f"Problems {error.code}", (((said, "bad"),),), "bad", urgent=True)
             self._panes = (trouble, *self._panes[1:])
             return
@@ -182,7 +184,7 @@ class Watch:
             self._choice = Choice(section=int(key))
 
     def _deepest(self) -> int:
-        """How far one can scroll."""
+        """The maximum scroll position."""
         section = self._choice.section
         return len(self._panes[section - 1].lines) if 0 < section <= len(self._panes) else 0
 
@@ -193,10 +195,10 @@ class Watch:
 
 
 def _keys(pressed: bytes) -> Iterator[str]:
-    """What was pressed; keys that mean nothing here are passed over."""
+    """The keys that were pressed; keys without a function are skipped."""
     while pressed:
         known = next((pressed[:n] for n in (4, 3, 1) if pressed[:n] in _KEYS), b"")
-        if known == b"\x1b" and len(pressed) > 1 and pressed[1:2] in b"[O":  # a key that we do not know
+        if known == b"\x1b" and len(pressed) > 1 and pressed[1:2] in b"[O":  # an escape sequence of an unknown key
             known, pressed = b"", b""
         if known:
             yield _KEYS[known]

@@ -1,4 +1,4 @@
-"""The way in for Python programs: `from moot import Workspace`."""
+"""The interface for Python programs: `from moot import Workspace`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The verbs about the log as a whole, as typed methods. See `moot.surfaces.python.verbs`."""
+"""Export, import, backup and redaction as typed methods. See `moot.surfaces.python.verbs`."""
 
 # ruff: noqa: A002
 # mypy: disable-error-code="no-any-return"
@@ -25,7 +25,7 @@ class Carrying(ABC):
 
     @abstractmethod
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
-        """Run a verb; `given` are the arguments, as `locals()` of a method has them."""
+        """Run a verb; `given` is the `locals()` of the calling method."""
 
     @overload
     def export(  # type: ignore[overload-overlap]  # "-" is a text, too
@@ -40,11 +40,11 @@ class Carrying(ABC):
     def export(
         self, file: str = "-", *, after: int = 0, type: Some = (), stream: Some = (), force: bool = False
     ) -> Exported | Iterator[dict[str, Any]]:
-        """Write the events into a file as JSON Lines; without one, the CloudEvents envelopes come one by one."""
+        """Write the events to a file as JSON Lines; without a file, yield the CloudEvents envelopes."""
         return self._ask("export", locals())
 
     def import_(self, file: str, *, dry_run: bool = False) -> Imported:
-        """Take in what was exported: into an empty workspace, or into the one that it came from."""
+        """Import an export into an empty workspace, or into the workspace that it came from."""
         return self._ask("import", locals())
 
     def backup(self, file: str, *, force: bool = False) -> Copied:

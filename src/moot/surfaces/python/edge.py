@@ -1,4 +1,4 @@
-"""Where what goes wrong below leaves moot in a Python program: as an error of moot, never as a raw `OSError`."""
+"""Turns every failure into an error of moot before it reaches the Python program, never a raw `OSError`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PythonEdge:
-    """Used as `with EDGE:` around whatever touches the workspace."""
+    """Used as `with EDGE:` around code that touches the workspace."""
 
     def __enter__(self) -> None:
         return
@@ -33,7 +33,7 @@ EDGE = PythonEdge()
 
 
 def edged(items: Iterator[T]) -> Iterator[T]:
-    """What comes, one by one, each from behind the edge."""
+    """The items of an iterator, each fetched inside the edge."""
     while True:
         with EDGE:
             try:
@@ -56,6 +56,6 @@ def _said(error: MootError | OSError) -> MootError:
     what = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
     return Unavailable(
         "system_refused",
-        f"The system refused what moot needs here: {what}.",
-        "Look at the disk, its room and the rights of that file, then do it again. Nothing acknowledged is lost.",
+        f"The operating system reported an error: {what}.",
+        "Check the disk, its free space and the file permissions, then try again. No acknowledged command is lost.",
     )

@@ -1,6 +1,6 @@
-"""The verbs about artifacts, decisions, checkpoints, what needs a person, and everything at a glance, as typed methods.
+"""Artifacts, decisions, checkpoints, receipts, `needs_me` and `watch` as typed methods.
 
-See `moot.surfaces.python.verbs`, which has the others.
+See `moot.surfaces.python.verbs` for the others.
 """
 
 # ruff: noqa: A002
@@ -35,9 +35,9 @@ class Findings(ABC):
 
     @abstractmethod
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
-        """Run a verb; `given` are the arguments, as `locals()` of a method has them."""
+        """Run a verb; `given` is the `locals()` of the calling method."""
 
-    # What was made, and who needs it
+    # Artifacts and dependencies
 
     def artifact_add(
         self,
@@ -51,7 +51,7 @@ class Findings(ABC):
         task: str | None = None,
         key: str | None = None,
     ) -> ArtifactResult:
-        """Make known what was made. `satisfied` says who was waiting for it, by name."""
+        """Register an artifact. `satisfied` lists who was waiting for it, by name."""
         return self._ask("artifact add", locals())
 
     def artifact_modify(
@@ -85,13 +85,13 @@ class Findings(ABC):
         timeout: float | str = 600.0,
         key: str | None = None,
     ) -> list[Need]:
-        """Say what is needed. With `wait`, returns when all of it is there, or raises `TimedOut`."""
+        """Declare what is needed. With `wait`, returns when all of it is available, or raises `TimedOut`."""
         return self._ask("artifact need", locals())
 
     def artifact_needed(self, *, limit: int = 200) -> list[Need]:
         return self._ask("artifact needed", locals())
 
-    # What was decided
+    # Decisions
 
     def decide(
         self,
@@ -105,7 +105,7 @@ class Findings(ABC):
         id: str | None = None,
         key: str | None = None,
     ) -> Decided:
-        """Record a decision. `told` names those who hear of it at once."""
+        """Record a decision. `told` lists the agents that are notified immediately."""
         return self._ask("decide", locals())
 
     def decision_supersede(self, id: str, *, by: str, reason: str | None = None, key: str | None = None) -> Decided:
@@ -117,7 +117,7 @@ class Findings(ABC):
     def decisions(self, *, affecting: Some = (), all: bool = False, limit: int = 200) -> list[Decision]:
         return self._ask("decisions", locals())
 
-    # Where work waits for a person
+    # Checkpoints
 
     def checkpoint_reach(
         self,
@@ -131,13 +131,13 @@ class Findings(ABC):
         timeout: float | str = 600.0,
         key: str | None = None,
     ) -> Checkpoint:
-        """Ask a person. With `wait`, returns when it was answered, or raises `TimedOut`; the checkpoint stays."""
+        """Ask a person. With `wait`, returns when it is answered, or raises `TimedOut`; the checkpoint stays open."""
         return self._ask("checkpoint reach", locals())
 
     def checkpoint_resolve(
         self, id: str, answer: str, *, text: str | None = None, key: str | None = None
     ) -> Checkpoint:
-        """Answer a checkpoint, as a person. Raises `Held` with the first answer if another was faster."""
+        """Answer a checkpoint, as a person. Raises `Held` with the first answer if it was already answered."""
         return self._ask("checkpoint resolve", locals())
 
     def checkpoint_withdraw(self, id: str, *, reason: str, key: str | None = None) -> Checkpoint:
@@ -149,20 +149,20 @@ class Findings(ABC):
     def checkpoints(self, *, all: bool = False, task: str | None = None, limit: int = 200) -> list[Checkpoint]:
         return self._ask("checkpoints", locals())
 
-    # What was checked
+    # Receipts
 
     def check(self, command: Sequence[str], *, task: str | None = None, timeout: float | str | None = None) -> Checked:
-        """Run a command, without a shell, and keep a receipt. That it failed is in the receipt and raises nothing."""
+        """Run a command without a shell and keep a receipt. A failed command is in the receipt and raises nothing."""
         return self._ask("check", locals())
 
     def receipt_show(self, id: str) -> Checked:
-        """A receipt; `doubt` says why it proves nothing about the files as they are now."""
+        """A receipt; `doubt` gives the reason if it proves nothing about the current files."""
         return self._ask("receipt show", locals())
 
     def receipts(self, *, task: str | None = None, limit: int = 50) -> list[Receipt]:
         return self._ask("receipts", locals())
 
-    # What needs you
+    # What waits for a person
 
     @overload
     def needs_me(self) -> list[Waiting]: ...
@@ -174,8 +174,8 @@ class Findings(ABC):
         """What waits for a person. With `answer` (an id) and a text: answer it."""
         return self._ask("needs-me", locals())
 
-    # Everything at a glance
+    # The overview
 
     def watch(self) -> Overview:
-        """What `moot watch` shows: everything at a glance, of this moment. Looking is no sign of life."""
+        """The overview that `moot watch` shows, as of now. Reading it does not count as a sign of life."""
         return self._ask("watch", locals())

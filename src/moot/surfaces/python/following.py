@@ -1,8 +1,7 @@
-"""Following on asyncio: a thread waits for events, and hands them to the loop.
+"""Following with asyncio: a thread waits for events and passes them to the event loop.
 
-The thread has a call of its own, since a handle on the log is for one thread at a time, and closes it however it
-ends. It is ended through a pipe: once its writing end is closed, the thread goes home.
-Loaded by those who follow in this way, and by nobody else.
+The thread has its own call, because only one thread at a time can use a handle on the log. It always closes that call.
+Closing the write end of a pipe ends the thread. Only `follow_async` loads this module.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ if TYPE_CHECKING:
     from moot.api.workspace import Workspace
     from moot.core.identity import Caller
 
-_AHEAD = 4  # rounds that the thread may be ahead of one who is slow to take them: what waits is bounded
+_AHEAD = 4  # rounds of events that may wait for a slow consumer
 
 
 class Follower:
-    """One thread that follows, and what it has heard. All but `_run` and what that calls belongs to the loop."""
+    """One thread that follows, and the events it received. Only `_run` and what it calls run in the thread."""
 
     def __init__(
         self,
@@ -64,7 +63,7 @@ class Follower:
             raise _too_many(str(error)) from error
 
     async def next(self) -> Heard | None:
-        """What came next; None when nothing comes any more."""
+        """The next events; None at the end."""
         self._belong_to(asyncio.current_task())
         while not self.heard:
             if self._ended.is_set():
@@ -75,7 +74,7 @@ class Follower:
         return self.heard.popleft()
 
     def stop(self) -> None:
-        """Let the thread end. May be said again, and by any thread."""
+        """End the thread. Safe to call repeatedly and from any thread."""
         self._stopping = True
         with self._closing:
             if self._held:
@@ -88,9 +87,9 @@ class Follower:
             await self._ended.wait()
 
     def _belong_to(self, task: asyncio.Task[Any] | None) -> None:
-        """A task that is cancelled while it handles an event never comes back to say that it is done.
+        """Stop when the task is cancelled: a task cancelled while it handles an event never closes the follower.
 
-        One that returns may have been made for a single event, so that is no sign.
+        A task that returns normally is ignored: it may have been created for a single event.
         """
         if task is not None and task is not self._task:
             self._task = task
@@ -100,8 +99,8 @@ class Follower:
         if task is self._task and task.cancelled() and not self._ended.is_set():
             self.failure = Usage(
                 "follower_abandoned",
-                "The task that followed was cancelled.",
-                "Follow anew, from the last position that was seen: follow_async(after=…).",
+                "The task of this follower was cancelled.",
+                "Follow again from the last position you have seen: follow_async(after=…).",
             )
             self.stop()
 
@@ -111,7 +110,7 @@ class Follower:
         failure: BaseException | None = None
         try:
             self._follow()
-        except BaseException as error:  # the outermost edge of a thread: it is raised where one follows
+        except BaseException as error:  # the outermost edge of a thread: the consumer raises it
             failure = error
         finally:
             self.stop()
@@ -129,20 +128,20 @@ class Follower:
                     return
 
     def _has_room(self, call: Call) -> bool:
-        """Wait until there is. One who is slow to take what came is here all the same."""
+        """Wait until the consumer has taken enough. A slow consumer still counts as present."""
         while not self._room.acquire(timeout=ROUND):
             if self._loop.is_closed():
                 return False
             try:
                 call.stamp()
             except Unavailable:
-                pass  # the next round says so
+                pass  # the next round reports it
         return True
 
     def _tell(self, heard: Heard | None, failure: BaseException | None = None) -> bool:
         try:
             self._loop.call_soon_threadsafe(self._told, heard, failure)
-        except RuntimeError:  # the loop was closed: nobody is there any more
+        except RuntimeError:  # the event loop is closed
             return False
         return True
 
@@ -158,6 +157,6 @@ class Follower:
 def _too_many(why: str) -> Unavailable:
     return Unavailable(
         "too_many_followers",
-        f"Another follower cannot be started: {why}.",
-        "Let some end, or follow once and give the events on to all who want them.",
+        f"Cannot start another follower: {why}.",
+        "End some followers, or follow once and pass the events on.",
     )

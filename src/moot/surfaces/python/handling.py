@@ -1,4 +1,4 @@
-"""Free events, and what is done because of events, as typed methods. See `moot.surfaces.python.verbs`."""
+"""Custom events, handlers and effects as typed methods. See `moot.surfaces.python.verbs`."""
 
 # ruff: noqa: A002
 # mypy: disable-error-code="no-any-return"
@@ -28,7 +28,7 @@ class Handling(ABC):
 
     @abstractmethod
     def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
-        """The same for a verb that answers bit by bit."""
+        """The same for a verb that yields its answer in parts."""
 
     def emit(
         self,
@@ -39,28 +39,28 @@ class Handling(ABC):
         thread: str | None = None,
         key: str | None = None,
     ) -> Emission:
-        """Say that something happened, in words of your own: `noun:participle`."""
+        """Emit a custom event: `noun:participle`."""
         return self._ask("emit", locals())
 
     def handle(
         self, *, drain: bool = False, limit: int | None = None, allow: Some = (), forbid: Some = ()
     ) -> Iterator[Performed | Allowed]:
-        """Perform effects, and give each when it ended: without end, or with `drain` until nothing is due."""
+        """Perform effects and yield each when it has ended: forever, or with `drain` until nothing is due."""
         return self._ask_on("handle", locals())
 
     def allow(
         self, names: Some = (), *, all: bool = False, yes: bool = False, revoke: bool = False
     ) -> list[Allowed | Weakening]:
-        """What moot.toml asks for on this machine; with names and `yes`, it is allowed from now on."""
+        """List what moot.toml asks to run on this machine; with names and `yes`, allow it."""
         return self._ask("allow", locals())
 
     def effects(self, *, handler: str | None = None, state: str | None = None, limit: int = 100) -> list[Standing]:
         return self._ask("effects", locals())
 
     def effects_retry(self, ids: Some, *, reason: str | None = None, key: str | None = None) -> list[str]:
-        """Let parked effects be tried again; their ids come back."""
+        """Retry parked effects; returns their ids."""
         return self._ask("effects retry", locals())["retried"]
 
     def effects_drop(self, ids: Some, *, reason: str, key: str | None = None) -> list[str]:
-        """Give effects up for good; their ids come back."""
+        """Drop effects permanently; returns their ids."""
         return self._ask("effects drop", locals())["dropped"]

@@ -1,4 +1,4 @@
-"""The verbs that find what was said, as typed methods. See `moot.surfaces.python.verbs`."""
+"""Search as a typed method. See `moot.surfaces.python.verbs`."""
 
 # mypy: disable-error-code="no-any-return"
 
@@ -30,5 +30,5 @@ class Searching(Findings):
         newest: bool = False,
         limit: int = 20,
     ) -> list[SearchResult]:
-        """What says these words: best first, or newest first. Everything that was ever said counts."""
+        """Full-text search in the whole log: best match first, or newest first."""
         return self._ask("search", locals())

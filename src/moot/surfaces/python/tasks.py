@@ -1,4 +1,4 @@
-"""The verbs about tasks, as typed methods. See `moot.surfaces.python.verbs`, which has the others."""
+"""The verbs about tasks as typed methods. See `moot.surfaces.python.verbs` for the others."""
 
 # ruff: noqa: A002
 # mypy: disable-error-code="no-any-return"
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Board(Record):
-    """Tasks, and how many there are in each state."""
+    """Tasks, and the number of tasks in each state."""
 
     tasks: tuple[Task, ...]
     counts: dict[str, int]
@@ -53,7 +53,7 @@ class Tasks(Findings):
         return self._ask("task unlink", locals())
 
     def task_claim(self, task: str | None = None, *, key: str | None = None) -> Task:
-        """Take a task: the one named, or the most urgent that is ready. Its `token` is the fencing token."""
+        """Claim a task: the named one, or the most urgent one that is ready. Its `token` is the fencing token."""
         return self._ask("task claim", locals())
 
     def task_submit(

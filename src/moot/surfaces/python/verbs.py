@@ -1,13 +1,13 @@
 """The verbs of the catalogue as typed methods.
 
-Names, defaults and meaning are the catalogue's (a test compares them); what is written here is only what a type checker
-and an editor need: the types. Arguments that the command line takes by position may be given by position, the
-others are given by name. Where the command line takes several, one text or a sequence of them will do. Durations are
-seconds, or a text such as "30m".
+The catalogue defines names, defaults and meaning (a test compares them). This module adds the types, for type checkers
+and editors. Arguments that are positional on the command line may be positional here; the others are keyword-only.
+Where the command line takes several values, pass one string or a sequence of strings. Durations are seconds, or a
+string such as "30m".
 """
 
-# A verb's arguments keep their names, also where Python has a function of that name. What a verb answers is known to
-# its own module; that it is what stands here, the tests of this module say.
+# Arguments keep the verb's names, even where they shadow a builtin. The return types are declared here and checked by
+# the tests of this module.
 # ruff: noqa: A002
 # mypy: disable-error-code="no-any-return"
 
@@ -43,16 +43,16 @@ if TYPE_CHECKING:
 
 
 class Mail(Record):
-    """What waits in the inbox and was not shown yet."""
+    """The mail in the inbox that was not shown yet."""
 
     new: int
     ids: tuple[str, ...]
 
 
 class Verbs(Tasks, Handling, Searching, Carrying):
-    """See the module. Every method raises errors of `moot.core.errors` and nothing else that can be foreseen."""
+    """See the module. Every method raises only errors from `moot.core.errors`, except for bugs."""
 
-    # Who is here
+    # Agents
 
     def join(
         self,
@@ -63,17 +63,17 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         take_over: bool = False,
         key: str | None = None,
     ) -> Member:
-        """Become an agent. From then on this workspace acts as that agent; a refused join changes nothing."""
+        """Join as an agent. From then on this workspace acts as that agent; a refused join changes nothing."""
         return self._ask("join", locals())
 
     def leave(
         self, name: str | None = None, *, retire: bool = False, reason: str | None = None, key: str | None = None
     ) -> Member:
-        """Leave (or, by name, let another agent leave); what it holds is given back."""
+        """Leave, or make the named agent leave; what it holds is released."""
         return self._ask("leave", locals())
 
     def whoami(self) -> Me:
-        """Who this workspace acts as, and why."""
+        """The identity that this workspace acts as, and why."""
         return self._ask("whoami", locals())
 
     def agents(self, *, all: bool = False) -> list[Member]:
@@ -127,18 +127,18 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         dry_run: bool = False,
         key: str | None = None,
     ) -> StoredMessage | dict[str, Any]:
-        """Send a message: stored for every recipient, or refused now. A dry run says what would happen."""
+        """Send a message: it is stored for every recipient, or refused. A dry run only reports what would happen."""
         return self._ask("send", locals())
 
     def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> StoredMessage:
         return self._ask("reply", locals())
 
     def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50, bytes: int = 256 << 10) -> Inbox:
-        """Your mail. What is returned counts as shown, unless you peek; `all` is for those who print it."""
+        """Your mail. The returned messages count as shown, unless you peek; `all` is for callers that print them."""
         return self._ask("inbox", locals())
 
     def ack(self, ids: Some, *, key: str | None = None) -> list[str]:
-        """Confirm messages; their ids come back."""
+        """Acknowledge messages; returns their ids."""
         return self._ask("ack", locals())["acked"]
 
     def thread(self, id: str, *, only: bool = False) -> list[Letter]:
@@ -155,11 +155,11 @@ class Verbs(Tasks, Handling, Searching, Carrying):
     def mailbox_clear(
         self, name: str, *, task: str | None = None, force: bool = False, key: str | None = None
     ) -> list[str]:
-        """Take messages out of a protocol's file; their ids come back."""
+        """Remove messages from a protocol's file; returns their ids."""
         return self._ask("mailbox clear", locals())["cleared"]
 
     def mailbox_restore(self, name: str, *, task: str | None = None, key: str | None = None) -> list[str]:
-        """Put back what a clear had taken out of the file; the ids come back."""
+        """Put messages that were cleared back into the file; returns their ids."""
         return self._ask("mailbox restore", locals())["restored"]
 
     def instructions(self, task: str | None = None) -> Instructions:
@@ -177,7 +177,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         task: str | None = None,
         key: str | None = None,
     ) -> Grant:
-        """Hold files or globs, all of them or none. Relative paths start where the workspace was opened."""
+        """Claim files or globs, all or none. Relative paths are relative to where the workspace was opened."""
         return self._ask("claim", locals())
 
     def release(
@@ -189,7 +189,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         reason: str | None = None,
         key: str | None = None,
     ) -> list[str]:
-        """Give claimed files back; what was released comes back."""
+        """Release claimed files; returns what was released."""
         return self._ask("release", locals())["released"]
 
     def claims(self, *, holder: str | None = None) -> list[ClaimView]:
@@ -198,7 +198,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
     def who_holds(self, path: str) -> list[ClaimView]:
         return self._ask("who-holds", locals())
 
-    # What could not be taken
+    # Held entries
 
     def held(self) -> list[HeldEntry]:
         return self._ask("held", locals())
@@ -212,7 +212,7 @@ class Verbs(Tasks, Handling, Searching, Carrying):
     def held_drop(self, id: str, *, reason: str, key: str | None = None) -> HeldEntry:
         return self._ask("held drop", locals())
 
-    # The log, and the workspace
+    # The log and the workspace
 
     @overload
     def wait(self, *, mail: Literal[True], after: int | None = ..., timeout: float | str = ...) -> Mail: ...
@@ -244,14 +244,14 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         after: int | None = None,
         timeout: float | str = 600.0,
     ) -> Awaited | Mail | list[Task]:
-        """Wait for mail, tasks or events. Raises `TimedOut`, or `AwaitedFailed` when it came and had failed."""
+        """Wait for mail, tasks or events. Raises `TimedOut`, or `AwaitedFailed` if the awaited event was a failure."""
         came = self._ask("wait", locals())
         if task:
             return came["tasks"]
         return Mail.of(came) if mail else came
 
     def log(self, *, after: int | None = None, limit: int = 50, type: Some = (), stream: Some = ()) -> list[Event]:
-        """What happened; `Workspace.follow` goes on as new events come."""
+        """Stored events; `Workspace.follow` also yields new ones."""
         return self._ask("log", locals())
 
     def explain(self, thing: str) -> list[Event]:
@@ -261,5 +261,5 @@ class Verbs(Tasks, Handling, Searching, Carrying):
         return self._ask("verify", locals())
 
     def mirror(self) -> list[str]:
-        """Bring the packs' files and the log into step; the files come back. `mirror_watch` keeps them so."""
+        """Sync the packs' files with the log; returns the files. `mirror_watch` keeps them in sync."""
         return self._ask("mirror", locals())["files"]

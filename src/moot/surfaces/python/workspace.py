@@ -1,4 +1,4 @@
-"""A workspace in a Python program: opening it, who one is in it, and following what happens.
+"""The workspace in a Python program: opening it, its identity, and following events.
 
     with Workspace("path/to/repository") as ws:
         ws.join("Yeats")
@@ -6,7 +6,7 @@
         for event in ws.follow(types="task:*", timeout=60):
             ...
 
-and in a program that runs on asyncio: `async for event in ws.follow_async(types="task:*"): ...`
+With asyncio: `async for event in ws.follow_async(types="task:*"): ...`
 
 The verbs themselves are in `moot.surfaces.python.verbs`.
 """
@@ -14,7 +14,7 @@ The verbs themselves are in `moot.surfaces.python.verbs`.
 from __future__ import annotations
 
 import os
-from _thread import _local  # what `threading.local` is, without the import of the rest
+from _thread import _local  # `threading.local` without importing `threading`
 from itertools import chain
 
 from moot.api import catalogue
@@ -45,16 +45,15 @@ if TYPE_CHECKING:
 
 
 class Workspace(Verbs):
-    """One caller in one workspace. Several threads may use it at once; each verb is a call of its own.
+    """One caller in one workspace. Several threads may use it at once; each verb is a separate call.
 
-    The caller is `agent`, or with `person=True` the person whose account it is. With neither it is the agent that
-    MOOT_AGENT names, or a person if MOOT_PERSON is set (though never in a coding agent's shell), or else nobody, who
-    may look and join, and change nothing. `warnings` are those of the last call in this thread: what one should know
-    although it went through.
+    The caller is `agent`, or with `person=True` the person who owns the account. With neither, it is the agent that
+    MOOT_AGENT names, or a person if MOOT_PERSON is set (but never in a coding agent's shell). Otherwise the caller is
+    unidentified, and can only read and join. `warnings` holds the warnings of the last call in this thread.
 
-    MOOT_WORKSPACE overrides where the program is, but no other `path` than that.
+    MOOT_WORKSPACE overrides the default `path`, but not an explicit one.
 
-    With `at` (a position, a time, or how long ago: 1200, "2031-05-08T09:30Z", "2h") it is the workspace as it was then,
+    With `at` (a position, a time or an age: 1200, "2031-05-08T09:30Z", "2h"), it is the workspace as of that moment,
     and nothing can be changed or followed.
     """
 
@@ -79,7 +78,7 @@ class Workspace(Verbs):
     def init(
         cls, path: Path = ".", packs: str | Sequence[str] = (), *, agent: str | None = None, person: bool = False
     ) -> Self:
-        """Make a repository (or a folder) a workspace, and open it. Doing it again changes nothing."""
+        """Create a workspace in a repository or a folder, and open it. Repeating it changes nothing."""
         wanted = (packs,) if isinstance(packs, str) else tuple(packs)
         caller = decide(os.environ, agent=agent, person=person)
         with EDGE:
@@ -88,7 +87,7 @@ class Workspace(Verbs):
 
     @staticmethod
     def doctor(path: Path = ".") -> list[Finding]:
-        """Look for what could go wrong here. Raises `Refused` when something is wrong already."""
+        """Check the workspace for problems. Raises `Refused` if there is one."""
         with EDGE:
             workshop = Workshop(_absolute(path), os.environ, decide(os.environ), named=_is_named(path))
             findings: list[Finding] = catalogue.find("doctor").does(workshop).result
@@ -96,7 +95,7 @@ class Workspace(Verbs):
 
     @staticmethod
     def restore(file: Path, path: Path, *, force: bool = False, person: bool = False) -> RestoreResult:
-        """Put a backup in place of the log of a workspace. Those who have it open go on with the restored one."""
+        """Replace the log of a workspace with a backup. Processes that have it open continue with the restored log."""
         caller = decide(os.environ, person=person)
         with EDGE:
             workshop = Workshop(_absolute(path), os.environ, caller, named=_is_named(path))
@@ -112,7 +111,7 @@ class Workspace(Verbs):
         self.close()
 
     def close(self) -> None:
-        """Give back what is open. It does not leave: the agent may go on in another process."""
+        """Close all handles. The agent does not leave: it may continue in another process."""
         workspace, self._workspace = self._workspace, None
         for follower in tuple(self._followers):
             follower.stop()
@@ -121,7 +120,7 @@ class Workspace(Verbs):
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """Those of the last call in this thread."""
+        """The warnings of the last call in this thread."""
         found: tuple[Notice, ...] = getattr(self._last, "warnings", ())
         return found
 
@@ -132,24 +131,24 @@ class Workspace(Verbs):
 
     @property
     def agent(self) -> str | None:
-        """Which agent calls; None if none does."""
+        """The calling agent, if any."""
         self._opened()
         return self._caller.agent
 
     @property
     def incarnation(self) -> int | None:
-        """Which incarnation of the agent calls; None if it does not say."""
+        """The incarnation of the calling agent, if known."""
         self._opened()
         return self._caller.incarnation
 
     def put_blob(self, data: bytes) -> str:
-        """Keep bytes beside the log. Name them in an event by the SHA-256 that is returned, or they go after a day."""
+        """Store bytes and return their SHA-256. If no event names it, they are removed after a day."""
         with EDGE, self._call() as call:
             catalogue.needs_somebody(call.caller, "")
             return call.put_blob(data)
 
     def blob(self, sha256: str) -> bytes:
-        """The bytes that an event names by this SHA-256."""
+        """The bytes with this SHA-256."""
         with EDGE, self._call() as call:
             return call.blob(sha256)
 
@@ -161,9 +160,9 @@ class Workspace(Verbs):
         after: int | None = None,
         timeout: float | str | None = None,
     ) -> Iterator[Event]:
-        """Events as they come: those past `after`, or past this very call; without end, or for `timeout` seconds.
+        """Yield events after the position `after`, or after this call: forever, or for `timeout` seconds.
 
-        `task:*` fits all events of tasks, `mailbox/*` all streams of mailboxes. Who follows counts as present.
+        `task:*` matches all events of tasks, `mailbox/*` all streams of mailboxes. A follower counts as present.
         """
         after, end, fitting = self._followed(types, streams, after, timeout)
         return self._following(after, end, *fitting)
@@ -176,10 +175,10 @@ class Workspace(Verbs):
         after: int | None = None,
         timeout: float | str | None = None,
     ) -> AsyncGenerator[Event, None]:
-        """What `follow` does, for `async for`: the loop goes on meanwhile, and several may follow in it.
+        """Like `follow`, for `async for`. It does not block the event loop; several followers can run in one loop.
 
-        A thread with a call of its own waits for events, as the agent that calls now. Both end with the follower:
-        when its time is over, its task is cancelled, it is closed, or the workspace is.
+        A thread with its own call waits for events, as the current agent. Both end with the follower: at its timeout,
+        when its task is cancelled, or when the follower or the workspace is closed.
         """
         from moot.surfaces.python.following import Follower
 
@@ -189,12 +188,14 @@ class Workspace(Verbs):
     def _followed(
         self, types: Some, streams: Some, after: int | None, timeout: float | str | None
     ) -> tuple[int, float | None, tuple[tuple[str, ...], tuple[str, ...]]]:
-        """The arguments of a follower, checked at the call and not at the first event."""
+        """The arguments of a follower, checked at the call rather than at the first event."""
         from moot.api.verbs.events import check_types
 
         workspace = self._opened()
         if workspace.past is not None:
-            raise Usage("past_is_read_only", "Nothing more comes in the past.", "Open the workspace without `at`.")
+            raise Usage(
+                "past_is_read_only", "A workspace of the past has no new events.", "Open the workspace without `at`."
+            )
         asked = {"type": types, "stream": streams, "after": after, "timeout": timeout}
         given = catalogue.checked(catalogue.find("wait"), asked)
         check_types(given["type"])
@@ -206,7 +207,7 @@ class Workspace(Verbs):
         return start, end, (given["type"], given["stream"])
 
     def mirror_watch(self) -> Iterator[Notice]:
-        """Keep the packs' files and the log in step, without end. What comes is what could not be done."""
+        """Keep the packs' files in sync with the log, forever. Yields notices of what failed."""
         with EDGE:
             call, answer = self._called("mirror", {"watch": True})
         return chain(answer.warnings, (later.result for later in _held(call, answer.more or iter(()))))
@@ -255,15 +256,15 @@ class Workspace(Verbs):
         return self._opened().call(self._caller)
 
     def _ask(self, verb: str, given: dict[str, Any]) -> Any:
-        given.pop("self", None)  # the names and values of a method, which are nobody else's
+        given.pop("self", None)  # `given` is the `locals()` of the calling method
         with EDGE:
             call, answer = self._called(verb, given)
             if answer.more is None:
                 with call:
                     if answer.after is not None:
-                        answer.after()  # here, returning a value is showing it
+                        answer.after()  # returning the value counts as showing it
                 return answer.result
-        return _held(call, answer.result)  # what comes is still to be read
+        return _held(call, answer.result)  # the answer is an iterator
 
     def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
         given.pop("self", None)
@@ -276,12 +277,12 @@ class Workspace(Verbs):
         return chain(first, (more.result for more in _held(call, answer.more) if more.result is not None))
 
     def _called(self, verb: str, arguments: dict[str, Any]) -> tuple[Call, Answer]:
-        """A verb that was carried out in a call, which the caller of this closes once the answer was shown."""
+        """Run a verb. The caller closes the returned call after it has shown the answer."""
         call = self._call()
         before = call.caller
         try:
             answer = call.run(verb, arguments)
-        except BaseException as error:  # a refused join leaves one who one was
+        except BaseException as error:  # a refused join keeps the previous identity
             call.__exit__(type(error), error, None)
             raise
         if call.caller is not before:
@@ -296,7 +297,7 @@ class Workspace(Verbs):
 
 
 def _held(call: Call, items: Iterator[T]) -> Iterator[T]:
-    """What comes, one by one. The call is closed when nothing more comes, or nobody wants more."""
+    """Yield the items; close the call when they end or the consumer stops."""
     with call:
         try:
             yield from edged(items)
@@ -307,7 +308,7 @@ def _held(call: Call, items: Iterator[T]) -> Iterator[T]:
 
 
 def _is_named(path: Path) -> bool:
-    """Whether the caller chose a directory, which MOOT_WORKSPACE then does not override."""
+    """Whether the caller named a directory; MOOT_WORKSPACE then does not override it."""
     return os.fspath(path) != "."
 
 
