@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -235,3 +236,48 @@ def test_words_that_became_moots_own_later_may_stand_in_a_topic(tmp_path: Path) 
     place = workspace(tmp_path / "w")
     story = Story().add("topic/general", "settings:saved", {}).add("topic/general", "event:heard", {})
     assert moot(place, "import", str(story.write(tmp_path / "x.jsonl")))[0] == 0
+
+
+# Documents, which are written into files where their pack is active
+
+OPENED = {"mirror": "notes/board", "leaves": {"/a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("stream", "data"),
+    [
+        ("document/notes.-.board.../../victim", {**OPENED, "subject": "../../victim"}),
+        ("document/notes.-.board...", {**OPENED, "subject": ".."}),
+        ("document/notes.-.board.a/b", {**OPENED, "subject": "a/b"}),
+        ("document/notes.-.plan", OPENED),
+        ("document/other.-.board", OPENED),
+        ("document/notes.-.board", {**OPENED, "worktree": "linked"}),
+        ("document/notes.-.board", {**OPENED, "leaves": {"a": 1}}),
+        ("document/notes.-.board", {**OPENED, "leaves": {"": 1}}),
+        ("document/notes.-.board", {**OPENED, "leaves": {"/a" * 5000: 1}}),
+    ],
+    ids=lambda value: str(value)[:50],
+)
+def test_a_document_that_could_not_be_written_into_its_file_is_refused(
+    stream: str, data: dict[str, Any], tmp_path: Path
+) -> None:
+    place = workspace(tmp_path / "w")
+    story = Story().add(stream, "document:opened", data)
+    code, said = moot(place, "import", str(story.write(tmp_path / "x.jsonl")))
+    assert (code, "[bad_import]" in said) == (1, True), said
+    assert moot(place, "verify")[0] == 0
+
+
+def test_a_document_is_opened_once_and_before_everything_else(tmp_path: Path) -> None:
+    stream, change = "document/notes.-.board", {"set": {"/a": 2}, "gone": ["b"]}
+    opened = Story().add(stream, "document:opened", OPENED)
+    good = Story().add(stream, "document:opened", OPENED).add(stream, "document:changed", {"set": {"/a": 2}})
+    bad = (
+        Story().add(stream, "document:changed", {"set": {"/a": 2}}),
+        Story().add(stream, "document:opened", OPENED).add(stream, "document:changed", change),
+        opened.add(stream, "document:opened", OPENED),
+    )
+    for number, story in enumerate(bad):
+        code, said = moot(workspace(tmp_path / str(number)), "import", str(story.write(tmp_path / "x.jsonl")))
+        assert (code, "[bad_import]" in said) == (1, True), said
+    assert moot(workspace(tmp_path / "good"), "import", str(good.write(tmp_path / "x.jsonl")))[0] == 0

@@ -25,6 +25,11 @@ def is_line(text: str) -> bool:
     return 0 < len(text) <= LONGEST_IN_FILES and text.isprintable() and "/" not in text
 
 
+def is_name_part(text: str) -> bool:
+    """Whether it can stand in the name of a file, and lead nowhere else."""
+    return is_line(text) and text not in (".", "..")
+
+
 def file_name(text: str) -> str:
     """The name of a file about the thing with this id: the id if it is plain, else a digest that no plain id equals."""
     if is_plain(text):

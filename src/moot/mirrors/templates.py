@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from moot.core.ids import is_name_part
+
 _TEMPORARY = ".moot."  # how kept files begin (`moot.mirrors.exchange`)
 
 
@@ -34,13 +36,9 @@ def subjects(root: str, template: str) -> set[str]:
     }
     if slash:
         found = {one for one in found if os.path.lexists(os.path.join(root, folder, f"{prefix}{one}{suffix}", below))}
-    return {one for one in found if _is_subject(one)}
+    return set(filter(is_name_part, found))
 
 
 def _parts(template: str) -> tuple[str, str]:
     before, _, rest = template.partition("{")
     return before, rest.partition("}")[2]
-
-
-def _is_subject(text: str) -> bool:
-    return 0 < len(text) <= 200 and text.isprintable() and text not in (".", "..")

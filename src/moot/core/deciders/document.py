@@ -267,4 +267,5 @@ KIND = Kind(
     state=Document,
     columns=lambda state: {"open": bool(state.status), "title": state.mirror, "state": state.status},
     made_by="A file of a pack",
+    check="moot.core.integrity.import_checks:document",
 )

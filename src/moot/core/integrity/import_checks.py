@@ -20,6 +20,7 @@ from moot.core.deciders.settings import DEFAULTS
 from moot.core.deciders.topic import is_word
 from moot.core.errors import MootError
 from moot.core.graph import find_path
+from moot.core.ids import is_name_part
 from moot.core.kind import load
 from moot.core.lifecycle import PHASES
 from moot.core.principal import checked_name
@@ -42,6 +43,7 @@ _BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # what no id ever had
 _LONGEST_NUMBER = 15  # digits: more than positions, incarnations or process ids ever have
 _WANTS = ("nothing", "ack", "answer")
 _LARGEST = 1 << 53  # as for positions
+_DEEPEST = 100  # parts of a pointer: a file may be nested so deep
 # The nouns of the core since there are free events. Those that came later may stand in a topic of an older log.
 _NOUNS = frozenset((
     "agent", "artifact", "checkpoint", "claims", "decision", "dependency", "effect", "entry", "file", "graph",
@@ -256,6 +258,36 @@ def receipt(state: Any, event: Event) -> str | None:
     if state.exists or not is_made("receipt", state.id):
         return f"{state.id[:80]!r} cannot be the id of a new receipt"
     return _principals(event.data, "by") or _line_fields(event.data, "digest", "tree", "commit", "task")
+
+
+def document(state: Any, event: Event) -> str | None:
+    data, made = event.data, event.type == "document:opened"
+    if made == bool(state.status):
+        return f"{state.id[:80]!r} was opened before" if made else f"there is no document {state.id[:80]!r}"
+    if made and (problem := _document_place(state.id, data)):
+        return problem
+    pointers = [
+        *(at for field in ("leaves", "set", "log", "file") for at in data.get(field, ())),
+        *data.get("gone", ()),
+    ]
+    if (wrong := next((at for at in pointers if not _is_pointer(at)), None)) is not None:
+        return f"{wrong[:80]!r} is not a pointer to a part of a document"
+    return _lines(data.get("owners", ()))
+
+
+def _document_place(name: str, data: dict[str, Any]) -> str | None:
+    """What is wrong with where it says that it is. A file is written there."""
+    (pack, _, mirror), subject = data["mirror"].partition("/"), data.get("subject", "")
+    if subject and not is_name_part(subject):
+        return f"{subject[:80]!r} cannot be a part of a file's name"
+    slug = f"{mirror}.{subject}" if subject else mirror
+    if name != f"{pack}.{data.get('worktree', '-')}.{slug}":
+        return f"{name[:80]!r} is not the document of {data['mirror'][:80]!r}"
+    return _lines((name,))
+
+
+def _is_pointer(text: str) -> bool:
+    return text.startswith("/") and text.count("/") <= _DEEPEST
 
 
 def settings(_state: Any, event: Event) -> str | None:

@@ -23,6 +23,7 @@ from moot.core.deciders.document import (
     RestoreDocument,
     key,
 )
+from moot.core.ids import is_name_part
 from moot.core.kind import kind_of
 from moot.core.principal import role
 from moot.core.record import Record
@@ -81,7 +82,7 @@ class DocumentForm(Form):
         found: dict[str, set[str]] = {}
         if "{" in self.spec.path:
             for one in queries.things(store, "document", _ALL):
-                if one.mirror == f"{self.spec.pack}/{self.spec.name}":
+                if one.mirror == f"{self.spec.pack}/{self.spec.name}" and is_name_part(one.subject):
                     found.setdefault(one.worktree, set()).add(one.subject)
         return found
 
