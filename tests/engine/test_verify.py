@@ -235,7 +235,7 @@ def test_a_commit_that_would_be_taken_for_a_new_one_is_found(copied, sql):
     report = copied(sql, views=True).verify()
     assert not report.log_sound
     assert any(
-        problem.startswith("log: the commit at positions 3 to ") and problem.endswith("is not known as one")
+        problem.startswith("log: the commit at positions 3 to ") and problem.endswith("cannot be found by its id")
         for problem in report.problems
     )
 

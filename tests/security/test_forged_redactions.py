@@ -318,7 +318,7 @@ def test_a_new_workspace_at_the_place_of_a_deleted_one_is_accepted_once_the_reco
     with Workspace(place, agent="Ada") as ada:
         ada.join("Ada")
     (problem,) = problems(place)
-    Path(problem.rpartition("the record: ")[2].rstrip(")")).unlink()
+    Path(problem.rpartition("(record: ")[2].rstrip(")")).unlink()
     assert problems(place) == []
     assert problems(place) == []
 

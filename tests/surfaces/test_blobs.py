@@ -139,10 +139,10 @@ def test_verify_reports_what_is_missing_damaged_and_not_named(town: Command) -> 
     (event,) = town("log", "--type", "file:quarantined", "--json").result
     assert "1 blob" in town("verify").out
     blob(town).write_bytes(TORN[:-1])
-    assert problems(town) == [f"blob: {DIGEST}, which position {event['position']} names, is damaged"]
+    assert problems(town) == [f"blob: {DIGEST}, referenced at position {event['position']}, is damaged"]
     assert town("held", "show", entry, "--json").error["error"] == "quarantine_unreadable"
     blob(town).unlink()
-    assert problems(town) == [f"blob: {DIGEST}, which position {event['position']} names, is missing"]
+    assert problems(town) == [f"blob: {DIGEST}, referenced at position {event['position']}, is missing"]
     assert "moot redact" in town("verify", "--json").error["remedy"]
     assert town("held", "show", entry, "--json").error["error"] == "not_in_quarantine"
     town("redact", str(event["position"]))
@@ -456,7 +456,7 @@ def test_bytes_that_a_killed_redaction_has_left_are_found_and_removed(
         with pytest.raises(KeyboardInterrupt):
             ws.redact(entry)
     monkeypatch.undo()
-    assert "still there" in problems(town)[0]
+    assert "still exists" in problems(town)[0]
     town("redact", entry)
     assert holding(state(town)) == []
     assert problems(town) == []

@@ -1,1 +1,1 @@
-"""The loop, presence, following: the shell around the core."""
+"""The commit loop and the services around it: presence, blobs, search, verification and cleanup."""

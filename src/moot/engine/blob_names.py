@@ -1,8 +1,8 @@
-"""Which blobs the events of a log name, and removing those that none does: a commit failed, or its process was killed.
+"""Finds the blobs that events reference, and removes unreferenced ones (a commit failed, or its process was killed).
 
-For removing, a digest that stands anywhere in the data of an event counts, also in one that this version of moot does
-not know: nothing is removed that another version may need. There the log is read piece by piece, a day's events a day;
-how far, and what was named up to there, is kept in `blobs/named`.
+Before a blob is removed, its digest is searched anywhere in the data of every event, including events that this version
+of moot does not know: another version may need the blob. Each daily sweep reads a limited number of events. The file
+`blobs/named` records how far the log was read and the digests found so far.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
 _NOTE = "named"
 _PAGE = 1000
-_MOST = 50_000  # events that are read in one go
+_MOST = 50_000  # events read per sweep
 
 
 class NamedBlobs:
-    """What events name that are seen in their order.
+    """The blobs that events reference. Events must be passed in log order.
 
-    at: the position of the last event that names a blob, by its digest.
-    removed: the position of the redaction that removed it, unless an event names the same bytes again after it.
+    at: by digest, the position of the last event that references the blob.
+    removed: by digest, the position of the redaction that removed the blob, unless a later event references it again.
     """
 
     def __init__(self) -> None:
@@ -51,7 +51,7 @@ class NamedBlobs:
 
 
 def removed_in(log: Log) -> dict[str, int]:
-    """The last redaction that removed a blob, by its digest."""
+    """By digest, the position of the last redaction that removed the blob."""
     found: dict[str, int] = {}
     after = 0
     while page := log.read(after, _PAGE, REDACTIONS):
@@ -61,25 +61,25 @@ def removed_in(log: Log) -> dict[str, int]:
 
 
 def bytes_of(digest: str, state: str, log: Log) -> bytes:
-    """The bytes with this digest. Says so if they were redacted."""
+    """The bytes with this digest. Raises `Unknown` with the code `blob_redacted` if they were redacted."""
     try:
         return Blobs(state).get(digest)
     except Unknown:
         position = removed_in(log).get(digest)
         if position is None:
             raise
-        message = f"The bytes with the SHA-256 {digest} were redacted at position {position}."
-        remedy = "They are gone. `moot log` shows who did it, and why."
+        message = f"The blob with the SHA-256 {digest} was redacted at position {position}."
+        remedy = "It cannot be recovered. `moot log` shows who redacted it and why."
         raise Unknown("blob_redacted", message, remedy, sha256=digest, position=position) from None
 
 
 def mentioned(events: Iterable[Event]) -> Iterator[str]:
-    """Everything in these events that looks like a SHA-256."""
+    """Every string in these events that looks like a SHA-256."""
     return (digest for event in events for digest in digests_in(event.data))
 
 
 def sweep(state: str, log: Shown, oldest: float) -> int:
-    """Remove the blobs that no event names and that nobody has put since `oldest`. How many it were."""
+    """Remove the blobs that no event references and that were last put before `oldest`. Returns the number removed."""
     blobs, note = Blobs(state), os.path.join(state, FOLDERS[0], _NOTE)
     stored = blobs.stored()
     if not stored or _has_other_logs(state):
@@ -92,18 +92,18 @@ def sweep(state: str, log: Shown, oldest: float) -> int:
         named.update(mentioned(page))
         position, commit, left = page[-1].position, page[-1].commit, left - len(page)
     if commit:
-        said = {"position": position, "commit": commit, "named": sorted(named)}
-        write_private(note, json.dumps(said).encode())
+        record = {"position": position, "commit": commit, "named": sorted(named)}
+        write_private(note, json.dumps(record).encode())
     if position < log.head() or log.handle.damage is not None:
-        return 0  # the rest tomorrow; and what comes after a damaged event may name anything
+        return 0  # continue tomorrow; events behind a damaged one may reference any blob
     return blobs.sweep(stored - named, oldest)
 
 
 def _noted(note: str, log: Shown) -> tuple[int, set[str]]:
-    """How far the log was read, and what was named up to there; nothing of another log."""
+    """How far the log was read, and the digests found so far. A record of another log is ignored."""
     try:
-        said: Any = json.loads(read_private(note))
-        position, commit, named = said["position"], said["commit"], said["named"]
+        record: Any = json.loads(read_private(note))
+        position, commit, named = record["position"], record["commit"], record["named"]
         if type(position) is int and position > 0 and isinstance(named, list) and all(map(is_digest, named)):
             found = log.read(position - 1, 1)
             if found and found[0].commit == commit:
@@ -114,7 +114,7 @@ def _noted(note: str, log: Shown) -> tuple[int, set[str]]:
 
 
 def _has_other_logs(state: str) -> bool:
-    """Whether logs are kept here that were replaced: they may name what the log of today does not."""
+    """Whether replaced logs are kept here. They may reference blobs that the current log does not."""
     return any(name.startswith("log-") and name.endswith(".db") for name in os.listdir(state))
 
 

@@ -1,12 +1,12 @@
-"""Blobs: bytes that events name by their SHA-256. Each is a private file `blobs/DIGEST` of the state directory.
+"""Blobs: content that events reference by its SHA-256. Each is a private file `blobs/DIGEST` in the state directory.
 
-What always holds:
-- A blob is on the disk, file and directory, before the commit that names it. So `put` comes first.
-- What is read is what its digest says, or there is an error. Nothing in the folder is trusted.
-- Bytes that no event names are removed after a day, never before.
+Invariants:
+- A blob is durable (file and directory are synced) before the commit that references it. So call `put` first.
+- Content is checked against its digest on every read. Nothing in the folder is trusted.
+- A blob that no event references is removed after a day, not earlier.
 
-Earlier versions kept what they could not read as `quarantine/DIGEST`. That is read as well, and not written any more.
-Nothing here knows what the bytes mean, nor which events name them: see `moot.engine.blob_names`.
+Earlier versions kept content that they could not parse in `quarantine/DIGEST`. That folder is still read, but no longer
+written. This module does not know what the content means or which events reference it: see `moot.engine.blob_names`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 LARGEST = 256 << 20  # bytes of one blob
 CHUNK = 1 << 20
-FOLDERS = ("blobs", "quarantine")  # where they are, and where they were
+FOLDERS = ("blobs", "quarantine")  # the current folder and that of earlier versions
 
 
 class Blobs:
@@ -37,7 +37,7 @@ class Blobs:
         self._folder = os.path.join(state, FOLDERS[0])
 
     def put(self, data: bytes) -> str:
-        """Keep these bytes. They are durable when this returns their digest, and an event may name it."""
+        """Store these bytes and return their digest. They are durable on return, so an event may reference them."""
         from hashlib import sha256
 
         digest = sha256(data).hexdigest()
@@ -49,7 +49,7 @@ class Blobs:
 
     @contextmanager
     def writing(self) -> Iterator[BlobWriter]:
-        """A blob that comes in pieces. It is there once it was told to `keep`; else nothing of it is left."""
+        """Write a blob piece by piece. It is discarded unless `keep` is called before the context ends."""
         blob = self.begin()
         try:
             yield blob
@@ -57,7 +57,7 @@ class Blobs:
             blob.close()
 
     def begin(self) -> BlobWriter:
-        """The same for a caller that closes it."""
+        """Like `writing`, for a caller that closes the writer itself."""
         try:
             check_folders(self._state, FOLDERS[0], make=True)
             return BlobWriter(self._state, self._folder)
@@ -65,17 +65,17 @@ class Blobs:
             raise unwritable(self._folder, error) from error
 
     def get(self, digest: str) -> bytes:
-        """The bytes with this digest. Raises `Unknown` where there are none."""
+        """The bytes with this digest. Raises `Unknown` if there are none."""
         return b"".join(self.pieces(digest))
 
     def pieces(self, digest: str) -> Iterator[bytes]:
-        """The same, piece by piece. They are checked before this returns."""
-        file = open(self._opened(digest), "rb", buffering=0)  # noqa: SIM115 (closed when it was read, or forgotten)
+        """Like `get`, piece by piece. The content is checked before this returns."""
+        file = open(self._opened(digest), "rb", buffering=0)  # noqa: SIM115 (the iterator closes it)
         file.seek(0)
         return _read(file, digest)
 
     def fault(self, digest: str) -> str | None:
-        """What is wrong with this blob, in a word; None if nothing is."""
+        """The fault of this blob (`missing`, `damaged` or `unreadable`); None if it is sound."""
         try:
             os.close(self._opened(digest))
         except Unknown:
@@ -85,7 +85,7 @@ class Blobs:
         return None
 
     def stored(self) -> set[str]:
-        """The digests of all blobs that are there, be they sound or not."""
+        """The digests of all stored blobs, sound or not."""
         found: set[str] = set()
         for folder in FOLDERS:
             try:
@@ -97,23 +97,23 @@ class Blobs:
         return found
 
     def remove(self, digests: Iterable[str]) -> list[str]:
-        """Take these bytes out of every file. Returns the digests of those that were there."""
-        gone = dict.fromkeys(digest for folder in FOLDERS for digest in digests if self._removed(folder, digest))
-        for folder in FOLDERS if gone else ():
+        """Remove these blobs. Returns the digests of those that existed."""
+        removed = dict.fromkeys(digest for folder in FOLDERS for digest in digests if self._removed(folder, digest))
+        for folder in FOLDERS if removed else ():
             _sync_folder(os.path.join(self._state, folder))
-        return list(gone)
+        return list(removed)
 
     def sweep(self, digests: Iterable[str], oldest: float) -> int:
-        """Remove those of these blobs that nobody has put since `oldest`. How many it were."""
+        """Remove those of these blobs that were last put before `oldest`. Returns the number removed."""
         try:
             check_folders(self._state, FOLDERS[0])
-            with _locked(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB):  # nobody puts one of them just now
+            with _locked(self._folder, fcntl.LOCK_EX | fcntl.LOCK_NB):  # no `put` is in progress
                 return sum(self._is_older(digest, oldest) and self._removed(FOLDERS[0], digest) for digest in digests)
         except OSError:
             return 0
 
     def carry_to(self, state: str) -> None:
-        """Put all that is here, and sound, into another state directory."""
+        """Copy all sound blobs into another state directory."""
         target = Blobs(state)
         for digest in sorted(self.stored()):
             if self.fault(digest) is None:
@@ -123,9 +123,9 @@ class Blobs:
                     blob.keep(digest)
 
     def _opened(self, digest: str) -> int:
-        """A descriptor of a file that holds this blob, whole and sound."""
+        """A descriptor of a file whose content has this digest."""
         if not is_digest(digest):
-            raise Unknown("blob_missing", f"{str(digest)[:80]!r} is not a SHA-256.", "Name a blob by its digest.")
+            raise Unknown("blob_missing", f"{str(digest)[:80]!r} is not a SHA-256.", "Give the SHA-256 of the blob.")
         error: Unavailable | None = None
         for folder in FOLDERS:
             path = os.path.join(self._state, folder, digest)
@@ -147,13 +147,13 @@ class Blobs:
             error = error or _damaged(path, digest)
         raise error or Unknown(
             "blob_missing",
-            f"The bytes with the SHA-256 {digest} are not here: {self._folder} has no such file.",
-            "Put the file back from a copy of that folder, or import an export that has it.",
+            f"The blob with the SHA-256 {digest} is missing: {self._folder} has no such file.",
+            "Restore the file from a copy of that folder, or import an export that contains it.",
             sha256=digest,
         )
 
     def _is_kept(self, digest: str) -> bool:
-        """Whether it is there and sound. Then it counts as put now, and is made durable: its writer may have died."""
+        """Whether the blob exists and is sound. If so, refresh its time and sync it: its writer may have died."""
         try:
             check_folders(self._state, FOLDERS[0])
             with _locked(self._folder, fcntl.LOCK_SH):
@@ -168,7 +168,7 @@ class Blobs:
                 _sync_folder(self._folder)
                 _sync_folder(self._state)
         except OSError:
-            return False  # what is wrong is said when it is written
+            return False  # writing it reports the problem
         return True
 
     def _is_older(self, digest: str, oldest: float) -> bool:
@@ -187,7 +187,7 @@ class Blobs:
 
 
 class BlobWriter:
-    """A blob while it is written."""
+    """A blob that is being written."""
 
     def __init__(self, state: str, folder: str) -> None:
         from hashlib import sha256
@@ -208,7 +208,7 @@ class BlobWriter:
             raise Refused(
                 "blob_too_large",
                 f"The content is larger than {LARGEST} bytes.",
-                "Keep it in a file of its own, and name that.",
+                "Keep it in a separate file and reference that file.",
                 limit=LARGEST,
             )
         self._digest.update(piece)
@@ -220,12 +220,12 @@ class BlobWriter:
             raise unwritable(self._folder, error) from error
 
     def keep(self, digest: str | None = None) -> str:
-        """Give it its name, durably. It must have this digest, if one is given."""
+        """Store the blob durably. If a digest is given, the content must match it."""
         if digest not in (None, self.digest):
             raise _damaged(self._path, str(digest))
         try:
             os.fsync(self._file)
-            with _locked(self._folder, fcntl.LOCK_SH):  # nobody sweeps just now
+            with _locked(self._folder, fcntl.LOCK_SH):  # no sweep is in progress
                 os.replace(self._path, os.path.join(self._folder, self.digest))
             _sync_folder(self._folder)
             _sync_folder(self._state)  # the folder itself may be new
@@ -238,12 +238,12 @@ class BlobWriter:
         try:
             os.unlink(self._path)
         except OSError:
-            pass  # it has its name; else it is swept one day
+            pass  # it was kept under its digest; otherwise the sweep removes it
 
 
 @contextmanager
 def _locked(folder: str, how: int) -> Iterator[None]:
-    """Lock the folder. Putting waits for a moment, as sweeping does not take long. Sweeping does not wait."""
+    """Lock the folder. `put` waits for a sweep, which is short. A sweep does not wait (`LOCK_NB`)."""
     file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW)
     try:
         try:
@@ -251,7 +251,7 @@ def _locked(folder: str, how: int) -> Iterator[None]:
         except OSError:
             if how & fcntl.LOCK_EX:
                 raise
-            # A file system without locks, where nobody sweeps.
+            # The file system has no locks, so nothing is swept there.
         yield
     finally:
         os.close(file)
@@ -276,7 +276,7 @@ def _digest_of(file: int) -> str:
         found.update(piece)
         left -= len(piece)
         if left < 0:
-            return ""  # whatever it is, moot did not write it
+            return ""  # larger than any blob
     return found.hexdigest()
 
 
@@ -292,8 +292,8 @@ def _read(file: FileIO, digest: str) -> Iterator[bytes]:
 def unwritable(path: str, error: OSError) -> Unavailable:
     return Unavailable(
         "blob_unwritable",
-        f"The content cannot be kept in {path}: {error.strerror or error}. Nothing was recorded.",
-        "Free some space, or make the folder writable, then try again.",
+        f"The content cannot be stored in {path}: {error.strerror or error}. Nothing was recorded.",
+        "Free some disk space, or make the folder writable, then try again.",
         path=path,
     )
 
@@ -311,7 +311,7 @@ def _damaged(path: str, digest: str) -> Unavailable:
     return Unavailable(
         "blob_damaged",
         f"{path} is damaged: its content does not have the SHA-256 {digest}.",
-        "Put the file back from a copy, or import an export that has it.",
+        "Restore the file from a copy, or import an export that contains it.",
         path=path,
         sha256=digest,
     )

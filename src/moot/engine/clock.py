@@ -1,7 +1,7 @@
-"""Time and chance, as one object that a test can replace.
+"""Time and randomness, as one object that a test can replace.
 
-Everything that the core takes as an argument because it is not pure comes from here: the time of day (for
-people only), the time that leases are judged by, and ids. A clock knows nothing of leases or agents.
+The core is pure, so it gets these as arguments: the time of day (shown to people only), the monotonic time that leases
+use, and new ids. A clock does not know about leases or agents.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import time
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base32: no i, l, o, u
 _LETTER_OF_BYTE = (_ALPHABET * 8).encode()
 
-# Leases must not run while the machine sleeps. Linux's CLOCK_MONOTONIC stops then; Apple's does not, but this one does.
+# Leases must not expire while the machine sleeps. CLOCK_MONOTONIC stops then on Linux, but not on macOS, where
+# CLOCK_UPTIME_RAW does.
 _AWAKE: int = getattr(time, "CLOCK_UPTIME_RAW", time.CLOCK_MONOTONIC)
 
 
-_last = (-1, "")  # the second that was written last, and how
+_last = (-1, "")  # cache: the last second and its text
 
 
 def iso(since_1970: float) -> str:
-    """A moment in UTC, ISO 8601 with milliseconds."""
+    """Format a time as ISO 8601 in UTC, with milliseconds."""
     global _last  # noqa: PLW0603 (one pair, replaced as a whole)
     seconds, milliseconds = divmod(int(since_1970 * 1000), 1000)
     known, text = _last
@@ -33,43 +34,43 @@ def iso(since_1970: float) -> str:
 
 
 class Clock:
-    """The real one."""
+    """The system clock."""
 
     def wall_seconds(self) -> float:
-        """Seconds since 1970, as the machine believes. It may jump."""
+        """Seconds since 1970. May jump."""
         return time.time()
 
     def wall(self) -> str:
-        """The time of day in UTC, such as `2031-05-08T09:30:00.125Z`. It may jump."""
+        """The time of day in UTC, such as `2031-05-08T09:30:00.125Z`. May jump."""
         return iso(self.wall_seconds())
 
     def monotonic(self) -> float:
-        """Seconds since boot, without those that the machine was suspended. It never jumps."""
+        """Seconds since boot, not counting time in suspend. Never jumps."""
         return time.clock_gettime(_AWAKE)
 
     def boot_id(self) -> str:
-        """Names this boot of the machine; `unknown` where nothing does."""
-        said = _apple_boot() if sys.platform == "darwin" else _linux_boot()
-        name = said.strip().lower()
+        """An id of the current boot, or `unknown` if the system has none."""
+        text = _apple_boot() if sys.platform == "darwin" else _linux_boot()
+        name = text.strip().lower()
         return name if name and all(letter in "0123456789abcdef-" for letter in name) else "unknown"
 
     def has_rested(self, path: str, seconds: float) -> bool:
-        """Whether nobody has changed a file for so long, or there is none."""
+        """Whether a file has not changed for this long, or does not exist."""
         try:
             return abs(time.time() - os.lstat(path).st_mtime) > seconds
         except OSError:
             return True
 
     def token(self, length: int) -> str:
-        """A random word, 5 bits a letter."""
+        """A random word with 5 bits per letter."""
         return _random(length)
 
     def commit_id(self) -> str:
-        """A word of 26 letters that sorts by time: 48 bits of milliseconds, then 80 random ones."""
+        """A word of 26 letters that sorts by time: 48 bits of milliseconds, then 80 random bits."""
         return _ten_letters(int(self.wall_seconds() * 1000) & (1 << 48) - 1) + _random(16)
 
 
-_last_letters = (-1, "")  # the upper bits of the number that was written last, and how
+_last_letters = (-1, "")  # cache: the upper bits of the last number and their text
 
 
 def _ten_letters(number: int) -> str:
@@ -95,7 +96,7 @@ def _linux_boot() -> str:
 
 
 def _apple_boot() -> str:
-    import ctypes  # slow to import, and the only way to ask
+    import ctypes  # slow to import, but the only way to call sysctl
 
     size = ctypes.c_size_t(64)
     answer = ctypes.create_string_buffer(size.value)

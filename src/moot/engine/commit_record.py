@@ -1,8 +1,8 @@
-"""A commit of this log that was seen, kept outside of the repository, in the user's own store.
+"""A record of the last commit seen in this log, kept outside the repository, in the user's state directory.
 
-The chain shows what was changed inside of a log. It cannot show that its end was cut off, or that all of it was
-replaced by another that fits in itself: for this somebody must remember where it was. A missing record is no error, nor
-is one that cannot be written.
+The hash chain reveals changes inside a log. It cannot reveal that the end was cut off, or that the whole log was
+replaced by another valid one. The record reveals both. A missing record is not an error. Neither is one that cannot be
+written.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
     from moot.log import Archive, Log
 
-SELDOM = 60.0  # seconds: commands that write renew the record no more often
+SELDOM = 60.0  # seconds: commands that write update the record at most this often
 _FOLDER = "known"
 
 
 def remember_now_and_then(env: Mapping[str, str], state: str, log: Log, at: int) -> None:
-    """Renew the record with the commit that ends `at`, which is on the disk, unless that was done within a minute.
+    """Update the record with the commit that ends at position `at`, unless it was updated within the last minute.
 
-    Not with the last one of the log: that may be of another process, and a loss of power may take it yet.
+    That commit is durable. The last commit of the log may be another process's and could still be lost in a power cut.
     """
     try:
         age = time.time() - os.stat(os.path.join(home(env), *_name(state))).st_mtime
@@ -42,21 +42,21 @@ def remember_now_and_then(env: Mapping[str, str], state: str, log: Log, at: int)
 def remember(
     env: Mapping[str, str], state: str, archive: Archive, *, at: int | None = None, anew: bool = False
 ) -> None:
-    """Renew the record. One that the log contradicts stays, as evidence, unless it is to be made `anew`."""
+    """Update the record. If the log contradicts it, keep it as evidence, unless `anew` is set."""
     try:
         position, mark = archive.tip(at)
         if mark and (anew or contradiction(env, state, archive) is None):
-            said = {"workspace": archive.identity(), "position": position, "hash": mark}
-            said |= {"state": state, "carried": archive.carried()}
-            write(env, *_name(state), content=_text(said), sync=False)
+            record = {"workspace": archive.identity(), "position": position, "hash": mark}
+            record |= {"state": state, "carried": archive.carried()}
+            write(env, *_name(state), content=_text(record), sync=False)
     except (OSError, MootError):
         return
 
 
 def forget(env: Mapping[str, str], state: str) -> None:
-    """Remove the record, before another log is put into place: whenever that is killed, none contradicts it.
+    """Remove the record before the log is replaced, so that it does not contradict the new log.
 
-    Nor does one that came back because the power failed: the disk is waited for.
+    The removal is synced, so the record does not come back after a power cut.
     """
     path = os.path.join(home(env), *_name(state))
     try:
@@ -67,26 +67,26 @@ def forget(env: Mapping[str, str], state: str) -> None:
         finally:
             os.close(folder)
     except OSError:
-        return  # there was none
+        return  # there was no record
 
 
 def contradiction(env: Mapping[str, str], state: str, archive: Archive) -> str | None:
-    """What the log lacks that was seen in it; None if nothing does, or if nothing is known about it."""
+    """How the log contradicts the record; None if it does not, or if there is no record."""
     known = _recorded(env, state)
     if known is None:
         return None
     path = os.path.join(home(env), *_name(state))
     if isinstance(known.get("workspace"), str) and known["workspace"] != archive.identity():
         return (
-            f"history_rewritten: the log of another workspace was seen here, {known['workspace']}, so this one was put "
-            f"in its place by hand or by another account (the record: {path})"
+            f"history_rewritten: this log belongs to another workspace than the one last seen here "
+            f"({known['workspace']}). It was replaced by hand or by another account (record: {path})"
         )
     position, mark = known.get("position"), known.get("hash")
     if not isinstance(position, int) or not isinstance(mark, str) or archive.has(position, mark):
         return None
     return (
-        f"history_rewritten: the commit that was seen at position {position} is not there any more, so the log was cut "
-        f"off before it, or replaced by hand or by another account (the record: {path})"
+        f"history_rewritten: the commit last seen at position {position} is missing. The log was truncated, or "
+        f"replaced by hand or by another account (record: {path})"
     )
 
 
@@ -99,8 +99,8 @@ def _recorded(env: Mapping[str, str], state: str) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _text(said: dict[str, Any]) -> bytes:
-    return f"{dumps_ascii(said)}\n".encode()
+def _text(record: dict[str, Any]) -> bytes:
+    return f"{dumps_ascii(record)}\n".encode()
 
 
 def _name(state: str) -> tuple[str, str]:

@@ -1,12 +1,12 @@
-"""What is in a worktree now, as one name that changes with any content: the basis of a receipt.
+"""The content of a worktree as one digest, which changes with any content: the basis of a receipt.
 
-In a repository that is git's own tree of all files that are tracked or could be (changed, added and untracked ones as
-they are; ignored ones not). It is made with an index and an object store of its own: the repository is not touched.
-Elsewhere it is a digest of all files. Loaded only when a receipt is made or looked at.
+In a git repository it is the id of a git tree of all files that are not ignored: tracked, changed and untracked ones.
+Git writes it to a temporary index and object store, so the repository does not change. Elsewhere it is a digest of all
+files. Loaded only when a receipt is created or checked.
 
-This is the only place that runs git, in a workspace that was trusted (`moot.location.trust`). Git is told which
-repository is meant, takes nothing of it from the environment, and runs nothing that its config names: no hooks, no
-monitor, no external diff, no transport. Only filters stay, so that the tree is the one of `git add`.
+Only this module runs git, and only in a trusted workspace (`moot.location.trust`). Git gets the repository as an
+argument, never from the environment, and runs nothing that the repository's config names: no hooks, no file system
+monitor, no external diff, no transport. Only filters run, so that the tree is the one that `git add` would create.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ if TYPE_CHECKING:
 
 _PATIENCE = 120.0
 _LISTING = 1 << 28  # bytes of file names that git may list
-_FILES = 50_000  # outside of git, where nobody says what belongs to the work
+_FILES = 50_000  # limits outside git, where no .gitignore excludes files
 _BYTES = 1 << 30
 _HARMLESS = (
     "--no-pager",
     *("-c", "core.hooksPath=/dev/null"),
     *("-c", "core.fsmonitor=false"),
     *("-c", "safe.bareRepository=explicit"),
-    *("-c", "protocol.allow=never"),  # a partial clone would fetch what it lacks, with the command that config names
+    *("-c", "protocol.allow=never"),  # a partial clone would fetch missing objects with a command from its config
     *("-c", "submodule.recurse=false"),
     *("-c", "gc.auto=0"),
     *("-c", "maintenance.auto=false"),
 )
 _FAST = ("-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
 _NO_DRIVERS = ("--no-ext-diff", "--no-textconv")
-_WHOLE = ("-c", "core.sparseCheckout=false")  # else git hides, or refuses, what lies where nothing is to be checked out
+_WHOLE = ("-c", "core.sparseCheckout=false")  # otherwise git hides or rejects files outside the sparse checkout
 
 
 class Tree(Record):
-    """`name` is None where it could not be found out, and `why` says what was in the way."""
+    """The digest of a worktree. `name` is None if it cannot be computed; `why` is the reason."""
 
     name: str | None = None
     commit: str | None = None
@@ -54,17 +54,17 @@ class Tree(Record):
 
 
 def of(root: str, without: Sequence[str] = (), *, common: str | None = None) -> Tree:
-    """The content of the worktree at `root`, but for the files `without` (those that moot itself writes).
+    """The content of the worktree at `root`, excluding the files `without` (those that moot itself writes).
 
-    `common` is the git directory of the workspace, which was trusted; None outside git.
+    `common` is the trusted git directory of the workspace; None outside git.
     """
     if common is None:
         return _of_folder(root, without)
     if root == common:
-        return Tree(why="the repository is bare: it has no files of its own")
+        return Tree(why="the repository is bare and has no files")
     git = gitdir.at(root)
     if git is None or gitdir.common_of(gitdir.real(git)) != common:
-        return Tree(why=f"{root} is not a worktree of this repository any more")
+        return Tree(why=f"{root} is no longer a worktree of this repository")
     try:
         with tempfile.TemporaryDirectory(prefix=TREE) as place:
             return _Index(root, git, place, without).tree()
@@ -77,18 +77,18 @@ class _GitFailed(Exception):
 
 
 class _Index:
-    """An index of its own, begun as a copy of the repository's: files that did not change are not read again."""
+    """A temporary index. It starts as a copy of the repository's, so git does not read unchanged files again."""
 
     def __init__(self, root: str, git: str, place: str, without: Sequence[str]) -> None:
         objects = os.path.join(gitdir.common_of(gitdir.real(git)), "objects")
         self._root = root
         search = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
-        program = shutil.which("git", path=os.pathsep.join(search_path(os.environ, root)))  # never the repository's
+        program = shutil.which("git", path=os.pathsep.join(search_path(os.environ, root)))  # never one in the workspace
         if program is None:
-            raise FileNotFoundError("there is no git here")
+            raise FileNotFoundError("git is not installed")
         self._command = (program, *_HARMLESS, *_FAST, f"--git-dir={gitdir.real(git)}", f"--work-tree={root}")
         self._without = without
-        # What its filters start is nobody's agent, and no person.
+        # Filters must not act as an agent or a person, so they do not get MOOT_ variables.
         self._env = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MOOT_"))}
         self._env |= {
             "GIT_INDEX_FILE": os.path.join(place, "index"),
@@ -102,7 +102,7 @@ class _Index:
         }
         os.mkdir(os.path.join(place, "objects"))
         if os.path.exists(os.path.join(git, "index")):
-            # With its time: by that git knows which files may have changed in the tick that it was written in.
+            # Keep its time: git compares it with file times to find files that may have changed in the same tick.
             shutil.copy2(os.path.join(git, "index"), os.path.join(place, "index"))
 
     def tree(self) -> Tree:
@@ -122,7 +122,7 @@ class _Index:
         return Tree(name=f"git:{name}", commit=commit or None, dirty=differs)
 
     def _look_at_all(self) -> None:
-        """Take back what tells git not to look at a file. What a sparse checkout leaves out is as in the index."""
+        """Clear assume-unchanged and skip-worktree. Files outside a sparse checkout stay as they are in the index."""
         assumed, skipped = [], []
         sparse = self._ask("config", "--type=bool", "core.sparseCheckout", fails=True) == "true"
         for line in self._listed(*_WHOLE, "ls-files", "-v", "-z"):
@@ -133,24 +133,24 @@ class _Index:
                 skipped.append(path)
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
             if paths:
-                self._do(*_WHOLE, "update-index", option, "-z", "--stdin", said=b"\0".join(paths) + b"\0")
+                self._do(*_WHOLE, "update-index", option, "-z", "--stdin", stdin=b"\0".join(paths) + b"\0")
 
-    def _run(self, *words: str, said: bytes = b"") -> processes.Ran:
+    def _run(self, *words: str, stdin: bytes = b"") -> processes.Ran:
         argv = (*self._command, *words)
         ran = processes.run(
-            argv, cwd=self._root, env=self._env, keep=_LISTING, apart=True, stdin=said, timeout=_PATIENCE
+            argv, cwd=self._root, env=self._env, keep=_LISTING, apart=True, stdin=stdin, timeout=_PATIENCE
         )
         if ran.timed_out:
-            raise _GitFailed(f"git was not done within {_PATIENCE:g} s")
+            raise _GitFailed(f"git did not finish within {_PATIENCE:g} s")
         return ran
 
-    def _do(self, *words: str, said: bytes = b"") -> bytes:
-        """What git answers. It must succeed."""
-        ran = self._run(*words, said=said)
+    def _do(self, *words: str, stdin: bytes = b"") -> bytes:
+        """Run git and return its output. Raises if git fails."""
+        ran = self._run(*words, stdin=stdin)
         if ran.code:
             raise _GitFailed(ran.errors.tail.decode("utf-8", "replace").strip() or f"git failed with {ran.code}")
         if not ran.output.whole:
-            raise _GitFailed(f"git lists more than {_LISTING} bytes of file names")
+            raise _GitFailed(f"git listed more than {_LISTING} bytes of file names")
         return ran.output.tail
 
     def _listed(self, *words: str) -> list[bytes]:
@@ -184,7 +184,7 @@ def _of_folder(root: str, without: Sequence[str]) -> Tree:
                 return Tree(why=str(problem))
             size += length
             if files > _FILES or size > _BYTES:
-                return Tree(why=f"more than {_FILES} files or {_BYTES} bytes, and no git to tell which of them count")
+                return Tree(why=f"there are more than {_FILES} files or {_BYTES} bytes, and no git to exclude some")
             whole.update(f"{path}\0{digest}\n".encode("utf-8", "surrogateescape"))
     return Tree(name=f"files:{whole.hexdigest()}", dirty=True)
 
@@ -194,7 +194,7 @@ def _digest(path: str) -> tuple[str, int]:
 
     if os.path.islink(path):
         return f"-> {os.readlink(path)}", 0
-    if not os.path.isfile(path):  # a socket or a pipe is no content
+    if not os.path.isfile(path):  # a socket or a pipe has no content
         return "special", 0
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,9 +1,9 @@
-"""Facts: what a decision must know about the world outside the log, such as how long a holder has been silent.
+"""Facts: what a decision must know from outside the log, such as how long a holder has been silent.
 
-Nothing that decides looks at a file, a clock or presence. A decision that needs a fact asks for it here. If the fact is
-not known, the decision ends there; the engine looks the fact up and decides again. So a fact is about exactly the
-holder that the decision found. It is as fresh as can be: all facts are looked up anew before each attempt, when the
-writer lock is taken, so that no wait for the lock makes one old.
+A decider never reads a file, a clock or presence. It asks for a fact here. If the fact is missing, the attempt stops,
+the engine looks the fact up and runs the decision again. So each fact is about exactly the holder that the decision
+found. Before each attempt the engine looks up all facts again while it holds the writer lock, so waiting for the lock
+never makes a fact stale.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Wanted(Exception):
-    """Ends an attempt that lacks facts."""
+    """Raised to stop an attempt that lacks facts."""
 
     def __init__(self, questions: list[Question]) -> None:
         super().__init__(questions)
@@ -27,27 +27,27 @@ class Wanted(Exception):
 
 
 class Facts:
-    """The facts of one commit. `lookups`: for each sort of fact, a function that finds one out."""
+    """The facts of one commit. `lookups`: a lookup function for each sort of fact."""
 
     def __init__(self, lookups: Mapping[str, Callable[[Any], Any]]) -> None:
         self._lookups = lookups
         self._known: dict[Question, Any] = {}
 
-    # --- for those who decide ---------------------------------------------------------------------------------------
+    # --- for decisions ----------------------------------------------------------------------------------------------
 
     def find(self, sort: str, about: Any) -> Any:
         return self._all(sort, (about,))[about]
 
     def silence(self, principal: str) -> float:
-        """For how long it was not heard of, in seconds."""
+        """Seconds since the principal was last seen."""
         return float(self.find("silence", principal))
 
     def silences(self, principals: Iterable[str]) -> dict[str, float]:
-        """The same of several, looked up all at once."""
+        """The silence of several principals, in one lookup."""
         return self._all("silence", principals)
 
     def ensure_stamped(self, agent: str, incarnation: int) -> None:
-        """Let nothing be appended before this incarnation has given a sign of life."""
+        """Make sure that this incarnation has a presence stamp before anything is appended."""
         self.find("stamp", (agent, incarnation))
 
     def _all(self, sort: str, about: Iterable[About]) -> dict[About, Any]:
@@ -60,7 +60,7 @@ class Facts:
     # --- for the engine ---------------------------------------------------------------------------------------------
 
     def knowing(self, decide: Callable[..., Decided], *given: Any) -> Decided:
-        """Decide as often as it takes to know all that is wanted. What was known before is looked up anew."""
+        """Run `decide` until it lacks no facts. Facts from an earlier attempt are looked up again first."""
         wanted = list(self._known)
         while True:
             for sort, about in wanted:

@@ -1,13 +1,13 @@
-"""Who was seen when: one small file per incarnation of an agent, `presence/<boot id>/<agent>.<incarnation>`.
+"""When each agent was last seen: one small file per incarnation, `presence/<boot id>/<agent>.<incarnation>`.
 
-A stamp is monotonic time, so wall-clock jumps and suspends do not count, and a new boot starts the count anew.
-Nothing here appends an event or decides that a lease is over: it measures silence, others judge it.
+A stamp is monotonic time. So clock changes and suspends do not count, and each boot starts from zero. This module only
+measures silence. It appends no events and does not decide that a lease has lapsed.
 
-What a log says may come from anywhere, so the file is named by `core.ids.file_name`, and no link is followed.
+Names in a log are not trusted, so `core.ids.file_name` makes the file name, and no symbolic link is followed.
 
-An agent without a stamp looks silent since boot. So whoever gives out a lease stamps its holder first, and whoever
-brings in a log from elsewhere stamps all who are here in it. A role or plan that is known by its files alone is stamped
-when it writes into one, and when its files are first looked at in a boot (`moot.mirrors.sync`).
+An agent without a stamp counts as silent since boot. So a command that grants a lease stamps the holder first, and an
+import or restore stamps all agents that are present in the log. A role or plan that acts only through files is stamped
+when it writes to one, and when its files are first read in a boot (`moot.mirrors.sync`).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.engine.clock import Clock
 
-# The time stands in a stamp twice. A reader that overlaps a writer may see new bytes followed by old ones;
-# then the two halves differ, and it looks again.
+# A stamp contains the time twice. A reader that overlaps a writer may see new bytes followed by old ones. Then the two
+# halves differ, and it reads again.
 _HALF = 21
 _WIDTH = 2 * _HALF
 _LOOKS = 100
 
-_JUST_BEFORE = 0.05  # seconds: no lease is shorter than a multiple of this
+_JUST_BEFORE = 0.05  # seconds: much shorter than any lease
 _RUBBISH_AFTER = 7 * 86400.0
 
 
@@ -44,7 +44,7 @@ class Presence:
         self._last: tuple[str, int, float] = ("", 0, 0.0)
 
     def stamp(self, agent: str, incarnation: int) -> None:
-        """Say that the agent is here now; by one who said so just before, it need not be written again."""
+        """Record that the agent is present now. Writes nothing if this process did so within the last 50 ms."""
         now = self._clock.monotonic()
         whose, which, when = self._last
         if 0 <= now - when < _JUST_BEFORE and whose == agent and which == incarnation:
@@ -55,46 +55,46 @@ class Presence:
                 self._write(path, os.O_WRONLY)
             except FileNotFoundError:
                 self._begin(path)
-                # The time that `_begin` wrote may be old by now, if another process of the agent was faster.
+                # `_begin` may have replaced a newer stamp of another process of the agent.
                 self._write(path, os.O_WRONLY)
         except OSError as problem:
             raise Unavailable(
                 "presence_unwritable",
                 f"The presence of {agent} cannot be written: {problem.strerror} ({self._boots}).",
-                "Make the directory writable, or free some space: an agent that cannot be seen loses its leases.",
+                "Make the directory writable, or free some disk space. An agent without presence loses its leases.",
             ) from problem
         self._last = agent, incarnation, now
 
     def silence(self, agent: str, incarnation: int) -> float:
-        """Seconds since the agent was last seen in this boot; without a stamp, since boot.
+        """Seconds since the agent was last seen in this boot, or since boot if it has no stamp.
 
-        A stamp from the future (it takes a time namespace to write one) counts as now.
+        A stamp from the future (possible with a time namespace) counts as now.
         """
         seen = _read(self._path(agent, incarnation))
         now = self._clock.monotonic()
         return now if seen is None else max(0.0, now - seen)
 
     def silence_of(self, principal: str) -> float:
-        """The silence of an incarnation, written `name#number`, or of a role in files; 0 for those without stamps."""
+        """The silence of an incarnation (`name#number`) or of a role in files; 0 for principals without stamps."""
         name, mark, incarnation = principal.partition("#")
         if mark and incarnation.isdigit():
             return self.silence(name, int(incarnation))
         if not leaves_stamps(principal):
             return 0.0
-        seen = _read(self._path(principal, 0))  # nothing is known of one that no file was looked at for in this boot
+        seen = _read(self._path(principal, 0))  # None if its files have not been read in this boot
         return 0.0 if seen is None else max(0.0, self._clock.monotonic() - seen)
 
     def stamp_principal(self, principal: str) -> None:
-        """Say that somebody who is known by files alone has written into one."""
+        """Record that a principal that acts only through files is present."""
         self.stamp(principal, 0)
 
     def welcome(self, agent: str, incarnation: int) -> None:
-        """Stamp one who came with a log from elsewhere. Silence that was measured here is not made shorter."""
+        """Stamp an agent of an imported log, unless it has a stamp here already."""
         if _read(self._path(agent, incarnation)) is None:
             self.stamp(agent, incarnation)
 
     def forget(self, agent: str, incarnation: int) -> None:
-        """Remove the stamp of an incarnation that has left for good."""
+        """Remove the stamp of an incarnation that has left."""
         self._last = ("", 0, 0.0)
         _unlink(self._path(agent, incarnation))
 
@@ -114,12 +114,12 @@ class Presence:
             os.close(file)
 
     def _begin(self, path: str) -> None:
-        """Put a first stamp in place as a whole: nobody must find an empty one and take it for silence."""
+        """Create the first stamp atomically: a reader must not find an empty file and take it for silence."""
         directory = os.path.dirname(path)
         if not os.path.isdir(directory):
             check_folders(self._state, "presence", os.path.basename(directory), make=True)
             self._sweep()
-        draft = f"{directory}/~{self._clock.token(12)}"  # no agent is called this
+        draft = f"{directory}/~{self._clock.token(12)}"  # not a valid agent name
         try:
             self._write(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             os.rename(draft, path)
@@ -128,10 +128,10 @@ class Presence:
             raise
 
     def _sweep(self) -> None:
-        """Remove the directories of other boots once they are surely rubbish. Runs once per boot.
+        """Remove the directories of other boots after a week. Runs once per boot.
 
-        Wall time is good enough here: another boot's stamps mean nothing in this one, whatever their age. The
-        week is for a second kernel that shares the directory (a container's), which must not lose its stamps.
+        Wall time is good enough: stamps of another boot mean nothing in this one. The week protects the stamps of a
+        second kernel that shares the directory, such as one of a virtual machine.
         """
         now = self._clock.wall_seconds()
         for boot in os.listdir(self._boots):
@@ -145,22 +145,22 @@ class Presence:
                         _unlink(path)
                     os.rmdir(directory)
             except OSError:
-                continue  # somebody else sweeps it
+                continue  # another process sweeps it
 
 
 def _read(path: str) -> float | None:
-    """The time in a stamp; None if there is none, or if what is there was never a stamp."""
+    """The time in a stamp; None if the file does not exist or is not a stamp."""
     for _ in range(_LOOKS):
         try:
             file = open_private(path)
         except FileNotFoundError:
             return None
         except OSError as problem:
-            # Not seen is not the same as not there: taking it for silence would end leases of the living.
+            # An unreadable stamp is not a missing one: counting it as silence would end the leases of live agents.
             raise Unavailable(
                 "presence_unreadable",
                 f"A presence stamp cannot be read: {problem.strerror} ({path}).",
-                "Make the file readable for you, and run the command again.",
+                "Make the file readable, then run the command again.",
             ) from problem
         try:
             text = os.pread(file, _WIDTH, 0)
@@ -177,4 +177,4 @@ def _unlink(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:
-        return  # gone already, or it stays until its boot is swept
+        return  # already removed; otherwise it stays until its boot is swept

@@ -1,12 +1,12 @@
-"""Who performs effects here, told by locks that end with their process, however it ends.
+"""Which runners perform effects here. File locks show it, because the system releases them when a process ends.
 
-    runners          shared by all that perform effects; whoever can have it alone knows that there are none
-    effects/<name>   held while the effect of that id is being performed, also by the command that does it: it may
-                     outlive its runner, and a repeat beside it would be the very thing that nobody wants.
-                     It names the runner. The file's name is made from the id by `core.ids.file_name`
-    effects.lock     held for a moment by whoever makes, judges or removes one of those: a name stands for one file
+    runners          every runner holds a shared lock; a process that gets an exclusive lock knows there are no runners
+    effects/<name>   locked while the effect with that id is performed. The command that performs it inherits the lock:
+                     it may outlive its runner, and the effect must not run twice at the same time. The file contains
+                     the name of the runner. `core.ids.file_name` makes its name from the id
+    effects.lock     held briefly while one of those files is created, inspected or removed
 
-Nothing here decides that an effect may be taken: it says what is known to be dead.
+This module does not decide whether an effect may be taken. It only reports which runners are dead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _LONGEST = 200  # bytes of a runner's name
 
 
 def anybody_runs(state: str) -> bool:
-    """Whether somebody performs effects. Costs an open and a lock; if it cannot be told, nobody is alarmed."""
+    """Whether a runner is active. Costs an open and a lock. True if it cannot be determined: no false warnings."""
     try:
         file = open_private(os.path.join(state, "runners"), os.O_RDWR)
     except FileNotFoundError:
@@ -36,12 +36,12 @@ def anybody_runs(state: str) -> bool:
 
 
 class Running:
-    """The sign of one runner that it is there."""
+    """The shared lock that shows that this runner is active."""
 
     def __init__(self, state: str) -> None:
         try:
             self._file = open_private(os.path.join(state, "runners"), os.O_RDWR | os.O_CREAT)
-            fcntl.flock(self._file, fcntl.LOCK_SH)  # whoever looks has it for a moment only
+            fcntl.flock(self._file, fcntl.LOCK_SH)  # `anybody_runs` holds it only briefly
         except OSError as error:
             raise _unavailable(state, error) from error
 
@@ -50,7 +50,7 @@ class Running:
 
 
 class Grip:
-    """The lock of one effect. `file` may be inherited by what performs it."""
+    """The lock of one effect. The process that performs it may inherit `file`."""
 
     def __init__(self, state: str, effect: str, file: int) -> None:
         self._state = state
@@ -58,33 +58,33 @@ class Grip:
         self.file = file
 
     def release(self) -> None:
-        """After the outcome was appended, or if the effect was not taken."""
+        """Call this after the outcome was appended, or if the effect was not taken."""
         try:
-            with _Turn(self._state):
+            with _Exclusive(self._state):
                 path = _path(self._state, self._effect)
-                if is_still(path, self.file):  # else another one has seized it by now
+                if is_still(path, self.file):  # otherwise another runner has seized it
                     os.unlink(path)
         except (OSError, Unavailable):
-            pass  # it is only a name; the lock goes with the file
+            pass  # only the name remains; closing the file releases the lock
         os.close(self.file)
 
 
 def grip(state: str, effect: str, runner: str) -> Grip | None:
-    """The lock of an effect, None while another process has it."""
+    """Take the lock of an effect. None while another process holds it."""
     try:
-        with _Turn(state):
+        with _Exclusive(state):
             return _gripped(state, effect, runner)
     except OSError as error:
         raise _unavailable(state, error) from error
 
 
 def seize(state: str, effect: str, runner: str, over: str) -> Grip | None:
-    """The lock of an effect whose holder `over` was silent for too long; None if it is another's by now.
+    """Take the lock of an effect from the runner `over`, which was silent for too long.
 
-    That one keeps a lock that has no name any more.
+    None if another runner has it by now. `over` keeps a lock on a file that no longer has a name.
     """
     try:
-        with _Turn(state):
+        with _Exclusive(state):
             if _holder(state, effect) in (b"", _written(over)):
                 os.unlink(_path(state, effect))
             return _gripped(state, effect, runner)
@@ -93,11 +93,11 @@ def seize(state: str, effect: str, runner: str, over: str) -> Grip | None:
 
 
 def sweep(state: str, before: float) -> int:
-    """Remove the locks that nobody holds and nobody has touched since then. How many they were."""
-    folder, gone = os.path.join(state, "effects"), 0
+    """Remove the lock files that nobody holds and that were last changed before then. Returns the number removed."""
+    folder, removed = os.path.join(state, "effects"), 0
     if not os.path.isdir(folder):
         return 0
-    with _Turn(state):
+    with _Exclusive(state):
         for item in os.scandir(folder):
             if not item.is_file(follow_symlinks=False) or item.stat(follow_symlinks=False).st_mtime >= before:
                 continue
@@ -105,10 +105,10 @@ def sweep(state: str, before: float) -> int:
             try:
                 if locked(file):
                     os.unlink(item.path)
-                    gone += 1
+                    removed += 1
             finally:
                 os.close(file)
-    return gone
+    return removed
 
 
 def _gripped(state: str, effect: str, runner: str) -> Grip | None:
@@ -140,8 +140,8 @@ def _written(runner: str) -> bytes:
     return runner.encode("utf-8", "replace")[:_LONGEST]
 
 
-class _Turn:
-    """Nobody else makes or removes the lock of an effect meanwhile."""
+class _Exclusive:
+    """Holds `effects.lock`."""
 
     def __init__(self, state: str) -> None:
         folder = os.path.join(state, "effects")
@@ -165,5 +165,5 @@ def _unavailable(state: str, error: OSError) -> Unavailable:
     return Unavailable(
         "runner_unwritable",
         f"Effects cannot be performed: {error.strerror} ({state}).",
-        "Make the state directory writable, or free some space.",
+        "Make the state directory writable, or free some disk space.",
     )

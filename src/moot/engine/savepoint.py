@@ -1,4 +1,4 @@
-"""One part of a commit that can fail without the rest: when an error leaves it, what it decided is undone."""
+"""A part of a commit that can fail alone: if it raises an error, its decisions are undone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 class Savepoint:
-    """See `Work.savepoint`. States are never changed in place, so a shallow copy is enough."""
+    """See `Work.savepoint`. States are immutable, so a shallow copy is enough."""
 
     def __init__(self, work: Work) -> None:
         self._work = work

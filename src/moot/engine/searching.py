@@ -1,7 +1,7 @@
-"""Searching: catch the index up with the log, ask it, and bring together what belongs to one thing.
+"""Search: catch the index up with the log, query it, and group the hits by entity.
 
-The index has no part in any commit. Whoever searches first after many events pays for them, in steps: each one is a
-transaction, so that a searcher who is stopped has lost little, and another one goes on from there.
+Commits do not update the index. The first search after many events indexes them in steps, one transaction each. If that
+search is interrupted, the next one continues from the last step.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _PAGE = 1000
-_STEP = 20_000  # events of one transaction
-_PATIENCE_MS = 2_000  # with another who catches the index up
-_LOOKED_AT = 5_000  # hits that are brought together, at most
+_STEP = 20_000  # events per transaction
+_PATIENCE_MS = 2_000  # to wait for another process that updates the index
+_LOOKED_AT = 5_000  # maximum number of hits to group
 
 
 class Thing(Record):
-    """Something that says what was looked for: the event where it says so best, and in how many it does."""
+    """One search result: the best matching event of an entity, and the number of its events that match."""
 
     event: Event
     kind: str
@@ -42,13 +42,13 @@ class Thing(Record):
 
 
 class PrivateIndex(PrivateCopy, Index):
-    """The index where the shared one cannot be written."""
+    """Used when the shared index cannot be written."""
 
 
 def search(
     log: Log, directory: str, query: Query, filters: Filters, limit: int, *, newest: bool, progress: Progress
 ) -> tuple[list[Thing], bool]:
-    """What fits, and whether there is more than `limit`. `log` is the whole log, whatever the filters say."""
+    """The results, and whether there are more than `limit`. `log` is the whole log, independent of the filters."""
     index = _caught_up(log, directory, progress)
     try:
         expression = query.expression()
@@ -69,7 +69,7 @@ def search(
 
 
 def _caught_up(log: Log, directory: str, progress: Progress) -> Index:
-    """The shared index, or a private copy where it cannot be written, or another who writes it stands still."""
+    """The shared index, or a private copy if it cannot be written or another process blocks it."""
     index = Index(directory)
     index.wait_ms = _PATIENCE_MS
     try:
@@ -84,9 +84,9 @@ def _caught_up(log: Log, directory: str, progress: Progress) -> Index:
 
 
 def forget(log: Log, directory: str, positions: Sequence[int]) -> None:
-    """Take the words of these events out of the index for good, but for what the log still says there.
+    """Remove the words of these events from the index, except for those that are still in the log.
 
-    The index is caught up before, so nothing comes back.
+    The index is caught up first, so the words do not come back.
     """
     index = Index(directory)
     try:
@@ -104,17 +104,17 @@ def _reread(log: Log, index: Index, positions: Sequence[int]) -> None:
 
 
 def _thing(hit: Hit) -> str:
-    """What a hit belongs to. Claims and free events share streams, so there each event is a thing of its own."""
+    """The group of a hit. Claims and custom events share streams, so each of their events is a group of its own."""
     return f"#{hit.position}" if hit.kind == OTHERS else hit.stream
 
 
 def _catch_up(log: Log, index: Index, progress: Progress) -> None:
     _bind(log, index)
-    while (position := index.cursor()) < (head := log.head()):  # which ends earlier once something cannot be read
+    while (position := index.cursor()) < (head := log.head()):  # the head moves back if an event cannot be read
         progress("indexing", position, head)
         gone: list[int] = []
         with index.writing():
-            position = index.cursor()  # another searcher may have been here
+            position = index.cursor()  # another search may have advanced it
             if not position:
                 index.begin_without(Shown(log).last_tombstone())
             for _ in range(_STEP // _PAGE):
@@ -137,7 +137,7 @@ def _takes_away(index: Index, event: Event) -> bool:
 
 
 def _bind(log: Log, index: Index) -> None:
-    """An index of another log (before a backup was restored) is left behind."""
+    """Replace the index if it belongs to another log (one that a restore replaced)."""
     position, commit, _ = index.standing()
     event = log.read(position - 1, 1) if position else []
     if position and (not event or event[0].position != position or event[0].commit != commit):

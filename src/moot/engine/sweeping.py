@@ -1,18 +1,18 @@
-"""Taking away what killed processes have left in a state directory.
+"""Removes the files that killed processes left in a state directory.
 
-    NAME.0123456789ab            a draft that did not get its name: of a cache, of what the mirrors know, of any file
-    quarantine/.DIGEST.PID       the same of bytes that could not be read, by earlier versions
-    blobs/DIGEST                 bytes that no event names (`moot.engine.blob_names`)
-    past/draft-…                 a snapshot that nobody finished
-    presence/BOOT/~…             a first sign of life that did not get its name
-    presence/BOOT/runner-….PID   the sign of life of a runner whose process is gone
-    effects/NAME                 the lock of an effect that nobody holds
-    verify-PID                   what a verification has folded
-    /tmp/moot-run-…, moot-tree-… copies of what a handler runs, and of a git index
-    views-…, search-…            generations and versions that nobody uses (`moot.views.leftovers`)
+    NAME.0123456789ab            a temporary file that was never renamed: of a cache, of the mirrors, or another
+    quarantine/.DIGEST.PID       a temporary file of unparsable content, from earlier versions
+    blobs/DIGEST                 a blob that no event references (`moot.engine.blob_names`)
+    past/draft-…                 an unfinished snapshot
+    presence/BOOT/~…             a presence stamp that was never renamed
+    presence/BOOT/runner-….PID   the presence stamp of a runner whose process has ended
+    effects/NAME                 the lock file of an effect, with no holder
+    verify-PID                   the views of an interrupted `verify`, from earlier versions
+    /tmp/moot-run-…, moot-tree-… copies of the files that a handler runs, and of a git index
+    views-…, search-…            unused generations and versions (`moot.views.leftovers`)
 
-Only what belongs to this account, by its exact name, and only what nobody has touched for an hour, or a day. It is done
-about once a day, by a command that writes, never by a read-only one. What cannot be removed stays for the next time.
+It removes only files of this account with exactly these names that have not changed for an hour or a day. Commands that
+write do this about once a day; read-only commands never do. What cannot be removed is tried again next time.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ if TYPE_CHECKING:
 
     from moot.log import Shown
 
-RUN, TREE = "moot-run-", "moot-tree-"  # folders among the temporary files
-_TEMPORARY = 8  # random letters, as `tempfile` makes names
-STAMP = "swept"  # the time of its last change says when it was done
+RUN, TREE = "moot-run-", "moot-tree-"  # prefixes of temporary folders
+_TEMPORARY = 8  # random letters in the names that `tempfile` makes
+STAMP = "swept"  # a file whose modification time is the time of the last sweep
 _HOUR, _DAY = 3_600.0, 86_400.0
-_MOST = 5_000  # entries of a folder that are looked at in one go
+_MOST = 5_000  # entries of a folder to inspect in one sweep
 _HEX = frozenset("0123456789abcdef")
 _RANDOM = 12
 _DIGEST = 64
 _WITH_DRAFTS = ("", "blobs", "cache", "mirrors", "quarantine")
-_VERIFICATION = "verify-"  # and the number of a process
-_LOG = "log.db"  # whatever begins so is the log's own affair
+_VERIFICATION = "verify-"  # followed by a process id
+_LOG = "log.db"  # the log manages the files with this prefix itself
 
 
 def sweep(state: str, log: Shown | None = None) -> int:
-    """Remove what was left. How many files it were. Only the log says which blobs are named."""
+    """Remove leftover files. Returns how many. Blobs are removed only if `log` is given."""
     from moot.engine import blob_names, runners
     from moot.private_files import write_private
     from moot.views import leftovers, search, store
 
     gone = 0
     try:
-        write_private(os.path.join(state, STAMP), b"")  # first: others need not do the same beside us
+        write_private(os.path.join(state, STAMP), b"")  # first, so that other processes do not sweep as well
         gone += sum(_clean(os.path.join(state, folder), _is_draft, _HOUR) for folder in _WITH_DRAFTS)
         gone += _clean(os.path.join(state, "quarantine"), _is_quarantine_draft, _HOUR)
         gone += _clean(os.path.join(state, "past"), _is_snapshot_draft, _HOUR)
@@ -63,7 +63,7 @@ def sweep(state: str, log: Shown | None = None) -> int:
         for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
             leftovers.sweep(state, kind, version)
     except (OSError, Unavailable):
-        pass  # what is left costs room and nothing else
+        pass  # leftovers only cost disk space
     return gone
 
 
@@ -74,7 +74,7 @@ def _temporary() -> str:
 
 
 def sweep_rooms(place: str) -> None:
-    """Remove the folders that killed processes of this account have left there. Only what has our names."""
+    """Remove the temporary folders that killed processes of this account left in `place`."""
     import shutil
 
     oldest, me = time.time() - _DAY, os.geteuid()
@@ -84,7 +84,7 @@ def sweep_rooms(place: str) -> None:
         try:
             found = item.stat(follow_symlinks=False)
         except OSError:
-            continue  # another was faster
+            continue  # another process removed it
         if found.st_uid == me and found.st_mtime < oldest:
             shutil.rmtree(item.path, ignore_errors=True)
 
@@ -95,7 +95,7 @@ def _is_room(name: str) -> bool:
 
 
 def sweep_verifications(state: str) -> None:
-    """Remove what killed verifications of earlier versions have left. They have all texts."""
+    """Remove the files of interrupted verifications of earlier versions. They contain the text of the whole log."""
     for name in os.listdir(state):
         pid = name.removeprefix(_VERIFICATION)
         if not name.startswith(_VERIFICATION) or not pid.isdigit():
@@ -107,7 +107,7 @@ def sweep_verifications(state: str) -> None:
 
             shutil.rmtree(os.path.join(state, name), ignore_errors=True)
         except OSError:
-            continue  # somebody else's, and alive
+            continue  # a live process of another account
 
 
 def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:
@@ -136,7 +136,7 @@ def _is_old(item: os.DirEntry[str], oldest: float) -> bool:
     try:
         found = item.stat(follow_symlinks=False)
     except OSError:
-        return False  # another was faster
+        return False  # another process removed it
     return S_ISREG(found.st_mode) and found.st_mtime < oldest
 
 
@@ -179,5 +179,5 @@ def _is_of_dead_runner(name: str) -> bool:
     except ProcessLookupError:
         return True
     except OSError:
-        return False  # somebody else's, and alive
+        return False  # a live process of another account
     return False

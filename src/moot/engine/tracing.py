@@ -1,12 +1,12 @@
-"""OpenTelemetry, as far as somebody has set it up: spans, and the trace that messages, tasks and commands carry on.
+"""OpenTelemetry, if it is configured: spans, and the trace context that messages, tasks and commands carry.
 
-Only the API is used, and only where it can do something: in a program that has loaded it already (its own code, or
-`opentelemetry-instrument`), or where OTEL_PYTHON_TRACER_PROVIDER names a provider for it to load. Other OTEL_
-variables are not enough: without a provider the API does nothing, and loading it would cost every command more than
-its whole work. A trace from TRACEPARENT is carried on without it.
+Uses only the API, and only if the program has already loaded it (its own code, or `opentelemetry-instrument`) or if
+OTEL_PYTHON_TRACER_PROVIDER names a provider. Other OTEL_ variables are not enough: without a provider the API does
+nothing, and importing it takes longer than a whole command. A trace context in TRACEPARENT is passed on without the
+API.
 
-`moot.wiring` decides whether this module is loaded. Nothing that goes wrong in here, or in the provider, reaches the
-caller: telemetry never decides whether a thing is done.
+`moot.wiring` decides whether this module is loaded. Errors in here or in the provider never reach the caller: telemetry
+must not make a command fail.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DIGITS = frozenset("0123456789abcdef")
 
 
 def checked(text: str | None) -> str | None:
-    """A `traceparent` by the grammar of W3C Trace Context, as one of version 00; None for anything else."""
+    """A W3C Trace Context `traceparent`, converted to version 00; None if it is not valid."""
     if text is None or not _LENGTH <= len(text) <= _LONGEST:
         return None
     version, trace, span, flags = text[:2], text[3:35], text[36:52], text[53:55]
@@ -40,23 +40,23 @@ def checked(text: str | None) -> str | None:
         return text if len(text) == _LENGTH else None
     if len(text) > _LENGTH and text[_LENGTH] != "-":
         return None
-    return f"00-{trace}-{span}-{int(flags, 16) & 1:02x}"  # of a later version only this much is known
+    return f"00-{trace}-{span}-{int(flags, 16) & 1:02x}"  # the fields of a later version that version 00 has
 
 
 class Span:
-    """A span, or in its place nothing. `trace` is what whoever is started now gives on; None if there is no trace."""
+    """A span, or a placeholder that does nothing. `trace`: the trace context for child processes; None without one."""
 
     def __init__(self, trace: str | None, real: Any = None) -> None:
         self.trace = trace
         self._real = real
 
     def note(self, **facts: Any) -> None:
-        """Set attributes, each `moot.` and its name; those that are None are left out."""
+        """Set attributes, each with the prefix `moot.`. Attributes with the value None are left out."""
         if self._real is not None:
             _safely(self._real.set_attributes, {f"moot.{n}": value for n, value in facts.items() if value is not None})
 
     def broken(self, why: str) -> None:
-        """It did not work, and that is nobody's answer."""
+        """Mark the span as failed with an internal error."""
         if self._real is not None:
             _safely(self._fail, why)
 
@@ -66,18 +66,18 @@ class Span:
         self._real.set_status(Status(StatusCode.ERROR, why))
 
     def environment(self) -> dict[str, str]:
-        """What a command that is run now gets beside its environment."""
+        """The additional environment variables for a child process."""
         return {} if self.trace is None else {VARIABLE: self.trace}
 
 
 class Tracing:
-    """Spans of one process, and the trace that it was started in."""
+    """The spans of one process, and the trace context it was started with."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._started_in = checked(env.get(VARIABLE))
         self._api: Any = None
         self._tracer: Any = None
-        self.missing: str | None = None  # the provider that was asked for by name and cannot be loaded
+        self.missing: str | None = None  # the configured provider, if it cannot be loaded
         if "opentelemetry" in sys.modules or _PROVIDER in env:
             self.missing = None if _safely(self._load) else env.get(_PROVIDER)
 
@@ -87,7 +87,7 @@ class Tracing:
         from opentelemetry import trace
 
         log = getLogger("opentelemetry.util._providers")
-        before, log.disabled = log.disabled, True  # it would print a traceback; the answer has a warning instead
+        before, log.disabled = log.disabled, True  # it would print a traceback; moot adds a warning instead
         try:
             self._tracer = trace.get_tracer("moot")
         finally:
@@ -96,7 +96,7 @@ class Tracing:
         return True
 
     def current(self) -> str | None:
-        """The span that is open here, or what the process was started in."""
+        """The trace context of the current span, or the one the process was started with."""
         return self._open() or self._started_in
 
     def _open(self) -> str | None:
@@ -104,7 +104,7 @@ class Tracing:
 
     @contextmanager
     def span(self, name: str, parent: str | None = None, **facts: Any) -> Iterator[Span]:
-        """Around what is done here, below `parent`, or else below what is current."""
+        """Open a span below `parent`, or below the current span."""
         above = checked(parent)
         real = None if self._tracer is None else _safely(self._begun, name, above)
         if real is None:
@@ -121,9 +121,9 @@ class Tracing:
             _safely(real.end)
 
     def effect(self, kind: str, trace: str | None = None, **facts: Any) -> AbstractContextManager[Span]:
-        """A span `moot.effect` around an effect, below the trace that its request carries: `with … as span`.
+        """A span `moot.effect` for an effect, below the trace context of its request: `with … as span`.
 
-        A command gets `span.environment()` beside its own; what came of it is said with `span.note(outcome=…)`.
+        Add `span.environment()` to the environment of a command. Record the outcome with `span.note(outcome=…)`.
         """
         return self.span("moot.effect", trace, kind=kind, **facts)
 
@@ -131,7 +131,7 @@ class Tracing:
         return self._tracer.start_span(name, self._context(above or ("" if self._open() else self._started_in)))
 
     def _entered(self, real: Any) -> AbstractContextManager[Any]:
-        """The span as the current one, until its end. What is raised inside of it is not its business."""
+        """Make the span the current one until the scope exits. The span does not record exceptions."""
         scope: AbstractContextManager[Any] = self._api.use_span(
             real, end_on_exit=False, record_exception=False, set_status_on_exception=False
         )
@@ -155,7 +155,7 @@ def _written(span: Any) -> str | None:
 
 
 def _safely(call: Callable[..., Any], *arguments: Any) -> Any:
-    """Another's provider and its exporters: where they fail, there is no span."""
+    """Call code of the provider. If it fails, return None: there is no span."""
     try:
         return call(*arguments)
     except Exception:

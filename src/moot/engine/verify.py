@@ -1,6 +1,7 @@
-"""`moot verify`: the log is sound, and the views are what it says.
+"""`moot verify`: checks that the log is sound and that the views match it.
 
-Walks the whole log once, checks its order and chains, folds it into a private copy and compares row by row.
+Reads the whole log once, checks its order and hash chain, folds it into private views and compares them with the shared
+views row by row.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ class Report(Record):
     streams: int
     commits: int
     problems: tuple[str, ...]
-    redacted: int = 0  # events that are shown without their text,
-    erased: int = 0  # and those of them whose text is not even in the log
-    blobs: int = 0  # that events name
-    unnamed: int = 0  # blobs that no event names; they go by themselves
+    redacted: int = 0  # events that are shown without their text
+    erased: int = 0  # redacted events whose text is no longer in the log file
+    blobs: int = 0  # that events reference
+    unnamed: int = 0  # blobs that no event references; a sweep removes them
 
     @property
     def sound(self) -> bool:
@@ -58,22 +59,22 @@ class Report(Record):
 
     @property
     def lacks_blobs(self) -> bool:
-        """Whether nothing else is wrong."""
+        """Whether missing or damaged blobs are the only problems."""
         return not self.sound and all(problem.startswith(_OF_BLOB) for problem in self.problems)
 
 
 def verify(engine: Engine, directory: str) -> Report:
-    """Compare what is with what the log says. Other writers wait while the rows are compared, not before."""
+    """Verify the log and the views. Other writers wait only while the rows are compared."""
     for _ in range(_TRIES):
         known = engine.log.last_tombstone()
         report = _verified(engine, directory)
         if engine.log.last_tombstone() == known:
             return report
-        # A part was folded before a text was taken out of sight, a part after it: what differs then says nothing.
+        # Text was redacted in between, so the two may differ although nothing is wrong. Start again.
     raise Held(
         "log_moved",
-        f"Texts were taken out of the log {_TRIES} times while it was verified.",
-        "Do it again when nobody redacts.",
+        f"Events were redacted {_TRIES} times during the verification.",
+        "Try again when nobody is redacting.",
     )
 
 
@@ -87,7 +88,7 @@ def _verified(engine: Engine, directory: str) -> Report:
         upto = engine.log.head()
         _audit(engine, chain, upto)
         _fold(engine, fresh, chain, upto)
-        if not writable:  # nor can others be kept out: what the views lack is folded into a copy of them
+        if not writable:  # the lock cannot be taken either, so catch up a private copy of the views
             engine.store = PrivateCopy(directory)
         with engine.alone():
             redacted, erased, problems = _judged(engine, fresh, chain)
@@ -110,23 +111,23 @@ def _verified(engine: Engine, directory: str) -> Report:
 
 
 def _blobs(engine: Engine, directory: str, chain: _Chain, problems: list[str]) -> int:
-    """Whether each blob is there that an event names, as its digest says. How many are there that none names."""
+    """Check every blob that an event references. Returns the number of blobs that no event references."""
     blobs = Blobs(directory)
     for number, (digest, position) in enumerate(chain.named.at.items(), 1):
         fault = blobs.fault(digest)
         if fault is not None:
-            problems.append(f"{_OF_BLOB}{digest}, which position {position} names, is {fault}")
+            problems.append(f"{_OF_BLOB}{digest}, referenced at position {position}, is {fault}")
         _tell(engine, "checking blobs", number, len(chain.named.at))
     stored = blobs.stored()
     for digest in stored.intersection(chain.named.removed):
         position = chain.named.removed[digest]
-        problems.append(f"{_OF_BLOB}{digest} is still there, although the redaction at position {position} removed it")
-    # After a hole in the log there may be events that name the rest.
+        problems.append(f"{_OF_BLOB}{digest} still exists, although the redaction at position {position} removed it")
+    # If part of the log cannot be read, it may reference the other blobs.
     return 0 if chain.problems else len(stored - chain.mentioned - chain.named.at.keys())
 
 
 def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
-    """What the chain says. Where it cannot be read, the events are: they say how far they go."""
+    """Check the hash chain. If it cannot be read, report that: the events are checked as far as they can be read."""
     try:
         for problem in engine.log.archive.audit(upto, lambda done, of: _tell(engine, "checking the chain", done, of)):
             chain.complain(problem)
@@ -135,7 +136,7 @@ def _audit(engine: Engine, chain: _Chain, upto: int) -> None:
             raise
         chain.complain(error.message)
     except STUMBLES as error:
-        chain.complain(f"a row is not what moot wrote: {error!r:.200}")
+        chain.complain(f"a row is damaged: {error!r:.200}")
 
 
 def _judged(engine: Engine, fresh: Store, chain: _Chain) -> tuple[int, int, list[str]]:
@@ -144,12 +145,12 @@ def _judged(engine: Engine, fresh: Store, chain: _Chain) -> tuple[int, int, list
         chain.complain(
             f"position {engine.log.handle.damage.details['position']} cannot be read: {engine.log.handle.damage}"
         )
-    # A log with a hole cannot be folded into anything worth comparing.
+    # A damaged log cannot be folded into views that are worth comparing.
     return redacted, erased, chain.problems or _compared(engine, fresh, chain)
 
 
 def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
-    """What was redacted must be what its tombstones say it was, or exactly what is left of it."""
+    """Check redacted events: each must match its tombstones, either with its text or blanked exactly as recorded."""
     named, erased = engine.log.tombstones(), 0
     if not named:
         return 0, 0
@@ -158,10 +159,10 @@ def _tombstones(engine: Engine, chain: _Chain) -> tuple[int, int]:
     for position, said in named.items():
         found = engine.log.raw.read(position - 1, 1)
         if not found or (found[0].commit, found[0].n) != (said.get("commit"), said.get("n")):
-            chain.complain(f"a redaction names another event than the one at position {position}")
+            chain.complain(f"a redaction does not match the event at position {position}")
         elif (fault := fault_of(found[0], said["each"], written=_is_written(found[0]))) is not None:
             chain.complain(f"the redacted event at position {position} is not genuine: {fault}")
-        elif found[0].data.get(MARK) == said["digest"]:  # of all its redacted fields, or of some
+        elif found[0].data.get(MARK) == said["digest"]:  # all of its redacted fields are blanked, or some of them
             erased += found[0].data == blanked(found[0], said["fields"], said["digest"])
     return len(named), erased
 
@@ -171,7 +172,7 @@ def _is_written(event: Event) -> bool:
 
 
 def _scratch(directory: str) -> PrivateCopy:
-    """Empty views in a file beside the real ones, which has no name once it is open."""
+    """Empty views in a file next to the real ones. The file is unlinked once it is open."""
     fresh = PrivateCopy(directory, "", into=os.path.join(directory, f"verify.{os.urandom(6).hex()}"))
     try:
         fresh.cursor()  # opens it
@@ -180,17 +181,17 @@ def _scratch(directory: str) -> PrivateCopy:
         fresh.close()
         raise Unavailable(
             "no_room_to_verify",
-            f"The log cannot be folded anew in {directory}: {error}.",
-            f"Verifying needs to write: make {directory} writable, or free some space.",
+            f"`verify` cannot write its temporary views to {directory}: {error}.",
+            f"Make {directory} writable, or free some disk space.",
         ) from error
     return fresh
 
 
 def _compared(engine: Engine, fresh: Store, chain: _Chain) -> list[str]:
-    """Bring both to the same position, then look. On a shared log others may go on appending."""
+    """Bring both to the same position, then compare them. On a shared log others may append meanwhile."""
     live = engine.store
     with engine.writing():
-        engine.catch_up()  # as every command does: what was redacted must not stay in them
+        engine.catch_up()  # as every command does; redacted text must not stay in the views
         _fold(engine, fresh, chain, live.cursor())
         fresh.commit()
         problems = [*chain.problems, *_differences(live, fresh)]
@@ -208,7 +209,7 @@ def _fold(engine: Engine, fresh: Store, chain: _Chain, upto: int) -> None:
             try:
                 batch.fold(events)
             except STUMBLES as error:
-                chain.complain(f"what comes after position {batch.cursor()} cannot be folded: {error!r:.200}")
+                chain.complain(f"the events after position {batch.cursor()} cannot be folded: {error!r:.200}")
     batch.flush()
     if chain.position >= upto:
         chain.look_up(engine.log, ended=True)
@@ -220,16 +221,16 @@ def _tell(engine: Engine, what: str, done: int, of: int) -> None:
 
 
 class _Chain:
-    """What must hold from one event to the next, and of each commit."""
+    """Checks each event against the one before, and each commit as a whole."""
 
     def __init__(self, *, blobs: bool) -> None:
         self.position = 0
-        self._looks_for_unnamed = blobs  # there are some
+        self._looks_for_unnamed = blobs  # only if there are blobs
         self.commits = 0
         self.versions: dict[str, int] = {}
         self.problems: list[str] = []
         self._commit, self._n = "", -1
-        self._spans: dict[str, tuple[int, int]] = {}  # of the commits that were not looked up yet
+        self._spans: dict[str, tuple[int, int]] = {}  # positions of commits that were not looked up yet
         self.named = NamedBlobs()
         self.mentioned: set[str] = set()
 
@@ -251,25 +252,25 @@ class _Chain:
             self.versions[event.stream] = self.position = event.position
 
     def look_up(self, log: Log, *, ended: bool) -> None:
-        """Each commit must be known as one: else an append that is repeated would be taken for a new one."""
+        """Check that the log finds each commit by its id. Otherwise a retried append would be stored twice."""
         for commit, (first, last) in list(self._spans.items()):
-            if ended or commit != self._commit:  # the last one may go on in the next page
+            if ended or commit != self._commit:  # the last one may continue on the next page
                 del self._spans[commit]
                 known = log.append(Commit(id=commit, at="", by=""), {}, ())
                 if not (isinstance(known, Duplicate) and (known.first, known.last) == (first, last)):
-                    self.complain(f"the commit at positions {first} to {last} is not known as one")
+                    self.complain(f"the commit at positions {first} to {last} cannot be found by its id")
 
-    def _expect(self, holds: bool, event: Event, said: str) -> None:  # noqa: FBT001
+    def _expect(self, holds: bool, event: Event, problem: str) -> None:  # noqa: FBT001
         if not holds:
-            self.complain(f"{event.type} at position {event.position} {said}")
+            self.complain(f"{event.type} at position {event.position} {problem}")
 
-    def complain(self, said: str) -> None:
+    def complain(self, problem: str) -> None:
         if len(self.problems) < _SHOWN:
-            self.problems.append(f"{_OF_LOG}{said}")
+            self.problems.append(f"{_OF_LOG}{problem}")
 
 
 def _differences(live: Store, fresh: Store) -> list[str]:
-    """The first row of each table that differs. Both come in the order of their keys, so memory stays flat."""
+    """The first row that differs in each table. Both sides are sorted by key, so memory use stays constant."""
     problems = []
     for table in _TABLES:
         pairs = zip_longest(live.all_rows(table), fresh.all_rows(table))
