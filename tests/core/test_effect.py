@@ -129,7 +129,7 @@ def test_a_dead_runner_is_followed_by_another_with_the_same_key():
 def test_what_kills_its_runner_again_and_again_is_parked():
     effect = after(REQUEST, take(), take("two#2", over=("one#1", 1)), take("three#3", over=("two#2", 2)))
     parked = decided(effect, take("four#4", over=("three#3", 3)))
-    assert (parked.type, parked.reason) == ("effect:parked", "its runner died 3 times while doing it")
+    assert (parked.type, parked.reason) == ("effect:parked", "its runner died 3 times")
 
 
 @pytest.mark.promise(12)

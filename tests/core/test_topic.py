@@ -64,7 +64,7 @@ def test_other_words_are_no_type(kind):
 def test_the_nouns_of_the_core_cannot_be_forged(kind):
     error = refused(emit(kind))
     assert error.code == "event_owned"
-    assert "`moot task` makes them" in error.remedy
+    assert "`moot task` writes them" in error.remedy
 
 
 def test_a_kind_that_came_later_owns_its_event_types_and_not_its_noun():

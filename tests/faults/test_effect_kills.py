@@ -221,4 +221,4 @@ def test_what_kills_its_runner_is_parked_and_takes_nothing_with_it(make_repo: Ca
     outcomes = {one["handler"]: one["outcome"] for one in repo.run("handle", drain=True)["effects"]}
     assert outcomes == {"deadly": "parked", "tame": "done"}
     (parked,) = repo.run("effects")
-    assert parked["reason"] == "its runner died 3 times while doing it"
+    assert parked["reason"] == "its runner died 3 times"

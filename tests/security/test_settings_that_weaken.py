@@ -60,7 +60,7 @@ def test_a_clone_that_turns_review_off_is_not_obeyed(run: Command) -> None:
     refused = finished(run, "Sneak it in")
     assert refused is not None
     assert refused["error"] == "needs_review"
-    assert "moot.toml says tasks.review = false" in refused["remedy"]
+    assert "moot.toml sets tasks.review = false" in refused["remedy"]
     assert "`moot allow settings`" in refused["remedy"]
     added = run("task", "add", "Another", agent="Ada")
     assert "tasks.review = false; that is not in force until a person runs `moot allow settings`" in added.err
@@ -78,7 +78,7 @@ def test_once_a_person_allowed_it_it_is_in_force_and_on_record(run: Command) -> 
     assert changes(run) == [("tasks.review", True, False)], "once"
     told = run("log", "--type", "settings:changed").out
     assert "settings:changed settings by Ada" in told
-    assert "tasks.review was true, and is false from here on" in told
+    assert "changed tasks.review from true to false" in told
     assert "tasks.review" in run("explain", "settings").out
     settings(run, "")
     run("task", "add", "Strict again", agent="Ada")
@@ -119,7 +119,7 @@ def test_receipts_that_were_demanded_are_not_given_up_by_an_edit(run: Command) -
         run("task", "claim", f"two-{len(text)}", agent="Bob")
         refused = run("task", "complete", f"two-{len(text)}", "--json", agent="Bob").error
         assert refused["error"] == "receipt_missing"
-        assert "moot.toml says tasks.receipt = false" in refused["remedy"]
+        assert "moot.toml sets tasks.receipt = false" in refused["remedy"]
         assert "`moot allow settings`" in refused["remedy"]
     assert run("allow", "settings", "--yes").code == 0
     assert run("task", "complete", "two-0", agent="Bob").code == 0
@@ -292,7 +292,7 @@ def test_no_task_of_a_withheld_lifecycle_is_added_or_moved(run: Command) -> None
         ada.task_add("Before", lifecycle="quick")
         here.setup = here.setup.replace(lifecycles={**here.setup.lifecycles, "quick": life})
         for act in (lambda: ada.task_add("After", lifecycle="quick"), lambda: ada.task_claim("task-001")):
-            with pytest.raises(Refused, match="has no review, and nobody has allowed it here") as caught:
+            with pytest.raises(Refused, match="has no review, and no person has allowed that") as caught:
                 act()
             assert caught.value.code == "setting_not_allowed"
             assert "`moot allow settings`" in caught.value.remedy

@@ -99,17 +99,17 @@ CASES = {
         lambda r: (r["id"], r["waits"]) == ("task-002", []),
     ),
     "task claim": Case("Bob", "task claim", "task-001 is yours", lambda r: r["holder"] == "Bob#1"),
-    "task submit": Case("Bob", "task submit task-003", "task-003 is review", moves("task-003", "review")),
+    "task submit": Case("Bob", "task submit task-003", "task-003 is in review", moves("task-003", "review")),
     "task approve": Case("Ada", "task approve task-004", "task-004 is done", moves("task-004", "done")),
     "task reject": Case("Ada", "task reject task-004 --reason No.", "task-004 is open", lambda r: r["attempt"] == 2),
     "task reopen": Case("Ada", "task reopen task-007 --reason Yes.", "task-007 is open", moves("task-007", "open")),
     "task complete": Case("Bob", "task complete task-006", "task-006 is done", moves("task-006", "done")),
-    "task fail": Case("Bob", "task fail task-003 --reason No.", "task-003 is failed", moves("task-003", "failed")),
+    "task fail": Case("Bob", "task fail task-003 --reason No.", "task-003 has failed", moves("task-003", "failed")),
     "task cancel": Case(
         "Ada", "task cancel task-001 --reason No.", "task-001 is cancelled", moves("task-001", "cancelled")
     ),
     "task release": Case("Bob", "task release task-003", "task-003 is open", lambda r: r["holder"] is None),
-    "task move": Case("Bob", "task move task-003 review", "task-003 is review", moves("task-003", "review")),
+    "task move": Case("Bob", "task move task-003 review", "task-003 is in review", moves("task-003", "review")),
     "task show": Case(None, "task show task-003", "held by: Bob#1", lambda r: r["task"]["holder"] == "Bob#1"),
     "board": Case(None, "board", "task-002 waits", lambda r: r["counts"]["done"] == 1, drawn="Board"),
     "ready": Case(

@@ -205,7 +205,7 @@ def test_what_nobody_wants_done_any_more_is_dropped_for_good(run: Command) -> No
     assert run("needs-me").out == "Nothing waits for you.\n"
     assert run("doctor").code == 0
     story = run("explain", parked).out.splitlines()[-1]
-    assert story.endswith("dropped, and not to be done any more: The server is gone")
+    assert story.endswith("dropped: The server is gone")
     for again in ("retry", "drop"):
         more = ("--reason", "x")
         assert run("effects", again, parked, *more, "--json").error["error"] == "effect_ended"
@@ -259,7 +259,7 @@ def test_a_message_is_sent_by_its_handler_exactly_once(run: Command, bob: Worksp
 def test_a_message_to_nobody_fails_and_says_so(run: Command) -> None:
     handlers(run, TELL.replace("Bob", "Nemo"))
     run("task", "add", "Write it", agent="Ada")
-    assert "failed tell on task:added, attempt 1: No agent is called 'Nemo'" in run("handle", "--drain").out
+    assert "failed tell on task:added, attempt 1: There is no agent 'Nemo'" in run("handle", "--drain").out
 
 
 def test_filters_choose_the_events(run: Command) -> None:

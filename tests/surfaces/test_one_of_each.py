@@ -44,8 +44,8 @@ def test_one_claim_more_is_in_the_way(lone: Command) -> None:
     lone("join", "Bob")
     for path in ("a", "b", "c"):
         lone("claim", path, agent="Ada")
-    assert ", and 1 other claim in the way." in lone("claim", "a", "b", agent="Bob").err
-    assert ", and 2 other claims in the way." in lone("claim", "a", "b", "c", agent="Bob").err
+    assert "; 1 other claim also conflicts." in lone("claim", "a", "b", agent="Bob").err
+    assert "; 2 other claims also conflict." in lone("claim", "a", "b", "c", agent="Bob").err
 
 
 def test_a_miscounted_thing_is_seen() -> None:

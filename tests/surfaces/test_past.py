@@ -128,7 +128,7 @@ def test_who_calls_may_be_a_later_incarnation_than_then(run: Command) -> None:
     run("leave", agent="Bob")
     run("join", "Bob")
     assert "> Hello." in run("inbox", "--at", str(head), agent="Bob", incarnation=2).out
-    assert "No agent is called" in run("inbox", "--at", "0", agent="Bob").err
+    assert "There is no agent" in run("inbox", "--at", "0", agent="Bob").err
 
 
 def test_presence_is_said_to_be_unknown(run: Command) -> None:

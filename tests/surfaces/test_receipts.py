@@ -88,7 +88,7 @@ def test_work_that_is_sent_back_needs_a_new_receipt(run: Command, ada: Workspace
 
 def test_a_check_that_changes_the_files_itself_proves_nothing(run: Command, ada: Workspace) -> None:
     checked = ada.check(["touch", str(run.repo / "made.txt")])
-    assert checked.doubt == "the files were changed while it ran"
+    assert checked.doubt == "the files changed while it ran"
     ada.task_add("Write it", no_review=True)
     ada.task_claim("task-001")
     refused(Refused, "receipt_stale", lambda: ada.task_complete("task-001", receipt=checked.receipt.id))

@@ -55,10 +55,13 @@ def moved(verb: str, **data: Any) -> Event:
         (moved("lapse", silent_for=61.4, ttl=60.0), "working → open (attempt 2; silent for 61 s of 60 s)"),
         (moved("move", flags=["late: after the deadline"]), "working → open (attempt 2; late: after the deadline)"),
         (moved("submit", report="m-1", reason="Done."), "working → open (attempt 2; report m-1): Done."),
-        (event("mailbox:cleared", ids=["m-1"], reason="asked"), "m-1 left the file (asked)"),
-        (event("mailbox:restored", ids=["m-1"], unread=True), "m-1 put back into the file (to be read again)"),
-        (event("task:readied", done="task-001", waits=[]), "waits no more for task-001"),
-        (event("task:readied", done="task-001", waits=["task-002"]), "waits no more for task-001 (still for task-002)"),
+        (event("mailbox:cleared", ids=["m-1"], reason="asked"), "cleared m-1 from the file (asked)"),
+        (event("mailbox:restored", ids=["m-1"], unread=True), "put m-1 back into the file (unread again)"),
+        (event("task:readied", done="task-001", waits=[]), "no longer waits for task-001"),
+        (
+            event("task:readied", done="task-001", waits=["task-002"]),
+            "no longer waits for task-001 (still for task-002)",
+        ),
         (
             event("receipt:recorded", argv=["make", "-C", "a b"], seconds=1.5, code=2),
             "ran make -C a b in 1.5 s: exit code 2",

@@ -1,12 +1,12 @@
-"""Rules about messages of a pack: who may send one, and where its task has to be.
+"""Rules for messages of a pack: who may send them, and which state their task must be in.
 
-What a type of message is, is the pack's to say. Here it is only a name.
+The pack defines the message types. This module only knows their names.
 """
 
 from __future__ import annotations
 
 from moot.core.errors import Refused, Unknown
-from moot.core.task import by_verb
+from moot.core.task import by_verb, is_in
 from moot.core.text import command_line, option
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def check_sender(kind: str, senders: Sequence[str], sender: Actor, *, also_people: bool) -> None:
-    """It is sent by one of these roles, if there are any; people may help out where the pack lets them."""
+    """Raise unless the sender has one of these roles, if there are any, or is a person whom the pack allows."""
     if not senders or any(role in sender.roles for role in senders) or (sender.person and also_people):
         return
     roles = " or the ".join(senders)
@@ -27,7 +27,7 @@ def check_sender(kind: str, senders: Sequence[str], sender: Actor, *, also_peopl
 
 
 def check_corrector(kind: str, senders: Sequence[str], actor: Actor) -> None:
-    """A correction is a message like any other: it is for its role, or for a person who helps out."""
+    """Raise unless the actor has the role of the sender, or is a person."""
     if senders and senders[0] not in actor.roles and not actor.person:
         raise _wrong_role(kind, senders[:1], actor, f"Leave it to the {senders[0]}, or to a person.")
 
@@ -36,7 +36,7 @@ def _wrong_role(kind: str, senders: Sequence[str], actor: Actor, remedy: str) ->
     roles = " or the ".join(senders)
     return Refused(
         "wrong_role",
-        f"A {kind} is sent by the {roles}; {actor.name} is {', '.join(actor.roles) or 'without a role'}.",
+        f"Only the {roles} can send a {kind}; {actor.name} has the role {', '.join(actor.roles) or 'none'}.",
         remedy,
         role=senders[0],
         roles=list(actor.roles),
@@ -44,21 +44,24 @@ def _wrong_role(kind: str, senders: Sequence[str], actor: Actor, remedy: str) ->
 
 
 def check_task(kind: str, pack: str, task: Task, *, creates: bool, going: Mapping[str, list[str]]) -> None:
-    """Its task exists or is created by it, and follows a lifecycle of the pack. `going`: tasks by working state."""
+    """Raise unless the task exists, or the message creates it, and it has a lifecycle of the pack.
+
+    `going`: the tasks being worked on, by state.
+    """
     if not task.exists and not creates:
         names = [name for found in going.values() for name in found]
         raise Unknown(
             "unknown_task",
             f"There is no task {task.id!r}, and a {kind} does not create one.",
-            f"Being worked on now: {', '.join(names) or 'nothing'}.",
+            f"Tasks being worked on: {', '.join(names) or 'none'}.",
             task=task.id,
             **going,
         )
     if task.exists and task.lifecycle.partition("/")[0] != pack:
         raise Refused(
             "other_lifecycle",
-            f"{task.id} follows the lifecycle {task.lifecycle!r}, not one of {pack}.",
-            "Use another id, or the verbs of `moot task`.",
+            f"{task.id} has the lifecycle {task.lifecycle!r}, not one of the pack {pack}.",
+            "Use another id, or the `moot task` commands.",
             task=task.id,
         )
 
@@ -72,7 +75,7 @@ def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str) -> Refused:
     show = f"`{command_line('task show', task.id)}` shows what can happen next."
     return Refused(
         "wrong_state",
-        f"{task.id} is in {task.state}: a {kind} cannot {verb} it from there.{hint}",
+        f"{task.id} {is_in(task.state)}: a {kind} cannot {verb} it from there.{hint}",
         f"Start a new attempt: `{by_verb(again.verb, task.id)}`." if again else show,
         task=task.id,
         state=task.state,
@@ -82,7 +85,7 @@ def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str) -> Refused:
 def nothing_to_answer(kind: str, wanted: str) -> Unknown:
     return Unknown(
         "nothing_to_answer",
-        f"A {kind} answers a {wanted}, and there is none to answer.",
+        f"A {kind} answers a {wanted}, but there is none to answer.",
         "Name a message of its thread with `--thread`; `moot inbox` lists yours.",
         type=wanted,
     )

@@ -195,7 +195,7 @@ def test_every_other_pair_of_states_is_refused(in_every_state: Project) -> None:
             assert said.details["state"] == source
             assert said.details["wanted"] == target
             assert set(said.details["to"]) == TARGETS[source]
-            assert f"{source} is {source} and cannot become {target}" in said.message
+            assert f"{source} is {source} and cannot move to {target}" in said.message
             assert all(state in said.remedy for state in TARGETS[source])
     assert {task.id: task.state for task in project.run("board", all=True).result["tasks"]} == {s: s for s in STATES}
 

@@ -10,6 +10,7 @@ from moot.api.message_view import pile
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.record import Record
 from moot.core.sentences import sentence
+from moot.core.task import is_in
 from moot.core.task.leases import has_lapsed
 from moot.core.task.refusals import unknown
 from moot.core.text import REASON, command_line, counted, one_line
@@ -147,7 +148,7 @@ def _wait_for_tasks(call: Call, tasks: tuple[str, ...], start: int, deadline: fl
                 why = state.setbacks[-1].reason if state.setbacks else state.state
                 raise AwaitedFailed(
                     "task_stopped",
-                    f"{name} is {state.state}: {one_line(why or '', 200)}.",
+                    f"{name} {is_in(state.state)}: {one_line(why or '', 200)}.",
                     f"`{command_line('explain', name)}` tells the story; "
                     f"`{command_line('task reopen', name, options=REASON)}` tries again.",
                     task=name,

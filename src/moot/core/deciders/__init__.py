@@ -1,4 +1,4 @@
 """One module per kind of entity: its rules in words, its commands, its events, `decide`, `evolve` and its `Kind`.
 
-Deciders never import each other; `moot.core.reactions` says what follows from what.
+Deciders never import each other; `moot.core.reactions` connects them.
 """

@@ -1,14 +1,14 @@
-"""Agents: who is here, in which incarnation.
+"""Agents: which agents have joined, and their current incarnations.
 
 What always holds:
-- An agent is at most one incarnation at a time; joining anew makes the number one larger, and everything the
-  older incarnation tries from then on is refused.
-- A name in use is not taken over by accident: while its holder was heard of within the ttl, joining under it
-  needs `take_over`.
-- An agent that says again that it is here, with other roles or another client, has these from then on; it is the
-  same incarnation, and nothing that it holds is touched.
-- Nobody but a person sends away another agent that was heard of within the ttl, or retires another one.
-- A retired name is never used again, and mail for it is refused instead of waiting for nobody.
+- An agent has at most one current incarnation. Joining again increments the number, and every later command of the
+  older incarnation is refused.
+- A name in use is not taken over by accident: if its holder was active within the ttl, joining under that name needs
+  `take_over`.
+- The current incarnation may join again to change its roles or its client. It stays the same incarnation and keeps
+  everything it holds.
+- Only a person can make another agent leave that was active within the ttl, or retire another agent.
+- A retired name is never used again. Mail to it is refused.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Joined(Payload):
     roles: tuple[str, ...] = ()
     client: str | None = None
     worktree: str | None = None
-    replaces: int | None = None  # the incarnation that was still here
+    replaces: int | None = None  # the incarnation that had not left
 
 
 class Left(Payload):
     type = "agent:left"
     said = "left"
-    asides = (("retired", "for good"),)
+    asides = (("retired", "retired"),)
     words = ("reason",)
     incarnation: int
     retired: bool = False
@@ -80,7 +80,7 @@ class Join(Record):
     roles: tuple[str, ...] = ()
     client: str | None = None
     worktree: str | None = None
-    incarnation: int | None = None  # the one the caller believes to be, if it joined before
+    incarnation: int | None = None  # the caller's own, if it has joined before
     silent_for: float = 0.0
     ttl: float = 0.0
     take_over: bool = False
@@ -89,7 +89,7 @@ class Join(Record):
 class Leave(Record):
     retire: bool = False
     reason: str | None = None
-    by: str | None = None  # the principal that asks for it; None: the agent itself
+    by: str | None = None  # the principal that gives the command; None: the agent itself
     silent_for: float = 0.0
     ttl: float = 0.0
 
@@ -98,7 +98,7 @@ def decide(state: Agent, command: Join | Leave, _facts: object = None) -> list[P
     if state.retired:
         raise Refused(
             "agent_retired",
-            f"The name {state.name} was retired and stays so.",
+            f"The name {state.name} was retired and cannot be used again.",
             "Join under another name.",
             agent=state.name,
         )
@@ -114,14 +114,14 @@ def decide(state: Agent, command: Join | Leave, _facts: object = None) -> list[P
 def _join(state: Agent, command: Join) -> list[Payload]:
     checked_name(state.name)
     if len(command.roles) > ROLE_LIMIT:
-        raise Refused("too_many_roles", f"{len(command.roles)} roles are too many.", f"{ROLE_LIMIT} at most.")
+        raise Refused("too_many_roles", f"{len(command.roles)} roles are too many.", f"Use at most {ROLE_LIMIT}.")
     if state.here and command.incarnation == state.incarnation:
-        return _said_again(state, command)
+        return _joined_again(state, command)
     if state.here and not command.take_over and not has_lapsed(command.silent_for, command.ttl):
         raise Held(
             "name_in_use",
-            f"{state.name} is here already ({state.principal}, heard of {command.silent_for:.0f} s ago).",
-            f"Take another name, or replace it: `{command_line('join', state.name, options='--take-over')}`.",
+            f"The name {state.name} is in use ({state.principal}, last active {command.silent_for:.0f} s ago).",
+            f"Choose another name, or take it over: `{command_line('join', state.name, options='--take-over')}`.",
             agent=state.name,
             incarnation=state.incarnation,
         )
@@ -137,8 +137,8 @@ def _join(state: Agent, command: Join) -> list[Payload]:
     ]
 
 
-def _said_again(state: Agent, command: Join) -> list[Payload]:
-    """The same agent, perhaps with other roles. What it leaves out stays as it is."""
+def _joined_again(state: Agent, command: Join) -> list[Payload]:
+    """The same incarnation, perhaps with other roles. Omitted fields keep their values."""
     roles, client = command.roles or state.roles, command.client or state.client
     if (set(roles), client) == (set(state.roles), state.client):
         return []
@@ -162,16 +162,16 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
     if command.retire:
         raise Refused(
             "person_required",
-            f"Only a person retires another agent; you are {by}.",
+            f"Only a person can retire another agent; you are {by}.",
             f"Ask a person to run `{command_line('leave', state.name, options='--retire')}`.",
             agent=state.name,
         )
     if state.here and not has_lapsed(command.silent_for, command.ttl):
         raise Held(
             "agent_here",
-            f"{state.principal} is here, heard of {command.silent_for:.0f} s ago.",
-            f"Ask it to leave: `{command_line('send', state.name)} …`. Silent for {command.ttl:.0f} s, anybody may end "
-            f"it; a person may at once: `{command_line('leave', state.name)}`.",
+            f"{state.principal} is active: last seen {command.silent_for:.0f} s ago.",
+            f"Ask it to leave: `{command_line('send', state.name)} …`. After {command.ttl:.0f} s of silence anybody "
+            f"can run `{command_line('leave', state.name)}`; a person can at any time.",
             agent=state.name,
             incarnation=state.incarnation,
             silent_for=round(command.silent_for, 3),
@@ -180,12 +180,12 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
 
 
 def acting(state: Agent, incarnation: int | None) -> Actor:
-    """The agent as one who acts, provided that it is here and that its incarnation is the current one."""
+    """The agent as the actor of a command. Raises unless it has joined and its incarnation is the current one."""
     if incarnation is not None and incarnation != state.incarnation:
         raise Held(
             "stale_incarnation",
-            f"You are {agent(state.name, incarnation)}; the name is now held by {state.principal}.",
-            "Stop, or join anew under another name. What you held was given back.",
+            f"You are {agent(state.name, incarnation)}, but {state.principal} has replaced you.",
+            "Stop, or join under another name. Everything you held was released.",
             holder=state.principal,
             incarnation=state.incarnation,
         )
@@ -202,7 +202,7 @@ def acting(state: Agent, incarnation: int | None) -> Actor:
 
 
 def known(state: Agent, agents: Callable[[], Iterable[Agent]], *, caller: bool = False) -> Agent:
-    """The same, if it ever joined. `agents`: all that there are; `caller`: the caller says that it is this one."""
+    """The agent. Raises if it never joined. `agents` lists all agents; `caller`: it is the caller's own name."""
     if not state.exists:
         raise unknown(state.name, closest(state.name, [a.name for a in agents() if not a.retired]), caller=caller)
     return state
@@ -210,10 +210,8 @@ def known(state: Agent, agents: Callable[[], Iterable[Agent]], *, caller: bool =
 
 def unknown(name: str, closest: str | None, *, caller: bool = False) -> Unknown:
     hint = f"Did you mean {closest}? " if closest else ""
-    hint += f"To be it, join first: `{command_line('join', name)}`. " if caller else ""
-    return Unknown(
-        "unknown_agent", f"No agent is called {name!r}.", f"{hint}`moot agents` lists them.", closest=closest
-    )
+    hint += f"To use this name, join first: `{command_line('join', name)}`. " if caller else ""
+    return Unknown("unknown_agent", f"There is no agent {name!r}.", f"{hint}`moot agents` lists them.", closest=closest)
 
 
 def evolve(state: Agent, event: Payload, meta: Meta) -> Agent:

@@ -1,11 +1,11 @@
-"""Artifacts: something that was made and that others can use. Where it is, what it provides, how it changed.
+"""Artifacts: results that others can use. Each has a location, the names it provides, and a history of changes.
 
 What always holds:
-- An artifact is made once; whatever happens to it later is a modification of it.
-- It says where it is: paths of the repository, or a URI.
-- It provides its own id, its paths and its URI, and the names that it says; what it provides only ever grows.
+- An artifact is created once; later events modify it.
+- It has a location: paths of the repository, or a URI.
+- It provides its own id, its paths, its URI and the names it lists. Provided names are added and never removed.
 
-Who needs what is a matter of each name (`moot.core.deciders.dependency`), so that unrelated names never conflict.
+Needs are kept per name (`moot.core.deciders.dependency`), so that unrelated names never conflict.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHANGE = "--change '…'"
 
 class ArtifactCreated(Payload):
     type = "artifact:created"
-    said = "made known: {summary}"
+    said = "registered: {summary}"
     asides = (("provides", "provides {provides}"), ("uri", "uri {uri}"), ("paths", "paths {paths}"))
     words = ("summary",)
     names = ("paths", "uri", "provides", "flags")
@@ -85,7 +85,7 @@ class Artifact(Record):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Everything that somebody may need it by, each once."""
+        """Every name that it provides, without duplicates."""
         own = (self.id, *self.paths, *((self.uri,) if self.uri else ()), *self.provides)
         return tuple(dict.fromkeys(own))
 
@@ -116,14 +116,14 @@ def decide(state: Artifact, command: CreateArtifact | ModifyArtifact, _facts: ob
             if state.exists:
                 raise Held(
                     "artifact_exists",
-                    f"{state.id} is there since {state.at}.",
-                    f"Say what changed: `{command_line('artifact modify', state.id, options=_CHANGE)}`.",
+                    f"{state.id} already exists, since {state.at}.",
+                    f"Record a change: `{command_line('artifact modify', state.id, options=_CHANGE)}`.",
                     artifact=state.id,
                     creator=state.creator,
                 )
             if not command.paths and not command.uri:
                 raise Refused(
-                    "artifact_nowhere", "An artifact is somewhere.", "Name its paths, or --uri.", artifact=state.id
+                    "artifact_nowhere", "The artifact has no location.", "Give its paths, or --uri.", artifact=state.id
                 )
             _check_size(command.paths, command.provides)
             fields = {**command.__dict__, "paths": _each_once(command.paths), "provides": _each_once(command.provides)}
@@ -133,7 +133,7 @@ def decide(state: Artifact, command: CreateArtifact | ModifyArtifact, _facts: ob
                 raise Unknown(
                     "unknown_artifact",
                     f"There is no artifact {state.id!r}.",
-                    "`moot artifacts` lists them; `moot artifact add` makes one known.",
+                    "`moot artifacts` lists them; `moot artifact add` registers one.",
                     artifact=state.id,
                 )
             _check_size(command.paths, command.provides)
@@ -144,8 +144,8 @@ def decide(state: Artifact, command: CreateArtifact | ModifyArtifact, _facts: ob
             if not command.changes and not any(new.values()):
                 raise Refused(
                     "nothing_changed",
-                    "What has changed is not said, and nothing new is provided.",
-                    "Say it: --change '…', or name what it provides now: --provides NAME.",
+                    "The command contains no change and no new name or path.",
+                    "Describe the change with --change '…', or add a name with --provides NAME.",
                     artifact=state.id,
                 )
             return [ArtifactModified(**{**command.__dict__, **new})]
@@ -158,7 +158,7 @@ def _check_size(paths: tuple[str, ...], provides: tuple[str, ...]) -> None:
         raise Refused(
             "artifact_too_large",
             f"{len(paths)} paths and {len(provides)} names are too many for one artifact.",
-            f"At most {PLACE_LIMIT} paths and {NAME_LIMIT} names: name a directory, or make several artifacts.",
+            f"Use at most {PLACE_LIMIT} paths and {NAME_LIMIT} names: name a directory, or add several artifacts.",
         )
 
 

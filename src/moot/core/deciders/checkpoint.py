@@ -1,12 +1,12 @@
-"""Checkpoints: a place where work stops until a person has spoken.
+"""Checkpoints: a point where work stops until a person answers.
 
 What always holds:
-- A checkpoint is answered once, by a person. Whoever comes second hears who answered, and what.
-- Where options were given, the answer is one of them.
-- Whoever reached it may withdraw it before that, and so may a person; then nobody answers it any more.
+- A checkpoint is answered once, by a person. A second answer is refused with the first one and its author.
+- If it has options, the answer is one of them.
+- The agent that reached it, or a person, may withdraw it while it is open. After that it cannot be answered.
 
     reached ── resolve (a person) ──▶ resolved
-       └────── withdraw (who reached it, a person) ──▶ withdrawn
+       └────── withdraw (the agent that reached it, or a person) ──▶ withdrawn
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
     from moot.core.principal import Actor
 
-KINDS = ("human-verify", "decision", "human-action")  # those that everybody knows; any other word will do
+KINDS = ("human-verify", "decision", "human-action")  # the usual kinds; any other word is allowed
 OPTION_LIMIT = 20
 
 
@@ -125,8 +125,8 @@ def decide(
             if not command.actor.person:
                 raise Refused(
                     "people_only",
-                    f"{state.id} waits for a person, and {command.actor.name} is an agent.",
-                    "Leave it to a person: `moot needs-me` is their list.",
+                    f"{state.id} waits for a person; {command.actor.name} is an agent.",
+                    "Leave it to a person. `moot needs-me` shows it to them.",
                     checkpoint=state.id,
                 )
             if not state.open:
@@ -143,18 +143,18 @@ def _reached(state: Checkpoint, command: ReachCheckpoint) -> list[Payload]:
     if state.exists:
         raise Refused(
             "checkpoint_exists",
-            f"The id {state.id} is taken.",
-            "Leave the id out, or take another.",
+            f"The id {state.id} is already used.",
+            "Omit the id, or choose another.",
             checkpoint=state.id,
         )
     if not command.question.strip():
-        raise Refused("empty_question", "The checkpoint asks nothing.", "Say what the person is to decide or do.")
+        raise Refused("empty_question", "The question is empty.", "State what the person should decide or do.")
     options = tuple(option.strip() for option in command.options)
     if len(options) > OPTION_LIMIT or "" in options or len({o.casefold() for o in options}) < len(options):
         raise Refused(
             "bad_options",
-            "The options cannot be told apart, or are too many.",
-            f"Up to {OPTION_LIMIT}, each another one and none empty.",
+            "There are too many options, or some are empty or identical.",
+            f"Give at most {OPTION_LIMIT} different options, none of them empty.",
         )
     return [CheckpointReached(**{**command.__dict__, "options": options})]
 
@@ -165,34 +165,34 @@ def _withdrawn(state: Checkpoint, command: WithdrawCheckpoint) -> list[Payload]:
     if not command.actor.person and not same_agent(command.actor.principal, state.who):
         raise Refused(
             "not_yours",
-            f"{state.id} is the checkpoint of {name_of(state.who)}.",
+            f"{state.id} is {name_of(state.who)}'s checkpoint.",
             f"Leave it to {name_of(state.who)}, or to a person.",
             checkpoint=state.id,
         )
     if not state.open:
         raise _over(state)
     if not command.reason.strip():
-        raise Refused("reason_missing", "To withdraw a checkpoint takes a reason.", "Say why: `--reason '…'`.")
+        raise Refused("reason_missing", "`withdraw` requires a reason.", "Give one: `--reason '…'`.")
     return [CheckpointWithdrawn(who=command.actor.principal, reason=command.reason)]
 
 
 def _chosen(state: Checkpoint, answer: str) -> str:
-    """The answer, or the option that it names: by its words, or by its number."""
-    said = answer.strip()
-    if not said:
-        raise Refused("empty_answer", "The answer is empty.", "Say it in words.", checkpoint=state.id)
+    """The answer, or the option that it names by text or number."""
+    given = answer.strip()
+    if not given:
+        raise Refused("empty_answer", "The answer is empty.", "Write an answer.", checkpoint=state.id)
     if not state.options:
         return answer
     for option in state.options:
-        if option.casefold() == said.casefold():
+        if option.casefold() == given.casefold():
             return option
-    if said.isascii() and said.isdigit() and len(said) < 4 and 0 < int(said) <= len(state.options):
-        return state.options[int(said) - 1]
+    if given.isascii() and given.isdigit() and len(given) < 4 and 0 < int(given) <= len(state.options):
+        return state.options[int(given) - 1]
     numbered = "; ".join(f"{number} {option}" for number, option in enumerate(state.options, 1))
     raise Refused(
         "not_an_option",
-        f"{said[:80]!r} is none of the options of {state.id}.",
-        f"Choose one, by its words or its number: {numbered}. To say more: `moot checkpoint resolve … --text '…'`.",
+        f"{given[:80]!r} is not an option of {state.id}.",
+        f"Choose one by its text or number: {numbered}. Use --text to add a comment.",
         checkpoint=state.id,
         options=list(state.options),
     )
@@ -212,13 +212,13 @@ def _over(state: Checkpoint) -> MootError:
         return Refused(
             "checkpoint_withdrawn",
             f"{state.id} was withdrawn: {state.text}",
-            "There is nothing left to answer.",
+            "No answer is needed.",
             checkpoint=state.id,
         )
     return Held(
         "checkpoint_resolved",
         f"{state.id} was answered by {state.resolved_by}: {state.answer}",
-        f"The first answer counts. `{command_line('send', name_of(state.who))} …` says more.",
+        f"Only the first answer counts. To add something: `{command_line('send', name_of(state.who))} …`.",
         checkpoint=state.id,
         by=state.resolved_by,
         answer=state.answer,

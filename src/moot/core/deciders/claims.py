@@ -1,20 +1,21 @@
 """File claims: who may edit which paths.
 
 What always holds:
-- Claims of different holders that share a path are both shared. Only claims bound to two different worktrees
-  share none; a claim without a worktree means the path everywhere.
-- A claim is granted whole or refused whole, and a refusal changes nothing.
-- A claim ends only by an event. It is released; or it lapses, because its holder was silent longer than the ttl that
-  it asked for (at the latest in the commit that grants the path to another) or was replaced.
+- If claims of different holders overlap, all of them are shared. Claims bound to different worktrees never overlap; a
+  claim without a worktree covers the path in every worktree.
+- A claim is granted or refused as a whole. A refusal changes nothing.
+- A claim ends only by an event. It is released, or it lapses because its holder was replaced or was silent for longer
+  than the claim's ttl (at the latest in the commit that grants the path to another holder).
 - The token of a claim is the position of its grant.
-- A path is released by any text that may have named it: a file that comes or goes changes how it is read.
-- A holder names a path once per worktree: asked for again, with another mode or ttl, it moves to the newer claim,
-  and a claim without paths is none. Asked for again in the same way, nothing happens.
-- The live claims, their paths and their patterns are bounded in number, for each holder and for all together, so
-  that no holder leaves the others without. Who had more before there was a bound keeps it.
+- A path can be released by any spelling that could have named it, because a file that appears or disappears changes
+  how its path is read.
+- A holder has a path in one claim per worktree. Claiming it again with another mode or ttl moves it to the new claim;
+  a claim without paths ends. Claiming it again unchanged does nothing.
+- The number of live claims, paths and patterns is limited, per holder and in total, so that one holder cannot use up
+  the room of all others. A holder above a limit keeps what it has.
 
-A holder is a principal's text, incarnation included, and is only ever compared. Who is silent, and who may use force,
-is judged by the caller. The state is the live claims and nothing else.
+A holder is the text of a principal, with its incarnation. The caller determines who is silent and who may use force.
+The state holds only the live claims.
 """
 
 from __future__ import annotations
@@ -100,7 +101,7 @@ def evolve(state: ClaimsState, payload: Payload, meta: Meta) -> ClaimsState:
 
 
 def _without(state: ClaimsState, grant: Claimed) -> Iterator[tuple[str, Claim]]:
-    """The live claims, less the paths that move to the new grant."""
+    """The live claims without the paths that move to the new grant."""
     for name, claim in state.live.items():
         if claim.holder != grant.holder or claim.worktree != grant.worktree:
             yield name, claim
@@ -116,7 +117,7 @@ def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
     if standing(state, command) is not None:
         return []
     if command.id in state.live:
-        raise Refused("claim_exists", f"The id {command.id} is taken.", "Leave the id out.", claim=command.id)
+        raise Refused("claim_exists", f"The id {command.id} is already used.", "Omit the id.", claim=command.id)
     silent = dict(command.silent)
     collisions = in_the_way(state, command)
     if held := [each for each in collisions if not _is_silent(each.claim, silent)]:
@@ -129,7 +130,7 @@ def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
 
 
 def standing(state: ClaimsState, command: ClaimFiles) -> Claim | None:
-    """The live claim that already says all that is asked for. Another wording of the reason changes nothing."""
+    """The live claim that already covers the request. The reason may differ."""
     asked = set(map(paths.canonical_pattern, command.paths))
     for claim in state.live.values():
         same = claim.holder == command.holder and claim.worktree == command.worktree and claim.mode == command.mode
@@ -139,7 +140,7 @@ def standing(state: ClaimsState, command: ClaimFiles) -> Claim | None:
 
 
 def in_the_way(state: ClaimsState, command: ClaimFiles) -> list[Collision]:
-    """The claims of others that exclude what is asked for, silent or not; each once."""
+    """The claims of other holders that conflict with the request, whether silent or not."""
     asked = [paths.compiled(paths.canonical_pattern(path), fold=command.fold) for path in command.paths]
     plain = {pattern.literal: [pattern] for pattern in asked if pattern.literal is not None}
     globs = [pattern for pattern in asked if pattern.literal is None]
@@ -150,7 +151,7 @@ def in_the_way(state: ClaimsState, command: ClaimFiles) -> list[Collision]:
         meetings = (
             Collision(claim=claim, path=held.text, asked=rival.text, witness=witness)
             for held in _compiled(claim, command.fold)
-            # A plain path finds its equal at one look; only patterns have to be compared.
+            # An equal plain path is found by lookup; only patterns have to be compared.
             for rival in (asked if held.literal is None else plain.get(held.literal, globs))
             if (witness := paths.meet(held, rival)) is not None
         )
@@ -204,14 +205,15 @@ def _held(collisions: list[Collision]) -> Held:
     claim, holder = first.claim, name_of(first.claim.holder)
     what = first.asked
     if first.asked != first.path:
-        what += f" overlaps {first.path} (both mean {first.witness}), which"
+        what += f" overlaps {first.path} (both match {first.witness}), which"
     why = f", for {claim.task}" if claim.task else ""
     why += f": {one_line(claim.reason, 80)}" if claim.reason else ""
-    others = f", and {counted(len(collisions) - 1, 'other claim')} in the way" if len(collisions) > 1 else ""
+    more = len(collisions) - 1
+    others = f"; {counted(more, 'other claim')} also conflict{'s' * (more == 1)}" if more else ""
     return Held(
         "file_held",
         f"{what} is held by {claim.holder} ({claim.mode}, since position {claim.token}{why}){others}.",
-        f"Ask {holder} for it (`{command_line('send', holder)} …`), wait for its release, or take another file.",
+        f"Ask {holder} for it (`{command_line('send', holder)} …`), wait for its release, or work on another file.",
         held=[collision.told() for collision in collisions[:SHOWN_LIMIT]],
         count=len(collisions),
     )
@@ -219,9 +221,9 @@ def _held(collisions: list[Collision]) -> Held:
 
 def _checked_paths(command: ClaimFiles) -> tuple[str, ...]:
     if command.mode not in MODES:
-        raise Usage("bad_mode", f"{command.mode!r} is no mode of a claim.", f"Use {' or '.join(MODES)}.")
+        raise Usage("bad_mode", f"{command.mode!r} is not a valid claim mode.", f"Use {' or '.join(MODES)}.")
     if not 0 < command.ttl <= TTL_LIMIT:
-        raise Usage("bad_ttl", f"{command.ttl} s cannot be a claim's ttl.", f"Give more than 0, at most {TTL_LIMIT} s.")
+        raise Usage("bad_ttl", f"{command.ttl} s is not a valid ttl.", f"Use more than 0 and at most {TTL_LIMIT} s.")
     _check_reason(command.reason)
     if not command.paths:
         raise Usage("no_path", "There is nothing to claim.", "Name a path: `moot claim src/api.py`.")
@@ -229,7 +231,7 @@ def _checked_paths(command: ClaimFiles) -> tuple[str, ...]:
     if len(command.paths) > PATH_LIMIT or _count_globs(asked) > GLOB_LIMIT:
         raise Refused(
             "too_many_paths",
-            f"A claim has at most {PATH_LIMIT} paths, and {GLOB_LIMIT} patterns among them.",
+            f"A claim can have at most {PATH_LIMIT} paths, {GLOB_LIMIT} of them patterns.",
             "Claim a directory (`src/api/`) instead of its files, or make several claims.",
             limit=PATH_LIMIT,
         )
@@ -242,7 +244,7 @@ def _count_globs(patterns: Iterable[str]) -> int:
 
 def _check_reason(reason: str) -> None:
     if len(reason) > REASON_LIMIT:
-        raise Refused("reason_too_long", "The reason is too long.", f"Say it in {REASON_LIMIT} characters.")
+        raise Refused("reason_too_long", "The reason is too long.", f"Use at most {REASON_LIMIT} characters.")
 
 
 def _check_room(state: ClaimsState, granted: Iterable[Payload], holder: str) -> None:
@@ -257,8 +259,8 @@ def _check_room(state: ClaimsState, granted: Iterable[Payload], holder: str) -> 
             if count > limit and count > _counts(state, whose)[number]:
                 raise Refused(
                     "too_many_claims",
-                    f"{there} {count} live {_COUNTED[number]}; {limit} are possible{' for one holder' * bool(whose)}.",
-                    "Release what is no longer needed (`moot claims` lists it), or claim directories instead of files.",
+                    f"{there} {count} live {_COUNTED[number]}; the limit{' per holder' * bool(whose)} is {limit}.",
+                    "Release claims you no longer need (`moot claims` lists them), or claim directories, not files.",
                     limit=limit,
                 )
 
@@ -267,7 +269,7 @@ _COUNTED = ("claims", "claimed paths", "claimed patterns")
 
 
 def _counts(state: ClaimsState, holder: str | None) -> tuple[int, int, int]:
-    """How many claims, paths and patterns are live: of this holder, or of all."""
+    """The number of live claims, paths and patterns of this holder, or of all holders."""
     live = [claim for claim in state.live.values() if holder in (None, claim.holder)]
     held = [path for claim in live for path in claim.paths]
     return len(live), len(held), _count_globs(held)
@@ -280,7 +282,7 @@ def _release(state: ClaimsState, command: ReleaseFiles) -> list[Payload]:
     if not command.ids and not command.paths:
         raise Usage("no_path", "There is nothing to release.", "Name a path or a claim; `moot claims` lists them.")
     if command.force and not command.reason.strip():
-        raise Refused("reason_missing", "To release by force takes a reason.", "Say why: `--reason '…'`.")
+        raise Refused("reason_missing", "`--force` requires a reason.", "Give one: `--reason '…'`.")
     _check_reason(command.reason)
     going: dict[str, set[str]] = {}
     for name in command.ids:
@@ -302,7 +304,7 @@ def _release(state: ClaimsState, command: ReleaseFiles) -> list[Payload]:
 
 
 def _spelled(claims: Iterable[Claim], fold: bool) -> dict[str, list[tuple[str, str]]]:  # noqa: FBT001
-    """Claim and path by all that somebody may type for it. A file that came or went since has another spelling now."""
+    """Claim and path by every spelling. The spelling changes when a file appears or disappears after the claim."""
     found: dict[str, list[tuple[str, str]]] = {}
     for claim in claims:
         for path in claim.paths:
@@ -330,7 +332,7 @@ def _not_holder(claim: Claim, what: str) -> Held:
     holder = name_of(claim.holder)
     return Held(
         "not_holder",
-        f"{what} is held by {claim.holder} since position {claim.token}.",
+        f"{what} has been held by {claim.holder} since position {claim.token}.",
         f"Ask {holder} to release it (`{command_line('send', holder)} …`), or a person to use force.",
         claim=claim.id,
         holder=claim.holder,
@@ -339,7 +341,7 @@ def _not_holder(claim: Claim, what: str) -> Held:
 
 
 def _not_claimed(claims: list[Claim], command: ReleaseFiles, asked: str) -> MootError:
-    """Why a path cannot be released: it is part of a wider claim, another's, or nobody's."""
+    """Why a path cannot be released: it is part of a wider claim, another holder has it, or nobody has."""
     named = [paths.compiled(asked, fold=command.fold), *map(paths.exactly, paths.spellings(asked, fold=command.fold))]
     near = [
         (claim, held.text)
@@ -351,15 +353,15 @@ def _not_claimed(claims: list[Claim], command: ReleaseFiles, asked: str) -> Moot
         if claim.holder == command.holder:
             return Refused(
                 "part_of_claim",
-                f"{asked} is no path of a claim by itself; {path} of {claim.id} is.",
-                f"Release {path}, and claim anew what is still needed of it.",
+                f"{asked} is only part of {path}, which {claim.id} claims.",
+                f"Release {path}, then claim again the parts you still need.",
                 claim=claim.id,
                 path=path,
             )
     if near:
         return _not_holder(near[0][0], asked)
     where = "" if command.worktree is None else " in that worktree"
-    return Unknown("not_claimed", f"Nobody holds {asked}{where}.", "`moot claims` lists what is held.", path=asked)
+    return Unknown("not_claimed", f"Nobody holds {asked}{where}.", "`moot claims` lists the claimed paths.", path=asked)
 
 
 KIND = Kind(

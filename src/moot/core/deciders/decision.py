@@ -1,11 +1,11 @@
-"""Decisions: what was settled, why, and whom it concerns.
+"""Decisions: what was decided, why, and what it affects.
 
 What always holds:
-- A decision is made once and never changed; another one takes its place, once.
-- What takes its place is a decision that stands.
-- It concerns names (of tasks or plans, `*` standing for any part) and paths of the repository.
+- A decision is made once and never changed. It can be superseded once, by another decision.
+- Its successor must be standing, that is, not superseded itself.
+- It affects names (of tasks or plans; `*` matches any part) and paths of the repository.
 
-Who is told, follows from what it concerns (`moot.core.reactions.decisions`).
+`moot.core.reactions.decisions` notifies the agents that it affects.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.core.kind import Meta
 
-AFFECTS_LIMIT = 50  # names, and as many paths
+AFFECTS_LIMIT = 50  # names, and the same number of paths
 
 
 class DecisionMade(Payload):
@@ -36,7 +36,7 @@ class DecisionMade(Payload):
     rationale: str = ""
     affects: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    fold: bool = False  # case does not count in paths
+    fold: bool = False  # paths are compared without regard to case
     task: str | None = None
     replaces: str | None = None
     flags: tuple[str, ...] = ()
@@ -75,7 +75,7 @@ class Decision(Record):
 
     @property
     def open(self) -> bool:
-        """Whether it stands."""
+        """Whether it is standing, that is, not superseded."""
         return self.status == "standing"
 
 
@@ -92,7 +92,7 @@ class MakeDecision(Record):
 
 
 class SupersedeDecision(Record):
-    by: str  # a decision that stands, other than this one: whoever gives the command has looked
+    by: str  # another decision that is standing; the caller has checked that
     who: str
     reason: str = ""
 
@@ -103,16 +103,16 @@ def decide(state: Decision, command: MakeDecision | SupersedeDecision, _facts: o
             if state.exists:
                 raise Held(
                     "decision_exists",
-                    f"The id {state.id} is taken: {state.title}",
-                    "Leave the id out, or take another.",
+                    f"The id {state.id} is already used: {state.title}",
+                    "Omit the id, or choose another.",
                     decision=state.id,
                 )
             if not command.title.strip():
-                raise Refused("empty_decision", "The decision says nothing.", "Say in a sentence what was decided.")
+                raise Refused("empty_decision", "The decision is empty.", "State in a sentence what was decided.")
             if max(len(command.affects), len(command.paths)) > AFFECTS_LIMIT:
                 raise Refused(
                     "affects_too_much",
-                    f"A decision can name {AFFECTS_LIMIT} names and {AFFECTS_LIMIT} paths.",
+                    f"A decision can affect at most {AFFECTS_LIMIT} names and {AFFECTS_LIMIT} paths.",
                     "Use wider patterns: --affects '02-*', --path 'src/**'.",
                 )
             return [DecisionMade(**command.__dict__)]
@@ -126,11 +126,11 @@ def _superseded(state: Decision, command: SupersedeDecision) -> list[Payload]:
     if not state.exists:
         raise unknown(state.id)
     if command.by == state.id:
-        raise Refused("own_successor", f"{state.id} cannot take its own place.", "Name another decision.")
+        raise Refused("own_successor", f"{state.id} cannot supersede itself.", "Name another decision.")
     if state.superseded_by is not None:
         raise Held(
             "decision_superseded",
-            f"{state.id} was superseded by {state.superseded_by}.",
+            f"{state.id} was already superseded by {state.superseded_by}.",
             f"Supersede that one instead: `{command_line('decision supersede', state.superseded_by)} …`.",
             decision=state.id,
             by=state.superseded_by,
@@ -142,19 +142,19 @@ def unknown(decision: str) -> Unknown:
     return Unknown(
         "unknown_decision",
         f"There is no decision {decision!r}.",
-        "`moot decisions` lists those that stand.",
+        "`moot decisions` lists the standing decisions.",
         decision=decision,
     )
 
 
 def standing(state: Decision) -> Decision:
-    """The decision, if it can take the place of another."""
+    """The decision. Raises unless it can supersede another."""
     if not state.exists:
         raise unknown(state.id)
     if not state.open:
         raise Refused(
             "decision_not_standing",
-            f"{state.id} of {name_of(state.maker)} was superseded by {state.superseded_by}.",
+            f"{state.id} by {name_of(state.maker)} was superseded by {state.superseded_by}.",
             f"Name {state.superseded_by}.",
             decision=state.id,
             by=state.superseded_by,
@@ -163,7 +163,7 @@ def standing(state: Decision) -> Decision:
 
 
 def names(patterns: tuple[str, ...], name: str) -> bool:
-    """Whether one of the patterns fits the name; `*` stands for any part of it, and case does not count."""
+    """Whether one of the patterns matches the name. `*` matches any part of it; case does not matter."""
     return any(_fits(pattern.lower(), name.lower()) for pattern in patterns)
 
 

@@ -1,13 +1,13 @@
-"""Dependencies: one name, who needs it, and what provides it.
+"""Dependencies: a name, the agents and tasks that need it, and the artifacts that provide it.
 
 What always holds:
-- Whoever needs the name is satisfied in the commit in which both the need and something that provides it are there,
-  whichever of the two came second.
-- A pair of needer and name is satisfied once, however often it is asked for and by however many it is provided.
+- A need is satisfied in the commit that completes the pair: the one that declares the need, or the one that provides
+  the name, whichever comes second.
+- Each pair of needer and name is satisfied once, however often it is declared or provided.
 
-What provides the name is recorded in its stream as well as with the artifact: so a need and an artifact of the same
-moment meet there, on any log. Each name has a stream of its own, and is taken as it is written. A needer is an agent's
-name, a person, or the stream of something that waits (`task/task-003`).
+A provided name is recorded in the name's stream as well as with the artifact. A need and an artifact that are written
+at the same time therefore conflict in that stream, on any log. Each name has a stream of its own and is used as
+written. A needer is an agent's name, a person, or the stream of an entity that waits (`task/task-003`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from moot.core.kind import Meta
 
-NEEDER_LIMIT = 1000  # that wait for one name
+NEEDER_LIMIT = 1000  # needers that wait for one name
 
 
 def stream(name: str) -> str:
@@ -35,7 +35,7 @@ class DependencyDeclared(Payload):
     said = "{needer} needs it"
     marks = ("needer", "who")
     needer: str
-    who: str  # who said so; it hears of it where nobody else can
+    who: str  # who declared it; notified if the needer is a task that nobody holds
 
 
 class DependencyProvided(Payload):
@@ -47,7 +47,7 @@ class DependencyProvided(Payload):
 
 class DependencySatisfied(Payload):
     type = "dependency:satisfied"
-    said = "{artifact} is there for {required_by}"
+    said = "{artifact} is available for {required_by}"
     marks = ("artifact", "required_by")
     artifact: str
     required_by: tuple[str, ...]
@@ -55,7 +55,7 @@ class DependencySatisfied(Payload):
 
 class DependencyDropped(Payload):
     type = "dependency:dropped"
-    said = "{needer} needs it no more"
+    said = "{needer} no longer needs it"
     marks = ("needer",)
     needer: str
 
@@ -68,9 +68,9 @@ EVENTS: dict[str, type[Payload]] = {
 class Dependency(Record):
     id: str
     artifacts: tuple[str, ...] = ()  # what provides it, oldest first
-    waiting: Mapping[str, str] = {}  # who needs it and does not have it: who said so
-    since: Mapping[str, str] = {}  # and since when
-    satisfied: Mapping[str, str] = {}  # who had needed it: who had said so
+    waiting: Mapping[str, str] = {}  # needer: who declared the need
+    since: Mapping[str, str] = {}  # needer: when the need was declared
+    satisfied: Mapping[str, str] = {}  # needer that has it: who declared the need
 
     @property
     def exists(self) -> bool:
@@ -78,7 +78,7 @@ class Dependency(Record):
 
     @property
     def open(self) -> bool:
-        """Whether somebody waits for it."""
+        """Whether a need is not satisfied yet."""
         return bool(self.waiting)
 
 
@@ -102,16 +102,16 @@ def decide(state: Dependency, command: DeclareNeed | Provide | DropNeed, _facts:
         case Provide():
             if command.artifact in state.artifacts:
                 return []
-            told: list[Payload] = [DependencyProvided(artifact=command.artifact)]
+            events: list[Payload] = [DependencyProvided(artifact=command.artifact)]
             if state.waiting:
-                told.append(DependencySatisfied(artifact=command.artifact, required_by=tuple(state.waiting)))
-            return told
+                events.append(DependencySatisfied(artifact=command.artifact, required_by=tuple(state.waiting)))
+            return events
         case DropNeed():
             if command.needer not in state.waiting:
                 raise Unknown(
                     "unknown_need",
                     f"{command.needer} does not wait for {state.id!r}.",
-                    "`moot artifact needed` lists who waits for what.",
+                    "`moot artifact needed` lists the open needs.",
                     name=state.id,
                 )
             return [DependencyDropped(needer=command.needer)]
@@ -124,12 +124,14 @@ def _declared(state: Dependency, command: DeclareNeed) -> list[Payload]:
         return []
     if len(state.waiting) >= NEEDER_LIMIT:
         raise Refused(
-            "too_many_needers", f"{NEEDER_LIMIT} wait for {state.id!r} already.", "Look whether anybody makes it."
+            "too_many_needers",
+            f"{NEEDER_LIMIT} agents and tasks already wait for {state.id!r}.",
+            "Check that somebody is making it.",
         )
-    told: list[Payload] = [DependencyDeclared(needer=command.needer, who=command.who)]
+    events: list[Payload] = [DependencyDeclared(needer=command.needer, who=command.who)]
     if state.artifacts:
-        told.append(DependencySatisfied(artifact=state.artifacts[0], required_by=(command.needer,)))
-    return told
+        events.append(DependencySatisfied(artifact=state.artifacts[0], required_by=(command.needer,)))
+    return events
 
 
 def evolve(state: Dependency, event: Payload, meta: Meta) -> Dependency:

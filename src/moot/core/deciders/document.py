@@ -1,11 +1,11 @@
-"""Documents: a structured file whose leaves have owners, kept in the log so that it can be written again at any time.
+"""Documents: a structured file whose leaves have owners, kept in the log so that it can be rewritten at any time.
 
 What always holds:
-- A leaf that has an owner is changed by its owner alone. What others write there is refused, recorded, and overwritten.
+- Only its owner changes a leaf that has one. A change by anybody else is refused, recorded and overwritten.
 - A leaf without an owner is foreign: it is kept as it is, and anybody may change it.
-- A change is judged by what its writer had in front of it. What the log and a file both changed since then is a
-  conflict: one side wins, as the mirror says, and the event has both values.
-- Without that, what a file has beside the log is taken, and where both differ there is a conflict.
+- A change is compared with the version its writer read (`base`). A leaf that both the log and the file changed since
+  then is a conflict: the mirror defines which side wins, and the event records both values.
+- If the base is unknown, leaves that only the file has are accepted, and every difference is a conflict.
 
     status    empty (none), open
 
@@ -46,13 +46,13 @@ class Opened(Payload):
     mirror: str  # `pack/name`
     leaves: dict[str, Any]
     worktree: str = WORKSPACE
-    subject: str = ""  # what stands for the placeholder in the path of the mirror
+    subject: str = ""  # replaces the placeholder in the mirror's path
 
 
 class DocumentChanged(Payload):
     type = "document:changed"
     said = "changed: {set:json}"
-    asides = (("gone", "gone: {gone}"),)
+    asides = (("gone", "removed: {gone}"),)
     words = ("set",)
     names = ("gone",)
     marks = ("author",)
@@ -79,7 +79,7 @@ class Conflicted(Payload):
     said = "log and file differ, the {won} wins: {file:json}"
     words = ("log", "file")
     marks = ("author", "won")
-    log: dict[str, Any]  # what is not in one of them is gone there
+    log: dict[str, Any]  # a leaf missing on one side was removed there
     file: dict[str, Any]
     won: str
     author: str = ""
@@ -125,7 +125,7 @@ class OpenDocument(Record):
 
 
 class ChangeDocument(Record):
-    """From inside: a verb, a stage, a reaction. `author` is the owner that it acts for."""
+    """A change by a verb, a stage or a reaction. `author` is the owner that it acts for."""
 
     author: str
     set: Mapping[str, Any] = {}
@@ -134,7 +134,7 @@ class ChangeDocument(Record):
 
 
 class AbsorbDocument(Record):
-    """From a file. `base` is what its writer had in front of it, None if that is not known."""
+    """A change read from a file. `base` is the version its writer read; None if unknown."""
 
     author: str
     leaves: Mapping[str, Any]
@@ -186,7 +186,7 @@ def _change(state: Document, command: ChangeDocument) -> list[Payload]:
         raise Refused(
             "not_the_owner",
             f"{command.author} does not own {', '.join(alien)} of {state.id}.",
-            f"Leave that to {', '.join(sorted({str(leaves.owner_of(at, command.owners)) for at in alien}))}.",
+            f"Leave it to {', '.join(sorted({str(leaves.owner_of(at, command.owners)) for at in alien}))}.",
             document=state.id,
             pointers=alien,
         )
@@ -197,10 +197,10 @@ def _absorb(state: Document, command: AbsorbDocument) -> list[Payload]:
     base = state.leaves if command.base is None else command.base
     theirs = leaves.difference(base, command.leaves)
     news = leaves.difference(state.leaves, leaves.changed(state.leaves, theirs)).pointers
-    theirs = theirs.only(news)  # not what the log says already
+    theirs = theirs.only(news)  # without what the log already has
     alien = [at for at in theirs.pointers if leaves.owner_of(at, command.owners) not in (None, command.author)]
     theirs, refused = theirs.only(set(theirs.pointers) - set(alien)), theirs.only(alien)
-    if command.base is None:  # a copy from the past is not told from a change: only what is new is surely one
+    if command.base is None:  # an old copy looks like a change: only new leaves are certain to be changes
         ours: tuple[str, ...] = tuple(state.leaves)
     else:
         ours = leaves.difference(base, state.leaves).pointers
@@ -228,8 +228,8 @@ def _bounded(found: Mapping[str, Any]) -> dict[str, Any]:
     if len(found) > _LARGEST:
         raise Refused(
             "document_too_large",
-            f"The document has {len(found)} leaves; {_LARGEST} is the limit.",
-            "Keep large data in a file of its own and name its path.",
+            f"The document has {len(found)} leaves; the limit is {_LARGEST}.",
+            "Keep large data in a separate file and give its path.",
             leaves=len(found),
         )
     return dict(found)

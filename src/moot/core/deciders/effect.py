@@ -1,24 +1,24 @@
-"""Effects: something done to the world because of an event, once.
+"""Effects: side effects outside the log, each caused by an event and performed once.
 
 What always holds:
-- It is requested in the commit of the event that causes it, so neither is there without the other.
-- One runner has it at a time. Another may take it only from a runner that is known to be dead, and names that one:
-  whoever judged an older holding is refused.
-- Its key never changes, whoever does it and how often: a receiver can tell a repeat by it.
-- It is done once, and then nothing more happens to it. Only a crash between doing it and saying so repeats it.
-- After so many attempts, or when it can never succeed, it is parked with the reason, until somebody retries it by hand.
-- What nobody wants done any more is dropped, with the reason. That is final.
-- An effect that comes of an effect knows how deep it is in that chain; beyond `DEEPEST` it is parked at once.
+- An effect is requested in the commit of the event that causes it, so neither exists without the other.
+- One runner has it at a time. Another runner may take it only from a runner that is known to be dead, and must name
+  that runner and its attempt. If the effect has been taken again since, the take is refused.
+- Its key never changes, so a receiver can recognize a repeat.
+- It is done once and then ends. Only a crash between performing it and recording that repeats it.
+- After the last attempt, or when it can never succeed, it is parked with the reason until somebody retries it by hand.
+- An effect that is no longer wanted is dropped with a reason. That is final.
+- An effect caused by another effect records its depth in that chain. Beyond `DEEPEST` it is parked at once.
 
     (none)   → waiting            requested
     waiting  → taken              taken, once it is due
     taken    → done               done, by its runner
     taken    → waiting, parked    failed, by its runner
-    taken    → taken, parked      taken, from a runner that is dead
+    taken    → taken, parked      taken, from a dead runner
     waiting, parked → waiting     retried, due at once
-    waiting, parked → dropped     dropped; also a taken one whose runner is dead
+    waiting, parked → dropped     dropped; also from `taken`, if the runner is dead
 
-Times are arguments, and so is chance.
+Times and random numbers are arguments.
 """
 
 from __future__ import annotations
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
 
 LONGEST_WAIT = 86_400.0  # seconds between two attempts, whatever a receiver asks for
-DEEPEST = 16  # effects, each caused by the one before; what goes on beyond is taken for a circle
-_SLOWEST = 3600.0  # what the back-off grows to
+DEEPEST = 16  # effects, each caused by the one before; a longer chain is treated as a loop
+_SLOWEST = 3600.0  # seconds: upper bound of the back-off
 
 
-_AT_ONCE = 1e-9  # due since 1970, whatever the clock says: those that came first are the first
+_AT_ONCE = 1e-9  # times the position: due since 1970 whatever the clock says, oldest first
 
 
 class Requested(Payload):
     type = "effect:requested"
-    said = "{handler} is to handle {on} of {stream}"
+    said = "requested {handler} for {on} of {stream}"
     marks = ("handler", "on", "stream", "trace", "after")
     handler: str
     n: int  # the number of the causing event in this commit
     on: str  # its type
     stream: str
     trace: str | None = None  # W3C traceparent of what caused it
-    after: str | None = None  # the effect during which the event came about
-    depth: int = 0  # how many effects came before it in this way
+    after: str | None = None  # the effect that caused the event
+    depth: int = 0  # number of effects before it in the chain
 
 
 class EffectTaken(Payload):
@@ -76,12 +76,12 @@ class Done(Payload):
 
 class Failed(Payload):
     type = "effect:failed"
-    said = "failed, again in {wait} s"
+    said = "failed, next attempt in {wait} s"
     words = ("reason",)
     attempt: int
     reason: str
     wait: float  # seconds until it is due again
-    stopped: bool = False  # its runner was, in the middle of it
+    stopped: bool = False  # the runner was stopped in the middle of it
 
 
 class Parked(Payload):
@@ -94,14 +94,14 @@ class Parked(Payload):
 
 class Retried(Payload):
     type = "effect:retried"
-    said = "to be tried again"
+    said = "will be retried"
     words = ("reason",)
     reason: str = ""
 
 
 class Dropped(Payload):
     type = "effect:dropped"
-    said = "dropped, and not to be done any more"
+    said = "dropped"
     words = ("reason",)
     reason: str
 
@@ -112,7 +112,7 @@ EVENTS: dict[str, type[Payload]] = {
 
 
 class Effect(Record):
-    """`attempt` counts all takings; `tries` those since it was requested, or retried by hand."""
+    """`attempt` counts all attempts; `tries` counts those since the request or the last retry by hand."""
 
     id: str
     status: str = ""  # empty (none), waiting, taken, done, parked, dropped
@@ -125,9 +125,9 @@ class Effect(Record):
     tries: int = 0
     runner: str | None = None
     ttl: float = 0.0
-    due: float = 0.0  # seconds since 1970: not before
-    reason: str = ""  # why it failed last, is parked, or was dropped
-    detail: str = ""  # what came of it
+    due: float = 0.0  # seconds since 1970; not performed earlier
+    reason: str = ""  # of the last failure, the parking or the drop
+    detail: str = ""  # the result
     at: str = ""
     trace: str | None = None
     after: str | None = None
@@ -135,17 +135,17 @@ class Effect(Record):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can happen to it any more."""
+        """Whether it is final: done or dropped."""
         return self.status in ("done", "dropped")
 
     @property
     def key(self) -> str:
-        """By which a receiver tells a repeat from something new."""
+        """The idempotency key for the receiver."""
         return self.id
 
 
 class RequestEffect(Record):
-    """`chain`: the effects that led to it, the one that caused it last, in words."""
+    """`chain` names the effects that led to it, the direct cause last."""
 
     handler: str
     n: int
@@ -157,7 +157,7 @@ class RequestEffect(Record):
 
 
 class TakeEffect(Record):
-    """`over`: the runner and the attempt that are known to be dead."""
+    """`over`: a runner that is known to be dead, and its attempt."""
 
     runner: str
     now: float
@@ -173,7 +173,7 @@ class FinishEffect(Record):
 
 
 class FailEffect(Record):
-    """`jitter` is a number from 0 to 1, drawn by chance; `after` what the receiver asks to wait at least."""
+    """`jitter` is a random number from 0 to 1. `after` is the minimum wait that the receiver asks for."""
 
     runner: str
     attempt: int
@@ -211,7 +211,7 @@ def decide(state: Effect, command: Command, _facts: object = None) -> list[Paylo
             return [Done(attempt=command.attempt, detail=command.detail)]
         case FailEffect():
             _check_runner(state, command.runner, command.attempt)
-            if command.stopped:  # that says nothing about the effect: no attempt is used up by it
+            if command.stopped:  # not the effect's fault: this does not use up an attempt
                 return [Failed(attempt=command.attempt, reason=command.reason, wait=0.0, stopped=True)]
             if command.hopeless or state.tries >= command.limit:
                 return [Parked(attempt=command.attempt, reason=command.reason)]
@@ -226,14 +226,14 @@ def decide(state: Effect, command: Command, _facts: object = None) -> list[Paylo
 
 
 def back_off(first: float, tries: int, jitter: float) -> float:
-    """How long to wait after so many tries: twice as long each time, and by chance a part of it less, at most half."""
+    """Seconds to wait after this many tries. The wait doubles each time; the jitter takes off up to half of it."""
     whole = min(first * 2.0 ** min(tries - 1, 32), max(first, _SLOWEST))
     return whole * (1.0 - 0.5 * jitter)
 
 
 def _request(state: Effect, command: RequestEffect) -> list[Payload]:
     if state.status:
-        raise Refused("effect_exists", f"The id {state.id} is taken.", "Do it again.", effect=state.id)
+        raise Refused("effect_exists", f"The id {state.id} is already used.", "Try again.", effect=state.id)
     fields = {name: value for name, value in command.__dict__.items() if name != "chain"}
     found: list[Payload] = [Requested(**fields)]
     if command.depth > DEEPEST:
@@ -246,13 +246,13 @@ def _take(state: Effect, command: TakeEffect) -> list[Payload]:
     if state.ended or state.status == "parked":
         raise _ended(state)
     if state.status == "waiting" and command.now < state.due:
-        remedy = f"Wait, or let it be tried at once: `{command_line('effects retry', state.id)}`."
+        remedy = f"Wait, or retry it now: `{command_line('effects retry', state.id)}`."
         raise Refused("effect_not_due", f"{state.id} is not due yet.", remedy, effect=state.id)
     if state.status == "taken":
         if command.over != (state.runner, state.attempt):
             raise _held(state)
         if state.tries >= command.limit:
-            reason = f"its runner died {state.tries} times while doing it" if state.tries > 1 else "its runner died"
+            reason = f"its runner died {state.tries} times" if state.tries > 1 else "its runner died"
             return [Parked(attempt=state.attempt, reason=reason)]
     over = state.runner if state.status == "taken" else None
     return [EffectTaken(runner=command.runner, attempt=state.attempt + 1, ttl=command.ttl, over=over)]
@@ -292,7 +292,7 @@ def _held(state: Effect) -> Held:
     return Held(
         "effect_held",
         f"{state.id} is not yours: {whose}.",
-        "Leave it to its runner; `moot effects` shows where it stands.",
+        "Leave it to its runner. `moot effects` shows its status.",
         effect=state.id,
         runner=state.runner,
     )
@@ -300,9 +300,9 @@ def _held(state: Effect) -> Held:
 
 def _ended(state: Effect) -> Refused:
     if state.status == "parked":
-        remedy = f"`{command_line('effects retry', state.id)}` lets it be tried again."
+        remedy = f"`{command_line('effects retry', state.id)}` retries it."
     else:
-        remedy = "There is nothing left to do."
+        remedy = "Nothing is left to do."
     return Refused("effect_ended", f"{state.id} is {state.status}.", remedy, effect=state.id)
 
 

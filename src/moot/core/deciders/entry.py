@@ -1,8 +1,8 @@
-"""What somebody wrote into a protocol's file and could not be taken: held with its bytes, never dropped.
+"""Held entries: text in a protocol's file that could not be accepted. It is kept byte for byte and never lost.
 
 What always holds:
 - The original bytes are in the log (an entry), or in a blob that the log names (a whole file).
-- A held entry has no effect on any task or mailbox until it is resubmitted, and then exactly once.
+- A held entry does not affect any task or mailbox until it is resubmitted, and then exactly once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class EntryHeld(Payload):
 
 class FileQuarantined(Payload):
     type = "file:quarantined"
-    said = "put {path} into quarantine as {sha256}"
+    said = "quarantined {path} as {sha256}"
     words = ("reason",)
     names = ("path",)
     marks = ("mirror", "sha256")
@@ -125,14 +125,14 @@ def decide(
                 raise Refused(
                     "whole_file",
                     f"{state.id} is a whole file that could not be read.",
-                    "Read its bytes (`moot held show`), send what belongs sent, then `moot held drop` it.",
+                    "Read it (`moot held show`), send what should be sent, then drop it (`moot held drop`).",
                     entry=state.id,
                 )
             return [EntryResubmitted(message=command.message)]
         case Drop():
             _check_held(state)
             if not command.reason.strip():
-                raise Refused("reason_missing", "To drop a held entry takes a reason.", "Say why: `--reason '…'`.")
+                raise Refused("reason_missing", "`drop` requires a reason.", "Give one: `--reason '…'`.")
             return [EntryDropped(reason=command.reason)]
         case _:
             unreachable(command)
@@ -140,14 +140,14 @@ def decide(
 
 def _check_new(state: HeldEntry) -> None:
     if state.status:
-        raise Refused("entry_exists", f"The id {state.id} is taken.", "Take another id.", entry=state.id)
+        raise Refused("entry_exists", f"The id {state.id} is already used.", "Choose another id.", entry=state.id)
 
 
 def _check_held(state: HeldEntry) -> None:
     if not state.status:
-        raise Unknown("unknown_entry", f"Nothing is held under {state.id}.", "`moot held` lists what is.")
+        raise Unknown("unknown_entry", f"There is no held entry {state.id}.", "`moot held` lists the held entries.")
     if state.status != "held":
-        raise Held("entry_closed", f"{state.id} was {state.status} already.", "There is nothing left to do with it.")
+        raise Held("entry_closed", f"{state.id} was already {state.status}.", "Nothing is left to do.")
 
 
 def evolve(state: HeldEntry, event: Payload, meta: Meta) -> HeldEntry:

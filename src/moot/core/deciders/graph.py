@@ -1,9 +1,9 @@
-"""What waits for what. All edges live in the one stream `graph`, or two machines could close a cycle together.
+"""Dependencies between tasks. All edges are in one stream, `graph`, so that two machines cannot close a cycle together.
 
 What always holds:
-- No task waits for itself, directly or through others. A cycle is refused when it is written, and shown.
+- No task waits for itself, directly or through others. A command that would close a cycle is refused with the cycle.
 
-State is a slice: the edges that can be reached from the tasks a command speaks of.
+The state is a slice: the edges that can be reached from the tasks a command is about.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def decide(graph: Graph, command: Link | Unlink, _facts: object = None) -> list[
             raise Refused(
                 "cycle",
                 f"{command.task} cannot wait for {need}: they would wait for each other ({circle}).",
-                "Leave out one of these dependencies, or split a task in two.",
+                "Remove one of these dependencies, or split a task in two.",
                 cycle=[command.task, *path],
             )
     return [Linked(task=command.task, needs=new)] if new else []

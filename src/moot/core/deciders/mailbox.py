@@ -1,17 +1,16 @@
-"""Mailboxes: what became of each message at one recipient.
+"""Mailboxes: the delivery status of each message for one recipient.
 
 What always holds:
-- The chain is stored, offered, then acked, answered, expired or dead; nothing moves back, except what somebody
-  writes into a protocol's file again: that is to be read again, too.
-- Offered means that it was shown: it is recorded after the output went out, and never before.
-- A note is settled once offered, what wants an ack once acked, what wants an answer once answered; until then it is
-  shown to each new incarnation. An ack of what wants an answer says that it was read, and goes on waiting.
-- A role's mailbox has many readers and one taker: the first acknowledgement takes the message, and its answer is
-  the taker's to give.
-- Clearing hides a message from the protocol's file and changes nothing else; hidden and unread stays unread.
+- The stages are stored, offered, then acked, answered, expired or dead. None is undone, with one exception: a message
+  that somebody writes into a protocol's file again becomes unread again.
+- Offered means shown. It is recorded after the output is written, never before.
+- A note is settled once offered, a message that wants an ack once acked, one that wants an answer once answered. Until
+  then it is shown to each new incarnation. Acking a message that wants an answer marks it as read; it stays open.
+- A role's mailbox has many readers. The first to acknowledge a message takes it, and only the taker can answer it.
+- Clearing only hides a message from the protocol's file. A hidden unread message stays unread.
 - The time of the last read never moves backwards.
 
-A mailbox is an agent's name or `@role`. State is a slice: the entries that a command speaks of.
+A mailbox is an agent's name or `@role`. The state is a slice: the entries that a command is about.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ class Offered(Payload):
 
 class Acked(Payload):
     type = "message:acked"
-    said = "{who} confirmed {ids}"
+    said = "{who} acknowledged {ids}"
     marks = ("ids", "who", "read_at")
     ids: tuple[str, ...]
     who: str
@@ -74,7 +73,7 @@ class Died(Payload):
 
 class Cleared(Payload):
     type = "mailbox:cleared"
-    said = "{ids} left the file ({reason})"
+    said = "cleared {ids} from the file ({reason})"
     quiet = ("reason",)
     marks = ("ids", "read_at")
     ids: tuple[str, ...]
@@ -84,11 +83,11 @@ class Cleared(Payload):
 
 class MessagesRestored(Payload):
     type = "mailbox:restored"
-    said = "{ids} put back into the file"
-    asides = (("unread", "to be read again"),)
+    said = "put {ids} back into the file"
+    asides = (("unread", "unread again"),)
     marks = ("ids",)
     ids: tuple[str, ...]
-    unread: bool = False  # somebody wrote it into the file again: it is to be read again, too
+    unread: bool = False  # somebody wrote it into the file again, so it is unread again
 
 
 EVENTS: dict[str, type[Payload]] = {
@@ -158,7 +157,7 @@ class Bury(Record):
 class Clear(Record):
     ids: tuple[str, ...]
     reason: str
-    at: str | None = None  # moves the time of the last read, where the clear stands for one
+    at: str | None = None  # new time of the last read, if the clear counts as a read
 
 
 class Restore(Record):
@@ -179,7 +178,7 @@ def decide(
             entry = _own(box, command.id)
             _check_taker(box, entry, command.who)
             if entry.ended in ("expired", "dead", "answered"):
-                return []  # the reply itself is stored; there is nothing left to settle
+                return []  # the reply itself is stored; nothing is left to settle
             return [Answered(id=command.id, reply=command.reply, who=command.who)]
         case Expire():
             ids = tuple(i for i in command.ids if _open(box, i))
@@ -224,7 +223,7 @@ def _own(box: Mailbox, message: str) -> MailboxEntry:
         raise Unknown(
             "not_in_mailbox",
             f"{message} is not in the mailbox of {box.name}.",
-            "`moot inbox` lists what is.",
+            "`moot inbox` lists your messages.",
             message=message,
             mailbox=box.name,
         )
@@ -244,7 +243,7 @@ def _check_taker(box: Mailbox, entry: MailboxEntry, who: str) -> None:
 
 
 def _later(box: Mailbox, at: str | None) -> str | None:
-    """`at`, but never before the last read. Times of one form compare as text."""
+    """The later of `at` and the last read. Times of the same format compare as text."""
     if at is None or box.last_read is None:
         return at
     return max(at, box.last_read)
@@ -280,14 +279,14 @@ def evolve(box: Mailbox, event: Payload, _meta: Meta = NOWHERE) -> Mailbox:
             box = with_entries(event.ids, hidden=event.reason)
             return box.replace(last_read=event.read_at) if event.read_at else box
         case MessagesRestored():
-            anew = {"ended": None, "taker": None, "seen": ()} if event.unread else {}
-            return with_entries(event.ids, hidden=None, **anew)
+            unread = {"ended": None, "taker": None, "seen": ()} if event.unread else {}
+            return with_entries(event.ids, hidden=None, **unread)
         case _:
             raise TypeError(f"not an event of a mailbox: {event!r}")
 
 
 def parts(about: Record) -> tuple[str, ...]:
-    """The messages that a command, or an event, is about."""
+    """The ids of the messages that a command or an event is about."""
     fields = about.__dict__
     return fields["ids"] if "ids" in fields else (fields["id"],)
 

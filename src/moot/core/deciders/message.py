@@ -1,10 +1,10 @@
-"""Messages: what was said, to whom, and what it wants.
+"""Messages: the text, the recipients, and the response that the sender wants.
 
 What always holds:
-- A message is stored for every recipient in one event, or for none.
-- Its audience is resolved before it is sent: `to` names mailboxes that exist.
-- Nothing is cut: what is over the limit is refused with the size and the limit.
-- What becomes of it belongs to the recipients (`moot.core.deciders.mailbox`), so that they never wait for each other.
+- One event stores a message for all its recipients.
+- Recipients are resolved before a message is sent: `to` names mailboxes that exist.
+- Nothing is truncated. A message over the limit is refused with its size and the limit.
+- Delivery status is kept per recipient (`moot.core.deciders.mailbox`), so recipients never wait for each other.
 
     wants     `nothing` (a note: settled once shown), `ack`, `answer`
 """
@@ -47,7 +47,7 @@ class Sent(Payload):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
-    mirror: str | None = None  # the one that shows it; "": none does; None: not said, then it is one of its pack's
+    mirror: str | None = None  # the mirror that shows it; "": none; None: not recorded, so a mirror of its pack
     trace: str | None = None  # W3C traceparent of what sent it
 
 
@@ -55,7 +55,7 @@ EVENTS: dict[str, type[Payload]] = {Sent.type: Sent}
 
 
 class Message(Record):
-    """A message as it stands in the log."""
+    """A message as stored in the log."""
 
     id: str
     position: int = 0
@@ -103,7 +103,7 @@ class SendMessage(Record):
 
 
 def known(message: Message) -> Message:
-    """The same, if there is such a message."""
+    """The message. Raises if it does not exist."""
     if not message.exists:
         raise Unknown(
             "unknown_message",
@@ -116,12 +116,12 @@ def known(message: Message) -> Message:
 
 def decide(state: Message, command: SendMessage, _facts: object = None) -> list[Payload]:
     if state.exists:
-        raise Refused("message_exists", f"The message id {state.id} is taken.", "Leave the id out.", message=state.id)
+        raise Refused("message_exists", f"The message id {state.id} is already used.", "Omit the id.", message=state.id)
     if not command.to:
-        raise Refused("no_recipient", "There is nobody to send this to.", "Name an agent, @role or @all.")
+        raise Refused("no_recipient", "The message has no recipient.", "Name an agent, @role or @all.")
     if len(command.to) > RECIPIENT_LIMIT:
         raise Refused(
-            "too_many_recipients", f"{len(command.to)} recipients are too many.", f"{RECIPIENT_LIMIT} at most."
+            "too_many_recipients", f"{len(command.to)} recipients are too many.", f"Name at most {RECIPIENT_LIMIT}."
         )
     if not command.text.strip() and not command.data:
         raise Refused("empty_message", "The message is empty.", "Give it a text or --data.")
@@ -129,7 +129,7 @@ def decide(state: Message, command: SendMessage, _facts: object = None) -> list[
         raise Refused(
             "message_too_large",
             f"The message has {command.size} bytes; the limit is {command.limit}.",
-            "Put the long part into a file and name its path, or raise messages.limit in moot.toml.",
+            "Put the long part into a file and give its path, or raise messages.limit in moot.toml.",
             size=command.size,
             limit=command.limit,
         )
@@ -139,7 +139,7 @@ def decide(state: Message, command: SendMessage, _facts: object = None) -> list[
 
 
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Two spellings of a name are one mailbox."""
+    """The names without duplicates. Case does not matter: two spellings are one mailbox."""
     if len(names) == 1:
         return names
     found: dict[str, str] = {}
@@ -148,15 +148,15 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def plain(name: str, said: dict[str, Any], *, position: int, at: str, thread: str | None) -> dict[str, Any]:
-    """A message as data: what was said, and where that stands in the log."""
-    return {"id": name, "position": position, "thread": thread or name, "at": at, **said}
+def plain(name: str, fields: dict[str, Any], *, position: int, at: str, thread: str | None) -> dict[str, Any]:
+    """A message as JSON-ready data: the fields of its event, its id and its place in the log."""
+    return {"id": name, "position": position, "thread": thread or name, "at": at, **fields}
 
 
 def evolve(state: Message, event: Payload, meta: Meta) -> Message:
     if isinstance(event, Sent):
-        said = {name: value for name, value in event.__dict__.items() if name != "mirror"}
-        return Message(**plain(state.id, said, position=meta.position, at=meta.at, thread=meta.thread))
+        fields = {name: value for name, value in event.__dict__.items() if name != "mirror"}
+        return Message(**plain(state.id, fields, position=meta.position, at=meta.at, thread=meta.thread))
     raise TypeError(f"not an event of a message: {event!r}")
 
 

@@ -1,8 +1,8 @@
-"""Packs: which protocol was in force, in which version, when something was written.
+"""Packs: which version of a protocol was active when an event was written.
 
 What always holds:
-- An activation is recorded once per change of the version or the content of a pack.
-- It is in the same commit as the first thing that happens under it.
+- An activation is recorded once for each change of a pack's version or content.
+- It is in the same commit as the first events written under it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 class Activated(Payload):
     type = "pack:activated"
-    said = "the pack {name} {version} is in force from here on"
+    said = "activated the pack {name} {version}"
     names = ("name", "version")
     marks = ("digest",)
     name: str
@@ -27,7 +27,7 @@ class Activated(Payload):
 
 
 class ActivatedPack(Record):
-    """What was recorded last."""
+    """The last recorded activation."""
 
     name: str
     version: str = ""

@@ -1,10 +1,10 @@
-"""Receipts: a command was run, this came of it, and these were the files it saw.
+"""Receipts: a command that was run, its result, and the files it ran on.
 
 What always holds:
-- A receipt is recorded once, by the one who ran the command, and never changes.
-- It is bound to the content that was checked (`tree`). Where that cannot be said, it is bound to nothing.
-- It proves something only while the command succeeded, the files did not change under it, and they still have the
-  content that it saw. Whether they do is looked at outside, and comes in as a word.
+- A receipt is recorded once, by the agent or person that ran the command, and never changes.
+- It is bound to the content that was checked (`tree`), or to nothing if that content is unknown.
+- It is valid only if the command succeeded, the files did not change while it ran, and the files still have the
+  content that was checked. The caller determines their content and passes it in.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class ReceiptRecorded(Payload):
     marks = ("by", "digest", "tree", "commit", "worktree", "directory")
     by: str
     argv: tuple[str, ...]
-    code: int  # of the command; 128 + n: ended by the signal n
+    code: int  # exit code of the command; 128 + n: killed by signal n
     seconds: float
     digest: str  # sha256 of the whole output
     size: int
     tail: str = ""
-    tree: str | None = None  # the content of the worktree when it began
+    tree: str | None = None  # the content of the worktree at the start
     commit: str | None = None
-    dirty: bool = False  # the worktree was not as that commit has it
-    changed: bool = False  # the files were changed while it ran
+    dirty: bool = False  # the worktree differed from that commit
+    changed: bool = False  # the files changed while it ran
     timed_out: bool = False
     worktree: str = ""
     directory: str = ""
@@ -74,7 +74,7 @@ class Receipt(Record):
 
     @property
     def exists(self) -> bool:
-        return bool(self.digest)  # which every one has, also one whose words were redacted
+        return bool(self.digest)  # every receipt has one, even after its text was redacted
 
     @property
     def open(self) -> bool:
@@ -85,13 +85,13 @@ class Receipt(Record):
         return self.code == 0 and not self.timed_out
 
     def doubt(self, tree: str | None) -> str | None:
-        """Why it proves nothing about files of this content; None if it does."""
+        """Why it is not valid for files with this content; None if it is."""
         if not self.passed:
             return "the command failed"
         if self.changed:
-            return "the files were changed while it ran"
+            return "the files changed while it ran"
         if self.tree is None or tree is None:
-            return "it cannot be told which files it saw"
+            return "it is unknown which files it ran on"
         return None if self.tree == tree else "the files have changed since"
 
 
@@ -114,7 +114,7 @@ class RecordReceipt(Record):
 
 
 def check(receipt: Receipt, task: str, tree: str | None) -> None:
-    """Raise unless the receipt proves something for this task, about files of this content."""
+    """Raise unless the receipt is valid for this task and for files with this content."""
     if not receipt.exists:
         raise Unknown(
             "unknown_receipt", f"There is no receipt {receipt.id!r}.", "`moot receipts` lists them.", receipt=receipt.id
@@ -122,18 +122,18 @@ def check(receipt: Receipt, task: str, tree: str | None) -> None:
     if receipt.task not in (None, task):
         raise Refused(
             "receipt_of_another",
-            f"{receipt.id} was made for {receipt.task}, not for {task}.",
-            f"Run the check for this one: `{command_line('check', options=option('--task', task))} -- COMMAND`.",
+            f"{receipt.id} was recorded for {receipt.task}, not for {task}.",
+            f"Run the check for {task}: `{command_line('check', options=option('--task', task))} -- COMMAND`.",
             receipt=receipt.id,
             task=receipt.task,
         )
     doubt = receipt.doubt(tree)
     if doubt is not None:
-        how = f"exit code {receipt.code}" if not receipt.timed_out else "it ran out of time"
+        how = f"exit code {receipt.code}" if not receipt.timed_out else "timed out"
         raise Refused(
             "receipt_stale" if receipt.passed else "receipt_failed",
-            f"{receipt.id} proves nothing: {doubt}{'' if receipt.passed else f' ({how})'}.",
-            "Run the check on the files as they are: `moot check -- COMMAND`.",
+            f"{receipt.id} is not valid: {doubt}{'' if receipt.passed else f' ({how})'}.",
+            "Run the check on the current files: `moot check -- COMMAND`.",
             receipt=receipt.id,
             code_of_command=receipt.code,
             checked=receipt.tree,
@@ -143,9 +143,11 @@ def check(receipt: Receipt, task: str, tree: str | None) -> None:
 
 def decide(state: Receipt, command: RecordReceipt, _facts: object = None) -> list[Payload]:
     if state.exists:
-        raise Refused("receipt_exists", f"{state.id} is recorded already.", "Leave the id out.", receipt=state.id)
+        raise Refused("receipt_exists", f"{state.id} already exists.", "Omit the id.", receipt=state.id)
     if sum(map(len, command.argv)) > COMMAND_LIMIT:
-        raise Refused("command_too_long", "The command is too long to be kept.", "Put it into a script and run that.")
+        raise Refused(
+            "command_too_long", "The command is too long to be recorded.", "Put it into a script and run that."
+        )
     return [ReceiptRecorded(**command.__dict__)]
 
 
@@ -161,7 +163,7 @@ def columns(state: Receipt) -> dict[str, Any]:
 
 
 def text(data: Mapping[str, Any]) -> str:
-    """What was run, what came of it, and what for. Its output would be found for every word that a test prints."""
+    """The searchable text: command, outcome, task. Not the output: it would match every word that a test prints."""
     code = data.get("code")
     outcome = "timed out" if data.get("timed_out") else "passed" if code == 0 else f"failed with exit code {code}"
     about = [data["task"]] if data.get("task") else []

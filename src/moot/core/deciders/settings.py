@@ -1,10 +1,10 @@
-"""The rules that settings can weaken, as they were in force when something was last written.
+"""The settings that can weaken a rule, as they were in force at the last write.
 
 What always holds:
-- Only the keys of `DEFAULTS` are recorded, and each only when its value in force differs from the one recorded before.
-- A change says what was before and what is now. Where nothing was recorded, the default was in force.
+- Only the keys of `DEFAULTS` are recorded, and each only when the value in force differs from the last recorded one.
+- A change records the old and the new value. A key without a record was at its default.
 
-Which value is in force is found out elsewhere (`moot.settings.rules`): what weakens a rule needs a person's word.
+`moot.settings.rules` determines the values in force: a person must allow a value that weakens a rule.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 
 STREAM = "settings"
 
-# The closed list, with what holds where nothing else is in force.
+# All recorded settings, with their defaults.
 DEFAULTS: Mapping[str, Any] = {
     "tasks.review": True,
     "tasks.receipt": False,
     "tasks.lifecycle": None,  # or the name of a lifecycle without review
-    "packs": [],  # those whose lifecycle has no review
+    "packs": [],  # packs whose lifecycle has no review
 }
 
 
 class SettingsChanged(Payload):
     type = "settings:changed"
-    said = "{key} was {old:json}, and is {new:json} from here on"
+    said = "changed {key} from {old:json} to {new:json}"
     names = ("key", "old", "new")
     key: str
     old: Any
@@ -45,13 +45,13 @@ EVENTS: dict[str, type[Payload]] = {SettingsChanged.type: SettingsChanged}
 
 
 class RecordedRules(Record):
-    """What was recorded, without what is at its default."""
+    """The recorded values that differ from the defaults."""
 
     values: Mapping[str, Any] = {}
 
 
 def decide(state: RecordedRules, values: Mapping[str, Any], _facts: object = None) -> list[Payload]:
-    """`values` are those in force now; what is missing is at its default."""
+    """Record changed values. `values` are those in force now; a missing key is at its default."""
     now = {**DEFAULTS, **values}
     before = {**DEFAULTS, **state.values}
     return [SettingsChanged(key=key, old=before[key], new=now[key]) for key in DEFAULTS if before[key] != now[key]]
@@ -64,7 +64,7 @@ def evolve(state: RecordedRules, event: Payload, _meta: Meta = NOWHERE) -> Recor
 
 
 def text(values: Mapping[str, Any]) -> str:
-    """These values in one form; nothing where all are at their defaults."""
+    """The values in canonical form; empty if all are at their defaults."""
     return dumps(dict(sorted(values.items()))) if values else ""
 
 

@@ -1,14 +1,14 @@
 """Tasks.
 
 What always holds:
-- A task is in exactly one state of its lifecycle and gets into another only over an edge of it.
-- It has at most one holder. The fencing token is the position of the grant; whoever acts as the holder shows
-  that token, or is the very incarnation that took it.
-- Nobody approves or rejects what they submitted themselves, nor ends its review by another verb.
+- A task is in exactly one state of its lifecycle. Only an edge of the lifecycle moves it to another state.
+- A task has at most one holder. The fencing token is the position of the grant. The holder must present that token,
+  or be the same incarnation that claimed the task.
+- An agent cannot approve or reject its own submission, nor end its review by another verb.
 - A blocked task (one that waits for another) cannot be claimed. Release and block are events of the task.
-- A holding ends by an event and never by a clock: silence is judged outside and comes in as a number.
-- When the attempts are used up, a task does not circle on: it goes to the lifecycle's `exhausted` state, or
-  the way back is refused until a person overrides.
+- A lease ends by an event and never by a clock. The caller measures the silence and passes it in as a number.
+- A task that has used up its attempts moves to the lifecycle's `exhausted` state. If there is none, going back is
+  refused until a person overrides it.
 
 The edges are data: see `moot.core.lifecycle`.
 """
@@ -57,7 +57,7 @@ _VERDICTS = ("approve", "reject")
 
 
 def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
-    """`life` is the lifecycle of the task."""
+    """Decide a command. `life` is the task's lifecycle."""
     if life.withheld and isinstance(command, (AddTask, MoveTask)):
         raise refusals.withheld(life)
     if isinstance(command, AddTask):
@@ -71,7 +71,7 @@ def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
             return _lapse(life, task, command)
         case BlockTask():
             on = tuple(t for t in dict.fromkeys(command.on) if t not in task.waits)
-            return [Blocked(on=on)] if on else []  # whoever works on it goes on; but given back, it waits
+            return [Blocked(on=on)] if on else []  # the holder may continue; once released, the task waits
         case ReadyTask():
             if command.done not in task.waits:
                 return []
@@ -89,15 +89,17 @@ def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
     if task.exists:
         raise Held(
             "task_exists",
-            f"The id {task.id} is taken by the task “{task.title}”.",
-            "Leave the id out to get the next free one, or choose another.",
+            f"The id {task.id} is already used by the task “{task.title}”.",
+            "Omit the id to get the next free one, or choose another.",
             task=task.id,
             title=task.title,
         )
     if not command.title.strip():
         raise Refused("no_title", "A task needs a title.", "Give it one: `moot task add 'Write the parser'`.")
     if command.priority not in PRIORITIES:
-        raise Refused("bad_priority", f"{command.priority!r} is no priority.", f"Use one of {', '.join(PRIORITIES)}.")
+        raise Refused(
+            "bad_priority", f"{command.priority!r} is not a valid priority.", f"Use one of {', '.join(PRIORITIES)}."
+        )
     initial = life.initial
     fields = {**command.__dict__, "lifecycle": life.name}
     return [Added(state=initial, phase=life.phase(initial), **fields)]
@@ -113,7 +115,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
         raise Refused(
             "task_blocked",
             f"{task.id} waits for {', '.join(task.waits)}.",
-            "`moot ready` lists what can be started now.",
+            "`moot ready` lists the tasks that can be started now.",
             task=task.id,
             waits=list(task.waits),
         )
@@ -141,12 +143,12 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
 
 
 def _holder(task: Task, edge: Edge, command: MoveTask) -> str | None:
-    """Who holds the task when the edge was taken."""
+    """The holder after the move."""
     if command.owner is not None and edge.holds != "owner":
         raise Refused(
             "no_owner",
-            f"`{edge.verb}` gives {task.id} to nobody else.",
-            "Leave --owner out.",
+            f"`{edge.verb}` does not assign {task.id} to an owner.",
+            "Omit --owner.",
             task=task.id,
         )
     match edge.holds:
@@ -164,7 +166,7 @@ def _holder(task: Task, edge: Edge, command: MoveTask) -> str | None:
 
 
 def _author(life: Lifecycle, task: Task, target: str, principal: str) -> str | None:
-    """Who hands it in by this move: for review, or as done where it may come back to its owner."""
+    """The agent that submits the task for review, or completes it where the lifecycle can return it to its owner."""
     phase = life.phase(target)
     if phase == "done" and life.names_owners:
         return task.holder
@@ -172,7 +174,7 @@ def _author(life: Lifecycle, task: Task, target: str, principal: str) -> str | N
 
 
 def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> str | None:
-    """The role in which the actor may take the edge (None: as itself); raises if it may not."""
+    """The role that allows the actor to take the edge (None: no role needed). Raises if it may not."""
     actor = command.actor
     own = task.author is not None and same_agent(actor.principal, task.author)
     if own and (edge.verb in _VERDICTS or life.ends_review(edge)):
@@ -211,22 +213,22 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
     if "reason" in edge.needs and not (command.reason or "").strip():
         raise Refused(
             "reason_missing",
-            f"To {edge.verb} {task.id} takes a reason.",
-            f"Say why: `{by_verb(edge.verb, task.id, options=REASON)}`.",
+            f"`{edge.verb}` requires a reason.",
+            f"Give one: `{by_verb(edge.verb, task.id, options=REASON)}`.",
             task=task.id,
         )
     if "report" in edge.needs and command.report is None:
         raise Refused(
             "report_missing",
-            f"`{edge.verb}` requires the report of {task.id}: sending that moves the task.",
+            f"`{edge.verb}` requires a report for {task.id}. Sending the report moves the task.",
             f"Send it: `{command_line('send', options=option('--type', edge.report or 'TYPE'))} --data @report.json`.",
             task=task.id,
         )
     if "receipt" in edge.needs and command.receipt is None:
         raise Refused(
             "receipt_missing",
-            f"To {edge.verb} {task.id} takes the receipt of a check.",
-            f"Run it: `{command_line('check', options=option('--task', task.id))} -- COMMAND`, then "
+            f"`{edge.verb}` requires the receipt of a check of {task.id}.",
+            f"Run the check: `{command_line('check', options=option('--task', task.id))} -- COMMAND`, then "
             f"`{by_verb(edge.verb, task.id, options='--receipt last')}`."
             f"{refusals.asks(life)}",
             task=task.id,
@@ -234,17 +236,17 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
     if command.judged is not None and command.judged != task.report:
         raise Refused(
             "report_outdated",
-            f"{task.id} has a newer report than {command.judged}: {task.report}.",
-            f"Read {task.report} and judge that one.",
+            f"{command.judged} is outdated: the latest report of {task.id} is {task.report}.",
+            f"Read {task.report} and decide on that one.",
             task=task.id,
             report=task.report,
         )
     if "unreviewed" in edge.needs and task.review:
         raise Refused(
             "needs_review",
-            f"{task.id} is reviewed before it is done.",
-            f"Hand it in: `{command_line('task submit', task.id)}`. "
-            "A task added with --no-review can be completed at once."
+            f"{task.id} must be reviewed before it is done.",
+            f"Submit it: `{command_line('task submit', task.id)}`. "
+            "A task added with --no-review can be completed without a review."
             f"{refusals.asks(life)}",
             task=task.id,
         )
@@ -312,7 +314,7 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
 
 
 def columns(task: Task) -> dict[str, Any]:
-    """What the board and `ready` ask for."""
+    """The columns that the board and `moot ready` read."""
     return {
         "open": task.phase in ("open", "working", "review"),
         "title": task.title,

@@ -1,12 +1,12 @@
-"""Free events: what somebody wants others to know, in words of their own.
+"""Free events: events with types of the user's own.
 
 What always holds:
-- A type reads `noun:participle`, in lower-case words, such as `build:finished`.
-- The event types of the core are the core's, and so are the nouns of its first kinds: no free event can be taken for
-  one that a rule has decided.
-- Its data is a JSON object and has a limit.
+- A type has the form `noun:participle`, in lower-case words, such as `build:finished`.
+- The core's event types and the nouns of its first kinds are reserved, so a free event cannot be mistaken for one that
+  a rule has decided.
+- Its data is a JSON object of limited size.
 
-A free event changes nothing. Others follow it, wait for it, or have something done because of it.
+A free event changes no state. Agents can follow it or wait for it, and handlers can react to it.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _LONGEST = 64
 
 
 class Emitted(Payload):
-    """Any free event: its type is its own, its fields are those that it was given."""
+    """Any free event, with its own type and data."""
 
-    type: str  # type: ignore[misc]  # of each event, and not of the class
+    type: str  # type: ignore[misc]  # per event, not per class
     data: dict[str, Any]
 
     def plain(self) -> dict[str, Any]:
@@ -37,13 +37,13 @@ class Emitted(Payload):
 
 
 class Free(Payload):
-    """The same as the views meet it: whatever it says, nothing of it is folded. Every field holds words."""
+    """A free event as the views read it. No field is folded, and every field may hold text."""
 
     words = (ALL,)
 
 
 class _Types(dict[str, type[Payload]]):
-    """Every type that can be emitted."""
+    """A mapping that knows every valid type of a free event."""
 
     def get(self, name: str, default: Any = None) -> Any:
         return Free if is_type(name) else default
@@ -53,7 +53,7 @@ EVENTS: dict[str, type[Payload]] = _Types()
 
 
 class Emit(Record):
-    """`owned` are the nouns and the single types that nobody may use, each with what makes such events."""
+    """`owned` maps the reserved nouns and event types to the commands that write such events."""
 
     type: str
     topic: str
@@ -76,8 +76,8 @@ def decide(_state: None, command: Emit, _facts: object = None) -> list[Payload]:
     if not is_type(command.type):
         raise Usage(
             "bad_event_type",
-            f"{command.type[:80]!r} is no type of an event.",
-            "Write noun:participle in lower-case words, such as build:finished or cache:warmed_up.",
+            f"{command.type[:80]!r} is not a valid event type.",
+            "Use noun:participle in lower-case words, such as build:finished or cache:warmed_up.",
             type=command.type,
         )
     noun = command.type.partition(":")[0]
@@ -85,30 +85,30 @@ def decide(_state: None, command: Emit, _facts: object = None) -> list[Payload]:
     if maker is not None:
         raise Refused(
             "event_owned",
-            f"Events about {'an' if noun[0] in 'aeiou' else 'a'} {noun} are moot's own; nobody can write one by hand.",
-            f"{maker} makes them. For something of your own, take another noun.",
+            f"The noun {noun!r} is reserved for moot's own events; they cannot be emitted by hand.",
+            f"{maker} writes them. Choose another noun for your own events.",
             type=command.type,
         )
     maker = command.owned.get(command.type)
     if maker is not None:
         raise Refused(
             "event_owned",
-            f"{command.type} is an event of moot's own; nobody can write one by hand.",
-            f"{maker} makes them. For something of your own, take another word after {noun}:.",
+            f"The type {command.type} is reserved for moot's own events; they cannot be emitted by hand.",
+            f"{maker} writes them. Choose another word after {noun}: for your own events.",
             type=command.type,
         )
     if not is_word(command.topic):
         raise Usage(
             "bad_topic",
-            f"{command.topic[:80]!r} cannot be the name of a stream.",
-            "Take a lower-case letter, then up to 63 of them, digits, '_' or '-', such as nightly-builds.",
+            f"{command.topic[:80]!r} is not a valid stream name.",
+            "Use a lower-case letter, then up to 63 lower-case letters, digits, '_' or '-', such as nightly-builds.",
             stream=command.topic,
         )
     if command.size > command.limit:
         raise Refused(
             "event_too_large",
             f"The event has {command.size} bytes; the limit is {command.limit}.",
-            "Put the long part into a file and name its path, or raise messages.limit in moot.toml.",
+            "Put the long part into a file and give its path, or raise messages.limit in moot.toml.",
             size=command.size,
             limit=command.limit,
         )

@@ -1,6 +1,6 @@
-"""What a task is: its events, its state, and the commands that change it. The rules are in the decider.
+"""The events, the state and the commands of a task. The rules are in `moot.core.deciders.task`.
 
-The type of an event follows from the verb whose edge was taken: `TYPES`, and `task:moved` for a verb of a pack's own.
+The verb of a move determines the type of its event: see `TYPES`. A verb that only a pack defines gives `task:moved`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,23 @@ TYPES = {
     "cancel": "task:cancelled",
     "lapse": "task:lapsed",
 }
-OTHER = "task:moved"  # by a verb that only a pack knows
+OTHER = "task:moved"  # for verbs that only a pack defines
+_PHRASES = {"working": "is being worked on", "review": "is in review", "failed": "has failed"}
+
+
+def is_in(state: str) -> str:
+    """A task's state as the predicate of a sentence: `is open`, `is in review`, `has failed`."""
+    return _PHRASES.get(state) or f"is {state}"
 
 
 def by_verb(verb: str, task: str, options: str = "") -> str:
-    """The command that moves a task by this verb. One that only a pack knows has no command of its own."""
+    """The command that moves a task by this verb. A verb that only a pack defines has no command of its own."""
     if verb in TYPES:
         return command_line(f"task {verb}", task, options=options)
     return command_line("task move", task, verb, options=options)
 
 
-# --- what happened -----------------------------------------------------------------------------------------
+# --- events ------------------------------------------------------------------------------------------------
 
 
 class Added(Payload):
@@ -64,7 +70,7 @@ class Added(Payload):
 
 
 class Moved(Payload):
-    """Every edge that was taken. The event's type follows from the verb."""
+    """A move along an edge. The verb determines the event's type."""
 
     said = "{source} → {target}"
     asides = (("attempt", "attempt {attempt}"), SILENCE, ("report", "report {report}"))
@@ -84,7 +90,7 @@ class Moved(Payload):
     silent_for: float | None = None
     ttl: float | None = None
     flags: tuple[str, ...] = ()
-    receipt: str | None = None  # of the check that the edge rests on
+    receipt: str | None = None  # of the check that the edge requires
 
     @property
     def type(self) -> str:  # type: ignore[override]
@@ -109,10 +115,10 @@ class Blocked(Payload):
 
 
 class Readied(Payload):
-    """What it waited for is done, or it waits for it no more. With nothing left in `waits` it can be claimed."""
+    """A dependency is done, or was removed. The task can be claimed once `waits` is empty."""
 
     type = "task:readied"
-    said = "waits no more for {done}"
+    said = "no longer waits for {done}"
     asides = (("waits", "still for {waits}"),)
     marks = ("done", "waits")
     done: str
@@ -120,16 +126,16 @@ class Readied(Payload):
 
 
 class Amended(Payload):
-    """A later report for the attempt that is in review."""
+    """A newer report for the attempt that is in review."""
 
     type = "task:amended"
-    said = "a later report: {report}"
+    said = "newer report: {report}"
     marks = ("report",)
     report: str
 
 
 class Described(Payload):
-    """Fields that a pack keeps on the task, set or changed."""
+    """Fields that a pack keeps on the task were set or changed."""
 
     type = "task:described"
     said = "now has {extra}"
@@ -143,11 +149,11 @@ EVENTS: dict[str, type[Payload]] = {
 }
 
 
-# --- what is --------------------------------------------------------------------------------------------------
+# --- state ----------------------------------------------------------------------------------------------------
 
 
 class Step(Record):
-    """One edge that was taken, as the task remembers it."""
+    """One past move of the task."""
 
     verb: str
     target: str
@@ -179,7 +185,7 @@ class Task(Record):
     flagged: str | None = None
     since: str = ""
     last_by: str = ""
-    setbacks: tuple[Step, ...] = ()  # every step that carried a reason, oldest first
+    setbacks: tuple[Step, ...] = ()  # every step with a reason, oldest first
     extra: dict[str, Any] = {}  # noqa: RUF012
     trace: str | None = None
 
@@ -193,7 +199,7 @@ class Task(Record):
         return task.replace(setbacks=tuple(Step.of(step) for step in data.get("setbacks", ())))
 
 
-# --- what is wanted -------------------------------------------------------------------------------------------
+# --- commands -------------------------------------------------------------------------------------------------
 
 
 class AddTask(Record):
@@ -218,17 +224,17 @@ class MoveTask(Record):
     judged: str | None = None  # the report that a verdict is about
     override: bool = False
     flags: tuple[str, ...] = ()
-    receipt: str | None = None  # one that was looked at, and proves what it should
-    owner: str | None = None  # the principal who is to have it, where the edge gives it to an owner
+    receipt: str | None = None  # one that the caller has found valid
+    owner: str | None = None  # the new holder, if the edge assigns the task to an owner
 
 
 class LapseTask(Record):
-    """The holder was silent for longer than it may be, was replaced by a newer incarnation, or left."""
+    """The holder was silent for longer than the ttl, was replaced by a newer incarnation, or left."""
 
     silent_for: float
     ttl: float
     reason: str
-    failed: bool = True  # an attempt was used up; not when the holder took its leave
+    failed: bool = True  # an attempt was used up; False if the holder left
 
 
 class BlockTask(Record):

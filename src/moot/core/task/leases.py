@@ -1,8 +1,7 @@
-"""When a holder has lost its lease: the one place that judges silence.
+"""Whether a lease has lapsed. All rules about silence are here.
 
-A lease (a task, a claim on files, an agent's name, an effect that a runner performs) never ends by the clock. Its
-holder keeps it while it gives signs of life. Once the holder was silent for longer than the lease's ttl, anybody who
-needs the thing may end the lease by an event.
+A lease (of a task, a file claim, an agent's name or an effect) never ends by the clock alone. Its holder keeps it while
+it is active. Once the holder has been silent for longer than the lease's ttl, anybody may end the lease by an event.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def has_lapsed(silent_for: float | None, ttl: float) -> bool:
-    """Whether this silence, in seconds, is longer than the ttl. A ttl of 0 never ends; None is unknown, so no."""
+    """Whether this silence, in seconds, is longer than the ttl. A ttl of 0 never lapses. None: unknown, so no."""
     return silent_for is not None and ttl > 0 and silent_for > ttl
 
 
 def lapse_of(task: Task, silent_for: float, *, here: bool) -> LapseTask | None:
-    """What ends the holding of a task whose holder was silent for too long, or is not `here` any more."""
+    """The command that ends the lease of a holder that is silent or not `here` any more; None if it keeps it."""
     silent_for = round(silent_for, 3)
     if not here:
-        reason = f"{task.holder} is not here any more"
+        reason = f"{task.holder} is no longer active"
     elif has_lapsed(silent_for, task.ttl):
         reason = f"{name_of(task.holder or '')} was silent for {silent_for:.0f} s"
     else:

@@ -1,10 +1,10 @@
-"""What is said when a task cannot be moved, and what to do instead. The rules are in `moot.core.deciders.task`."""
+"""Errors and remedies for tasks that cannot be moved. The rules are in `moot.core.deciders.task`."""
 
 from __future__ import annotations
 
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.principal import name_of, same_agent
-from moot.core.task import by_verb
+from moot.core.task import by_verb, is_in
 from moot.core.text import REASON, closest, command_line, counted
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moot.core.lifecycle import Edge, Lifecycle
     from moot.core.task import MoveTask, Task
 
-_NAMED, _LISTED = 10, 1000  # known tasks that are named to a reader, and to a program
+_NAMED, _LISTED = 10, 1000  # known tasks in the message, and in its details
 
 
 def unknown(name: str, known: Sequence[str]) -> Unknown:
@@ -32,47 +32,51 @@ def unknown(name: str, known: Sequence[str]) -> Unknown:
 
 
 def nothing_ready() -> Unknown:
-    return Unknown("nothing_ready", "No task can be started now.", "`moot wait --type task:readied --type task:added`.")
+    return Unknown(
+        "nothing_ready",
+        "No task can be started now.",
+        "Wait for one: `moot wait --type task:readied --type task:added`.",
+    )
 
 
 def check_goes_on(task: Task) -> None:
-    """Nothing can be needed for a task that is over."""
+    """A task that has ended cannot get new dependencies."""
     if task.phase in ("done", "stopped"):
-        raise Refused("task_ended", f"{task.id} is {task.state}.", "Reopen it first.", task=task.id)
+        raise Refused("task_ended", f"{task.id} {is_in(task.state)}.", "Reopen it first.", task=task.id)
 
 
 def check_messages_done(task: Task) -> None:
-    """The messages of a task stay in its protocol's file until it is done."""
+    """A task's messages stay in its protocol's file until the task is done."""
     if task.exists and task.phase != "done":
         raise Refused(
             "task_open",
-            f"{task.id} is {task.state}: its messages are still needed.",
-            "Approve the task, which clears them, or say --force.",
+            f"{task.id} {is_in(task.state)}: its messages are still needed.",
+            "Approve the task, which clears them, or use --force.",
             task=task.id,
             state=task.state,
         )
 
 
 def check_stopped(task: Task) -> None:
-    """The words of a person start a task again that has stopped, and no other one."""
+    """A person's answer restarts only a task that has stopped."""
     if task.phase != "stopped":
         raise Refused(
             "not_answered_here",
-            f"{task.id} is held by {name_of(task.holder or '')}, who was silent for too long.",
-            f"`{command_line('task show', task.id)}` says what can be done with it.",
+            f"{task.id} is held by {name_of(task.holder or '')}, which was silent for too long.",
+            f"`{command_line('task show', task.id)}` shows what you can do with it.",
             task=task.id,
         )
 
 
 def verb_to(life: Lifecycle, task: Task, wanted: str) -> str:
-    """The verb that moves the task to the wanted state; a verb of the lifecycle means itself."""
+    """The verb that moves the task to the wanted state. `wanted` may also be a verb."""
     verbs = tuple(dict.fromkeys(edge.verb for edge in life.edges))
     if wanted not in life.names:
         if wanted in verbs:
             return wanted
         raise Refused(
             "unknown_state",
-            f"{task.id} has no state {wanted!r}, and its lifecycle no such verb.",
+            f"{wanted!r} is not a state or a verb of the lifecycle of {task.id}.",
             f"Its states are {', '.join(life.names)}; its verbs are {', '.join(verbs)}.",
             states=list(life.names),
             verbs=list(verbs),
@@ -81,8 +85,8 @@ def verb_to(life: Lifecycle, task: Task, wanted: str) -> str:
     if edge is None:
         raise Refused(
             "no_such_move",
-            f"{task.id} is {task.state} and cannot become {wanted}.",
-            f"From {task.state} it can go to {', '.join(life.targets(task.state)) or 'nowhere'}.",
+            f"{task.id} {is_in(task.state)} and cannot move to {wanted}.",
+            f"From {task.state} it can move to {', '.join(life.targets(task.state)) or 'no other state'}.",
             task=task.id,
             state=task.state,
             wanted=wanted,
@@ -91,8 +95,8 @@ def verb_to(life: Lifecycle, task: Task, wanted: str) -> str:
     if edge.explicit:
         raise Refused(
             "explicit_only",
-            f"{task.id} is {task.state}; it becomes {wanted} only when that is asked for by its own verb.",
-            f"`{by_verb(edge.verb, task.id, REASON)}`.",
+            f"{task.id} {is_in(task.state)}; only `{edge.verb}` moves it to {wanted}.",
+            f"Use the verb: `{by_verb(edge.verb, task.id, REASON)}`.",
             task=task.id,
             state=task.state,
             wanted=wanted,
@@ -101,19 +105,17 @@ def verb_to(life: Lifecycle, task: Task, wanted: str) -> str:
 
 
 def asks(life: Lifecycle) -> str:
-    """What to add to a refusal where a setting would have it otherwise."""
+    """A hint for a refusal that a setting would lift once a person allows it."""
     if not life.asks:
         return ""
-    return (
-        f" moot.toml says {life.asks}, which is not in force for new tasks until a person runs `moot allow settings`."
-    )
+    return f" moot.toml sets {life.asks}; for new tasks, a person must first allow that with `moot allow settings`."
 
 
 def withheld(life: Lifecycle) -> Refused:
     return Refused(
         "setting_not_allowed",
-        f"The lifecycle {life.name} has no review, and nobody has allowed it here ({life.asks} in moot.toml).",
-        "Use another one (`--lifecycle core`), or ask a person to run `moot allow settings`.",
+        f"The lifecycle {life.name} has no review, and no person has allowed that ({life.asks} in moot.toml).",
+        "Use another lifecycle (`--lifecycle core`), or ask a person to run `moot allow settings`.",
         setting=life.asks,
     )
 
@@ -124,20 +126,22 @@ def no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
         yours = task.holder == command.actor.principal
         return Held(
             "task_held",
-            f"{task.id} is held by {'you' if yours else name_of(task.holder)} since position {task.token}.",
-            "Go on with it."
+            f"{task.id} has been held by {'you' if yours else name_of(task.holder)} since position {task.token}.",
+            "Continue with it."
             if yours
-            else f"Take another (`moot ready`), or ask: `{command_line('send', name_of(task.holder))} …`.",
+            else f"Choose another task (`moot ready`), or ask: `{command_line('send', name_of(task.holder))} …`.",
             holder=task.holder,
             token=task.token,
             **details,
         )
     verbs = life.verbs(task.state)
-    who = f", since {name_of(task.last_by)} changed it" if task.last_by else ""
+    who = f" (last changed by {name_of(task.last_by)})" if task.last_by else ""
     return Refused(
         "no_such_move",
-        f"{task.id} is {task.state}{who}: from there it cannot be moved by `{command.verb}`.",
-        f"It can go to {', '.join(life.targets(task.state)) or 'nowhere'} (by {', '.join(verbs) or 'nothing'}).",
+        f"{task.id} {is_in(task.state)}{who}: `{command.verb}` cannot move it from there.",
+        f"It can move to {', '.join(life.targets(task.state))} (with {', '.join(verbs)})."
+        if verbs
+        else "It cannot be moved any more.",
         last_by=task.last_by,
         **details,
     )
@@ -156,16 +160,16 @@ def own_work(task: Task, edge: Edge) -> Refused:
 def not_holder(task: Task, command: MoveTask) -> Held:
     holder, actor = task.holder or "", command.actor
     if actor.principal == holder:
-        said = f"the token {command.token} is not the current one ({task.token})"
+        why = f"the token {command.token} is not the current one ({task.token})"
     elif same_agent(actor.principal, holder):
-        said = f"another incarnation of you holds it ({holder})"
+        why = f"another incarnation of you holds it ({holder})"
     else:
-        said = f"{name_of(holder)} holds it"
+        why = f"{name_of(holder)} holds it"
     return Held(
         "not_holder",
-        f"{actor.name} cannot {command.verb} {task.id}: {said}.",
-        f"Only the holder can. `{command_line('task show', task.id)}` tells the story; "
-        f"`{command_line('send', name_of(holder))} …` asks.",
+        f"{actor.name} cannot {command.verb} {task.id}: {why}.",
+        f"Only the holder can. See its history (`{command_line('task show', task.id)}`), "
+        f"or ask the holder: `{command_line('send', name_of(holder))} …`.",
         task=task.id,
         holder=holder,
         token=task.token,
@@ -175,8 +179,8 @@ def not_holder(task: Task, command: MoveTask) -> Held:
 def exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
     return Refused(
         "attempts_exhausted",
-        f"{task.id} had {task.attempt} of {counted(life.attempts, 'attempt')}.",
-        f"A person can give it another: `{by_verb(command.verb, task.id, options=f'--override {REASON}')}`.",
+        f"{task.id} has used {task.attempt} of {counted(life.attempts, 'attempt')}.",
+        f"A person can allow another: `{by_verb(command.verb, task.id, options=f'--override {REASON}')}`.",
         task=task.id,
         attempt=task.attempt,
         limit=life.attempts,
@@ -186,7 +190,7 @@ def exhausted(life: Lifecycle, task: Task, command: MoveTask) -> Refused:
 def ownerless(task: Task, edge: Edge) -> Refused:
     return Refused(
         "owner_missing",
-        f"`{edge.verb}` gives {task.id} to its owner, and nobody has had it yet.",
+        f"`{edge.verb}` assigns {task.id} to its owner, but it has none yet.",
         f"Name one: `{command_line('task move', task.id, edge.verb, options='--owner NAME')}`.",
         task=task.id,
     )

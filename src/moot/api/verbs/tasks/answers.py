@@ -6,7 +6,7 @@ from moot.api.answer import Answer
 from moot.core.deciders.task import evolve
 from moot.core.kind import meta_of
 from moot.core.principal import name_of
-from moot.core.task import EVENTS, Task
+from moot.core.task import EVENTS, Task, is_in
 from moot.core.text import one_line
 from moot.views import states
 
@@ -35,13 +35,13 @@ def _after(call: Call, outcome: Outcome, name: str) -> Task:
 
 def told(call: Call, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
     task = _after(call, outcome, name)
-    said = f"{task.id} {what} {task.state}" if what == "is" else f"{task.id} {what}"
+    said = f"{task.id} {is_in(task.state) if what == 'is' else what}"
     if moved and task.holder:
         said += f" (attempt {task.attempt}, token {task.token})"
     lines = [f"{said}: {one_line(task.title, 80)}"]
     if outcome.repeated:  # the answer is that of the first time; what holds now may be another thing
         now = states.task(call.engine.read(), name)[0]
-        lines.append(f"already, by the same key; now it is {now.state} {name_of(now.holder or '')}".rstrip())
+        lines.append(f"already, by the same key; now it {is_in(now.state)} {name_of(now.holder or '')}".rstrip())
     if task.waits:
         lines.append(f"waits for {', '.join(task.waits)}")
     if moved and task.phase == "working":
