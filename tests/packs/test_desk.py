@@ -128,7 +128,7 @@ def test_an_event_of_a_family_moves_the_case(crew: Crew) -> None:
     ask(crew)
     assert crew["clerk"].emit("call:returned", data={"case": "case-1"}).type == "task:started"
     assert states(crew["clerk"]) == {"case-1": "with_clerk"}
-    with pytest.raises(Refused, match="sent by the clerk"):
+    with pytest.raises(Refused, match="Only the clerk can send"):
         crew["asker"].emit("call:taken", data={"case": "case-1"})
 
 

@@ -103,7 +103,7 @@ def test_the_noun_of_a_later_kind_stays_free(run: Command, tmp_path: Path, kind:
 
 
 def test_bad_events_are_refused_with_a_remedy(ada: Workspace) -> None:
-    with pytest.raises(Usage, match="no type of an event"):
+    with pytest.raises(Usage, match="not a valid event type"):
         ada.emit("Build finished")
     with pytest.raises(Usage, match="JSON object"):
         ada.emit("build:finished", data=[1])

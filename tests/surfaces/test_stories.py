@@ -39,7 +39,7 @@ def moved(verb: str, **data: Any) -> Event:
     ("happened", "said"),
     [
         (event("agent:left", incarnation=1), "left"),
-        (event("agent:left", incarnation=1, retired=True, reason="No more."), "left (for good): No more."),
+        (event("agent:left", incarnation=1, retired=True, reason="No more."), "left (retired): No more."),
         (event("agent:joined", name="Ada", incarnation=3, replaces=2), "joined as Ada#3 (in place of #2)"),
         (event("message:expired", ids=["m-1"]), "m-1 expired"),
         (

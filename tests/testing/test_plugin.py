@@ -149,9 +149,9 @@ test_a_wrong_marker = pytest.mark.moot(packs="nothing")(test_a_wrong_marker)
 @pytest.mark.parametrize(
     ("name", "where", "said"),
     [
-        ("asked_for", "failed", "No agent is"),
-        ("waited_for", "failed", "No agent is"),
-        ("never_asked_for", "error", "No agent is"),
+        ("asked_for", "failed", "There is no agent"),
+        ("waited_for", "failed", "There is no agent"),
+        ("never_asked_for", "error", "There is no agent"),
         ("two_of_them", "error", "ZeroDivisionError"),
         ("a_command", "error", "`moot task claim task-009` ended with 4: "),
         ("a_name_that_is_taken", "failed", "Yeats"),

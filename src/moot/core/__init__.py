@@ -1,1 +1,1 @@
-"""What may happen. Pure: no I/O, no clock, no randomness, no logging; time and ids come in as arguments."""
+"""The rules. Pure code: no I/O, no clock, no randomness, no logging. Time and ids are arguments."""

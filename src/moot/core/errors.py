@@ -1,16 +1,16 @@
-"""Everything that can go wrong, as one tree.
+"""All errors, as one tree.
 
     MootError
-    ├── Refused       a rule says no                            exit 1
+    ├── Refused       a rule forbids it                         exit 1
     ├── Usage         the call itself is malformed              exit 2
-    ├── Held          another holds it, or won the race         exit 3
+    ├── Held          another holds it, or was faster           exit 3
     ├── Unknown       no such agent, task, message, type        exit 4
-    ├── TimedOut      the awaited thing did not come in time    exit 5
-    ├── AwaitedFailed the awaited thing came, and had failed    exit 6
+    ├── TimedOut      the wait timed out                        exit 5
+    ├── AwaitedFailed the awaited task failed                   exit 6
     └── Unavailable   the workspace cannot be used now          exit 7
 
-An error is raised with a stable `code` (snake_case, listed in docs/reference/errors.md), a sentence that says
-what is wrong, and a remedy that says what to do instead. `details` is for programs.
+Every error has a stable `code` (snake_case, listed in docs/reference/errors.md), a `message` that states what is wrong,
+and a `remedy` that states what to do. `details` is for programs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class MootError(Exception):
-    """The root. Never raised itself."""
+    """The base class. Never raised itself."""
 
     exit_code: ClassVar[int] = 1
     kind: ClassVar[str] = "error"
@@ -35,12 +35,12 @@ class MootError(Exception):
 
     def plain(self) -> dict[str, Any]:
         """The error as JSON-ready data."""
-        said: dict[str, Any] = {"error": self.code, "kind": self.kind, "message": self.message, "remedy": self.remedy}
-        return {**said, "details": self.details} if self.details else said
+        error: dict[str, Any] = {"error": self.code, "kind": self.kind, "message": self.message, "remedy": self.remedy}
+        return {**error, "details": self.details} if self.details else error
 
 
 class Refused(MootError):
-    """A rule of the workspace forbids it; nothing was written."""
+    """A rule of the workspace forbids it. Nothing was written."""
 
     exit_code = 1
     kind = "refused"
@@ -61,21 +61,21 @@ class Held(MootError):
 
 
 class Unknown(MootError):
-    """There is no such thing."""
+    """There is no such agent, task, message or other entity."""
 
     exit_code = 4
     kind = "unknown"
 
 
 class TimedOut(MootError):
-    """The awaited thing did not come in time."""
+    """The wait timed out."""
 
     exit_code = 5
     kind = "timeout"
 
 
 class AwaitedFailed(MootError):
-    """The awaited thing came, and it was a failure."""
+    """The awaited task ended without success."""
 
     exit_code = 6
     kind = "failed"

@@ -1,7 +1,7 @@
-"""The event and what is said about a whole commit.
+"""Events and commits.
 
-`position` orders a workspace without gaps; `prev` chains the events of one stream. A stream's version is the
-position of its last event, 0 for none. Fields are only ever added; a change of meaning raises `v`.
+`position` orders a workspace without gaps; `prev` chains the events of one stream. A stream's version is the position
+of its last event, or 0 if it has none. Fields are only ever added; a change of meaning raises `v`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Draft(Record):
     """An event that has been decided and not yet appended.
 
-    digest: of one out of another log, as it was stored there first; see `Event`.
+    digest: set only for an event imported from another log; see `Event`.
     """
 
     stream: str
@@ -32,7 +32,7 @@ class Draft(Record):
 class Event(Record):
     """An event of the log.
 
-    via: how its commit came in (see `Commit`).
+    via: the source of its commit (see `Commit`).
     digest: of the data as first stored (`moot.core.integrity.chain`); None in an older log.
     """
 
@@ -58,10 +58,10 @@ class Event(Record):
 
 
 class Commit(Record):
-    """One atomic step: who took it, when, under which id, and on which way it came in.
+    """One atomic change: its id, time, author and source.
 
-    via: `cli`, `python`, `file PATH` (written into that file), `handler NAME` (sent by that handler of moot.toml). None
-    for commits from before this was recorded.
+    via: `cli`, `python`, `file PATH` (written into that file) or `handler NAME` (sent by that handler of moot.toml).
+    None in older logs.
     """
 
     id: str

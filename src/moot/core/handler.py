@@ -1,6 +1,6 @@
-"""A handler: which events it wants, and what is to be done because of them. Written in `moot.toml`.
+"""A handler in `moot.toml`: which events it matches, and what to do for each of them.
 
-Pure: it says what fits and what exactly would be done. Doing it, and asking whether it may be done, are others' jobs.
+This module only matches events and describes the action. Consent and execution are elsewhere.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from moot.core.event import Draft
 
 KINDS = ("run", "url", "python", "message")
-SETTINGS = "settings"  # no handler is called so: to a person who allows things, it means settings that weaken a rule
-MOOT = "moot"  # who sent the messages of handlers before they were named
-NOUN = "effect"  # what happens to effects causes none, or there would be no end to it
+SETTINGS = "settings"  # reserved: `moot allow settings` allows settings that weaken a rule
+MOOT = "moot"  # the sender of handlers' messages in older logs
+NOUN = "effect"  # events about effects cause no effects, to prevent endless loops
 ALL = "*"
-BOOKKEEPING = frozenset(("message:offered", "message:acked"))  # whoever reads mail writes these; `*` does not mean them
+BOOKKEEPING = frozenset(("message:offered", "message:acked"))  # written by reading mail; `*` does not match them
 
 
 class Handler(Record):
-    """See the module. Of `run`, `url`, `python` and `message` exactly one is given."""
+    """One handler. Exactly one of `run`, `url`, `python` and `message` is set."""
 
     name: str
     on: tuple[str, ...]
@@ -50,12 +50,12 @@ class Handler(Record):
 
     @property
     def principal(self) -> str:
-        """Who sends its messages."""
+        """The sender of its messages."""
         return f"{HANDLER}{self.name}"
 
     @property
     def what(self) -> str:
-        """What it does, in a few words."""
+        """A short description of the action."""
         match self.kind:
             case "run":
                 return f"run {dumps(list(self.run))}"
@@ -68,11 +68,11 @@ class Handler(Record):
 
     @property
     def content(self) -> str:
-        """Everything that it says, in one form: whoever allows it allows exactly this."""
+        """The whole definition in canonical form. Consent covers exactly this content."""
         return dumps(dict(sorted(self.plain().items())))
 
     def wants(self, draft: Draft, by: str) -> bool:
-        """Whether an event, about to be appended by this principal, is one of those it is for."""
+        """Whether it matches an event that this principal is about to append."""
         return (
             any(fits(draft.type, pattern) and (pattern != ALL or draft.type not in BOOKKEEPING) for pattern in self.on)
             and (not self.streams or any(fits(draft.stream.lower(), pattern.lower()) for pattern in self.streams))
@@ -82,13 +82,11 @@ class Handler(Record):
 
 
 def requested(drafts: Iterable[Draft], by: str, handlers: Iterable[Handler]) -> Iterator[tuple[Handler, int, Draft]]:
-    """The effects that a commit causes: for which handler, because of which of its events."""
+    """The effects that a commit causes: the handler, and the number and draft of the causing event."""
     known = tuple(handlers)
     for n, draft in enumerate(drafts):
         sender = str(draft.data.get("sender", "")) if draft.type == "message:sent" else ""
-        if (
-            draft.type.startswith(f"{NOUN}:") or sender == MOOT or sender.startswith(HANDLER)
-        ):  # nothing goes round in circles
+        if draft.type.startswith(f"{NOUN}:") or sender == MOOT or sender.startswith(HANDLER):  # would loop
             continue
         for handler in known:
             if handler.wants(draft, by):
@@ -100,7 +98,7 @@ def fits(word: str, pattern: str) -> bool:
 
 
 def found(data: Any, path: str) -> Any:
-    """What stands at a path such as `result.files.0`; None if nothing does."""
+    """The value at a path such as `result.files.0`; None if there is none."""
     for step in path.split("."):
         if isinstance(data, dict):
             data = data.get(step)
@@ -112,15 +110,15 @@ def found(data: Any, path: str) -> Any:
 
 
 def filled(text: str, event: Mapping[str, Any]) -> str:
-    """A text with `{type}`, `{stream}`, `{by}`, `{position}` and `{data.…}` replaced by what the event says."""
+    """The text with `{type}`, `{stream}`, `{by}`, `{position}`, `{at}` and `{data.…}` filled in from the event."""
     parts = text.split("{")
-    said = [parts[0]]
+    pieces = [parts[0]]
     for part in parts[1:]:
         path, brace, rest = part.partition("}")
         known = brace and path.partition(".")[0] in ("type", "stream", "by", "position", "at", "data")
         value = found(event, path) if known else None
-        said.append(f"{_text(value)}{rest}" if known else "{" + part)
-    return "".join(said)
+        pieces.append(f"{_text(value)}{rest}" if known else "{" + part)
+    return "".join(pieces)
 
 
 def _text(value: Any) -> str:
@@ -133,5 +131,5 @@ def _is(by: str, pattern: str) -> bool:
 
 
 def _same(one: Any, other: Any) -> bool:
-    """Equal as JSON is: true is not 1."""
+    """Equality of JSON values: true is not 1."""
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)

@@ -1,8 +1,8 @@
-"""Ids: which ones may be chosen, which ones may come in a file, and what a file that is named after one is called.
+"""Ids: which ones a user may choose, which ones a file may contain, and the file names made from them.
 
-- An id that somebody chooses on a surface is plain: a letter or digit, then up to 99 letters, digits, `.`, `_` or `-`.
-- An id in a protocol's file follows the protocol: one printable line without `/`, at most 200 characters.
-- A log may hold any id that an earlier version could write, so no file name is ever built from an id as it is.
+- An id chosen by a user is plain: a letter or digit, then up to 99 letters, digits, `.`, `_` or `-`.
+- An id in a protocol's file is one printable line without `/`, at most 200 characters.
+- A log may hold any id that an earlier version could write, so an id is never used as a file name unchecked.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _REST = _FIRST | frozenset("._-")
 
 
 def is_plain(text: str) -> bool:
-    """Whether it is an id that may be chosen, and is safe in a path, a shell and a terminal."""
+    """Whether a user may choose this id. It is then safe in a path, a shell and a terminal."""
     return 0 < len(text) <= LONGEST and text[0] in _FIRST and _REST.issuperset(text)
 
 
 def is_line(text: str) -> bool:
-    """Whether it is an id that a protocol's file may bring."""
+    """Whether a protocol's file may contain this id."""
     return 0 < len(text) <= LONGEST_IN_FILES and text.isprintable() and "/" not in text
 
 
@@ -31,7 +31,7 @@ def is_name_part(text: str) -> bool:
 
 
 def file_name(text: str) -> str:
-    """The name of a file about the thing with this id: the id if it is plain, else a digest that no plain id equals."""
+    """The file name for this id: the id if it is plain, else a digest that cannot equal a plain id."""
     if is_plain(text):
         return text
     from hashlib import blake2b
@@ -40,11 +40,11 @@ def file_name(text: str) -> str:
 
 
 def chosen(text: str, what: str) -> str:
-    """The id of a new `what` (`task`, `topic` …), if somebody may choose it."""
+    """The id. Raises if it is not valid for a new `what` (`task`, `topic` …)."""
     if is_plain(text):
         return text
     raise Usage(
         "bad_id",
-        f"{text[:80]!r} cannot be the id of a {what}.",
+        f"{text[:80]!r} is not a valid {what} id.",
         f"Use a letter or digit, then up to {LONGEST - 1} letters, digits, '.', '_' or '-'.",
     )

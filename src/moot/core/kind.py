@@ -1,10 +1,10 @@
-"""A kind: one value that says everything about one sort of entity.
+"""A kind: one value that describes one type of entity, such as tasks or agents.
 
-A kind has a stream for each of its entities (`task/task-007`), or one stream for all of them (`claims`). Whoever loads,
-folds, lists, searches, redacts, explains or checks an entity asks its kind, so a new kind is one module and one line of
-`TABLE`. What an event type has to say (its words, its sentence) stands in its payload class (`moot.core.payload`).
+A kind has a stream for each of its entities (`task/task-007`), or one stream for all of them (`claims`). All code that
+loads, folds, lists, searches, redacts, explains or checks an entity uses its kind. A new kind is one module and one
+line of `TABLE`. The payload class of an event type defines its text fields and its sentence (`moot.core.payload`).
 
-Kinds are imported when they are first needed: most commands need few of them.
+Kinds are imported on first use, because most commands need only a few.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from moot.core.event import Draft, Event
     from moot.core.payload import Payload
 
-# Where each kind is: the prefix of its streams, and "module:attribute". The order is that in which ids are looked up.
+# Each kind by the prefix of its streams, as "module:attribute". Ids are looked up in this order.
 TABLE: Mapping[str, str] = {
     "task": "moot.core.deciders.task:KIND",
     "message": "moot.core.deciders.message:KIND",
@@ -50,7 +50,7 @@ NOUNS = frozenset((
 
 
 class Meta(Record):
-    """Where an event stands in the log. One that is decided and not appended yet has no position."""
+    """The metadata of an event. The position is 0 until the event is appended."""
 
     at: str = ""
     by: str = ""
@@ -77,22 +77,22 @@ def meta_of(event: Event) -> Meta:
 
 
 class Kind(Record):
-    """See the module.
+    """The description of one type of entity.
 
     name: the prefix of its streams.
     events: its event types, each with its payload class.
-    decide: `decide(state, command, facts)` gives events or refuses. `facts` is what it needs to know from outside.
-    evolve: `evolve(state, payload, meta)` gives the next state.
+    decide: `decide(state, command, facts)` returns events or raises. `facts` are inputs from outside the state.
+    evolve: `evolve(state, payload, meta)` returns the next state.
     state: the record that is folded; its first field is the id. None: only the version of a stream is kept.
-    columns: what lists and search show and filter by: `open`, `task`, `title`, `state` … None: no list has it.
-    single: there is one stream for all of it, called by the name.
-    lowers: the case of an id does not count.
-    plural: what search and completion call its entities; nothing: search finds its events one by one.
-    made_by: the commands that make its events, for those who try to emit one.
-    nouns: what its event types are about, beside the name of the kind: `file` of the claims.
-    parts: which parts of the state a command, or a payload, is about, where a state is read in parts.
-    check: "module:attribute" of `check(state, event)`, which judges events that come from elsewhere.
-    text: what search finds of an event's data, where that is not simply its words.
+    columns: the values that lists and search show and filter by: `open`, `task`, `title`, `state` … None: not listed.
+    single: all its events are in one stream, named after the kind.
+    lowers: ids are not case-sensitive.
+    plural: the name of its entities in search and completion. Empty: search finds its events one by one.
+    made_by: the commands that write its events, for the error of a caller that tries to emit one.
+    nouns: other nouns of its event types, besides the name of the kind: `file` for the claims.
+    parts: the parts of the state that a command or a payload is about, if the state is read in parts.
+    check: "module:attribute" of `check(state, event)`, which validates imported events.
+    text: the searchable text of an event's data, if it is not simply the text of its `words` and `names`.
     """
 
     name: str
@@ -111,7 +111,7 @@ class Kind(Record):
     text: Callable[[Mapping[str, Any]], str] | None = None
 
     def key(self, name: str) -> str:
-        """The id as its stream has it."""
+        """The id as used in the name of its stream."""
         return name.lower() if self.lowers else name
 
     def stream(self, name: str = "") -> str:
@@ -134,7 +134,7 @@ _found: dict[str, Kind] = {}
 
 
 def find(name: str) -> Kind | None:
-    """The kind of this name, None if there is none."""
+    """The kind with this name; None if there is none."""
     known = _found.get(name)
     if known is None and name in _table:
         known = _found[name] = load(_table[name])
@@ -142,7 +142,7 @@ def find(name: str) -> Kind | None:
 
 
 def kind_of(name: str) -> Kind:
-    """The kind of this name, which exists."""
+    """The kind with this name, which must exist."""
     known = _found.get(name) or find(name)
     if known is None:
         raise TypeError(f"there is no kind {name!r}")
@@ -156,12 +156,12 @@ def payload_of(event: Event | Draft) -> type[Payload] | None:
 
 
 def kinds() -> list[Kind]:
-    """All kinds that there are, in the order of the table."""
+    """All kinds, in the order of the table."""
     return [kind_of(name) for name in _table]
 
 
 def event_types() -> dict[str, Kind]:
-    """All types of events that there are, each with its kind."""
+    """All event types, each with its kind."""
     return {name: kind for kind in kinds() for name in kind.events}
 
 
@@ -175,13 +175,13 @@ def protected() -> dict[str, str]:
 
 
 def use(table: Mapping[str, str]) -> None:
-    """Look kinds up in this table from now on. Only tests have another one than `TABLE`: see `moot.testing`."""
+    """Replace the table of kinds. Only tests use another one than `TABLE`: see `moot.testing`."""
     _table.clear()
     _table.update(table)
     _found.clear()
 
 
 def load(place: str) -> Any:
-    """What "module:attribute" names."""
+    """Import the object that "module:attribute" names."""
     module, _, attribute = place.partition(":")
     return getattr(__import__(module, fromlist=[attribute]), attribute)

@@ -1,17 +1,17 @@
-"""A lifecycle is a value: the states of a task, the edges between them, who may take each and what it needs.
+"""A lifecycle is a value: the states of a task, the edges between them, who may take each edge and what it needs.
 
-    phase     what a state means to everybody who does not know the lifecycle: open, working, review, done, stopped
+    phase     the meaning of a state in any lifecycle: open, working, review, done, stopped
     who       `anyone`, `holder` (of the task), `reviewer` (anyone but its author), `creator`, `person`,
               or the name of a role; one of those listed is enough
-    needs     `reason` (a non-blank one), `report` (only together with the report that makes it true),
+    needs     `reason` (a non-blank one), `report` (the edge is taken by sending a report),
               `unreviewed` (only tasks that were added without review),
-              `receipt` (of a check that passed, on the files as they are)
+              `receipt` (of a check that passed on the current files)
     attempt   how much the edge adds to the attempt number
-    holds     who holds the task afterwards: `actor` (who takes the edge), `keep` (who held it before), `owner` (who
-              is named with the move, or else handed it in last), `none`
-    silence   what becomes of a task whose holder is silent too long: `return` (it is open again) or `flag`
+    holds     the holder afterwards: `actor` (who takes the edge), `keep` (the same as before), `owner` (named with the
+              move, by default the last author), `none`
+    silence   what happens if the holder is silent for too long: `return` (the task is open again) or `flag`
 
-`CORE` is moot's own. A pack brings another one in its `pack.toml`.
+`CORE` is the built-in lifecycle. A pack can define another one in its `pack.toml`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PHASES = ("open", "working", "review", "done", "stopped")
-RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # what one is to a task, and no role to join with
+RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # relations to a task; not valid as role names
 NEEDS = ("reason", "report", "unreviewed", "receipt")
 HOLDS = ("actor", "keep", "owner", "none")
 SILENCE = ("return", "flag")
@@ -43,11 +43,11 @@ class Edge(Record):
     needs: tuple[str, ...] = ()
     attempt: int = 0
     holds: str = "none"
-    explicit: bool = False  # taken by its own verb only, never by naming the wanted state
-    report: str = ""  # the type of message that takes it with its report
+    explicit: bool = False  # taken only by its own verb, never by naming the target state
+    report: str = ""  # the type of the report message that takes it
 
     def open_to(self, roles: tuple[str, ...], *, person: bool) -> bool:
-        """Whether somebody in these roles may take it who has had nothing to do with the task so far."""
+        """Whether an actor with these roles may take it without any relation to the task."""
         return "anyone" in self.who or (person and "person" in self.who) or any(role in self.who for role in roles)
 
 
@@ -56,15 +56,15 @@ class Lifecycle(Record):
     states: tuple[State, ...]
     edges: tuple[Edge, ...]
     silence: str = "return"
-    attempts: int = 3  # 0: as many as the workspace gives
-    asks: str = ""  # settings that would change it, and that nobody has allowed here
-    withheld: bool = False  # as long as those are not allowed, no task of it is added or moved
-    content: str = ""  # a digest, where a repository brings it: consent is for exactly this content
-    exhausted: str | None = None  # where a task goes when its attempts are used up; None: going back is refused
+    attempts: int = 3  # 0: the limit of the workspace
+    asks: str = ""  # settings that would change it and that no person has allowed
+    withheld: bool = False  # until those are allowed, its tasks cannot be added or moved
+    content: str = ""  # a digest, if it comes from the repository: consent covers exactly this content
+    exhausted: str | None = None  # target state when the attempts are used up; None: going back is refused
 
     @property
     def pack(self) -> str:
-        """The pack that brings it. Its only lifecycle has its name, others are called pack/name."""
+        """The pack that defines it. A pack's only lifecycle has the pack's name; others are named pack/name."""
         return self.name.partition("/")[0]
 
     @property
@@ -89,12 +89,12 @@ class Lifecycle(Record):
         return tuple(dict.fromkeys(e.target for e in self.edges if e.source == source))
 
     def ends_review(self, edge: Edge) -> bool:
-        """Whether the edge makes a task done that is in review, whatever its verb is: its author cannot take it."""
+        """Whether the edge moves a task from review to done. The author of the task cannot take it, whatever its verb."""
         return self.phase(edge.source) == "review" and self.phase(edge.target) == "done"
 
     @property
     def names_owners(self) -> bool:
-        """Whether one of its edges gives a task to who had it before."""
+        """Whether one of its edges assigns a task to its owner."""
         return any(edge.holds == "owner" for edge in self.edges)
 
     def verbs(self, source: str) -> tuple[str, ...]:
@@ -140,23 +140,23 @@ def named(lifecycles: Mapping[str, Lifecycle], name: str) -> Lifecycle:
     if name not in lifecycles:
         raise Refused(
             "unknown_lifecycle",
-            f"No active pack brings the lifecycle {name!r}.",
-            f'Known: {", ".join(lifecycles)}. Packs are turned on in moot.toml: packs = ["{name.partition("/")[0]}"].',
+            f"No active pack defines the lifecycle {name!r}.",
+            f'Known: {", ".join(lifecycles)}. Activate a pack in moot.toml: packs = ["{name.partition("/")[0]}"].',
             lifecycle=name,
         )
     return lifecycles[name]
 
 
 def reviewed(life: Lifecycle) -> bool:
-    """Whether no task of it is done that nobody but its holder has looked at, unless it was added so."""
+    """Whether a task must be reviewed by somebody other than its holder, unless it was added without review."""
     if life.exhausted is not None and life.phase(life.exhausted) == "done":
-        return False  # trying too often would be enough
+        return False  # using up the attempts would be enough
     ends = [edge for edge in life.edges if life.phase(edge.target) == "done" and "unreviewed" not in edge.needs]
     return bool(ends) and all(life.ends_review(edge) and not {"anyone", "holder"} & {*edge.who} for edge in ends)
 
 
 def with_receipts(life: Lifecycle) -> Lifecycle:
-    """The same, but what is handed in or finished carries a receipt."""
+    """The same lifecycle, but `submit`, `complete` and `approve` require a receipt."""
     proven = {"submit", "complete", "approve"}
     edges = (e.replace(needs=(*e.needs, "receipt")) if e.verb in proven else e for e in life.edges)
     return life.replace(edges=tuple(edges))

@@ -1,14 +1,14 @@
-"""Who acts or holds, as one short text that the log keeps.
+"""Principals: the actors and holders in the log, each as a short text.
 
     Yeats#3            the third incarnation of the agent Yeats
     person:anna        a person at a terminal
-    process:anna       a program of that account that nobody spoke for; it holds no task, file or mail
-    role:reviewer      somebody who filled that role through a file; a file does not say who wrote it
-    plan:p1/scout      an agent of a plan that speaks through a file
-    handler:publish    the handler of that name in moot.toml, which sends messages and reads none
-    moot               the program itself, where nobody else can be named
+    process:anna       an unidentified program under that account; it holds no task, file or mail
+    role:reviewer      the unknown author of a file, acting in that role
+    plan:p1/scout      an agent of a plan that writes to a file
+    handler:publish    the handler of that name in moot.toml; it sends messages and reads none
+    moot               the program itself
 
-Names of agents: a letter, then up to 63 letters, digits, `_`, `.` or `-`. Case is kept and does not count.
+Agent names: a letter, then up to 63 letters, digits, `_`, `.` or `-`. Case is kept but not significant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OF_FILES = ("role:", "plan:")
 
 
 class Actor(Record):
-    """The caller of a command, as the rules need to know it."""
+    """The caller of a command, as seen by the rules."""
 
     principal: str
     roles: tuple[str, ...] = ()
@@ -56,36 +56,36 @@ def role(name: str) -> str:
 
 
 def leaves_stamps(principal: str) -> bool:
-    """Whether it is somebody known by files alone, whose signs of life are what it writes into them."""
+    """Whether it acts only through files, so that its writes to them are its only sign of activity."""
     return principal.startswith(_OF_FILES)
 
 
 def name_of(principal: str) -> str:
-    """What to call it: the agent's name without its incarnation, otherwise the text itself."""
+    """The agent's name without its incarnation; for other principals, the text itself."""
     return principal.partition("#")[0]
 
 
 def label(principal: str) -> str:
-    """The same for a reader: a handler says where it is written."""
+    """The name for display. For a handler it includes where the handler is defined."""
     if principal.startswith(HANDLER):
         return f"handler {principal.removeprefix(HANDLER)} (moot.toml)"
     return name_of(principal)
 
 
 def same_agent(one: str, other: str) -> bool:
-    """Whether both are incarnations of one agent (or the same principal)."""
+    """Whether both are incarnations of the same agent, or the same principal."""
     return name_of(one).lower() == name_of(other).lower()
 
 
 def checked_name(name: str, of: str = "an agent") -> str:
-    """The name, if an agent may have it, or a role."""
+    """The name. Raises if it is not valid for an agent or a role."""
     fits = 0 < len(name) <= NAME_LIMIT and name[0] in _LETTERS and all(c in _REST for c in name)
     if fits and name.lower() not in _RESERVED:
         return name
     raise Usage(
         "bad_name",
-        f"{name[:80]!r} cannot be the name of {of}.",
-        "Take a letter, then up to 63 letters, digits, '_', '.' or '-' (for example Yeats or build-2).",
+        f"{name[:80]!r} is not a valid name for {of}.",
+        "Use a letter, then up to 63 letters, digits, '_', '.' or '-' (for example Yeats or build-2).",
     )
 
 

@@ -1,7 +1,7 @@
-"""What somebody searches for: words, "phrases", -without and begin*, and how the full-text index is asked for them.
+"""Search queries: words, "phrases", -without and begin*, and their translation to the full-text index.
 
-Whatever is typed means something: there is no text that is wrong, only text with nothing in it to look for. What the
-index would take for its own syntax (AND, NEAR, brackets, a colon) is quoted, and so is a word like any other.
+Every text is a valid query, though it may contain nothing to search for. Words that are syntax to the index (AND, NEAR,
+brackets, a colon) are quoted, so they are searched for like any other word.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from moot.core.record import Record
 
 _QUOTES = '"“”„'
-_SPOKEN = ("L", "N")  # categories of characters that words are made of; the index splits at all others
-_MOST = 64  # terms; the index is asked with one expression, and nobody means more
+_SPOKEN = ("L", "N")  # Unicode categories that form words; the index splits at all others
+_MOST = 64  # terms in one expression
 
 
 class Term(Record):
-    """One thing that must be there, or must not."""
+    """A word or phrase that must occur, or must not."""
 
     text: str
     without: bool = False
-    begins: bool = False  # the last word may go on
+    begins: bool = False  # the last word is a prefix
 
 
 class Query(Record):
@@ -26,31 +26,31 @@ class Query(Record):
 
     @property
     def asks(self) -> bool:
-        """Whether there is something to look for, and not only something to leave out."""
+        """Whether there is something to search for, not only something to exclude."""
         return any(not term.without for term in self.terms)
 
     def expression(self) -> str:
-        """The same in the language of FTS5. For a query that asks."""
+        """The query as an FTS5 expression. Only valid if `asks`."""
         wanted = " AND ".join(_quoted(term) for term in self.terms if not term.without)
         unwanted = " OR ".join(_quoted(term) for term in self.terms if term.without)
         return f"({wanted}) NOT ({unwanted})" if unwanted else wanted
 
 
 def parse(text: str) -> Query:
-    """The terms of a text. A quote that is never closed reaches to the end."""
+    """The terms of a text. An unclosed quote extends to the end."""
     terms: list[Term] = []
     rest = text.strip()
     while rest and len(terms) < _MOST:
         without = rest[0] == "-"
         rest = rest[1:] if without else rest
         if rest[:1] and rest[0] in _QUOTES:
-            said, rest = _until(rest[1:], _QUOTES)
+            term, rest = _until(rest[1:], _QUOTES)
             begins = rest.startswith("*")
         else:
-            said, rest = _until_blank(rest)
-            begins = said.endswith("*")
-        if any(_spoken(char) for char in said):
-            terms.append(Term(text=said, without=without, begins=begins and _spoken(said.rstrip("*")[-1:])))
+            term, rest = _until_blank(rest)
+            begins = term.endswith("*")
+        if any(_spoken(char) for char in term):
+            terms.append(Term(text=term, without=without, begins=begins and _spoken(term.rstrip("*")[-1:])))
         rest = rest.removeprefix("*").strip()
     return Query(terms=tuple(terms))
 

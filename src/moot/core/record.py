@@ -1,9 +1,9 @@
 """Immutable values with named fields.
 
-A `Record` is what a frozen dataclass would be, without its price: importing `dataclasses` or `typing` costs
-a short-lived command more than its whole work (docs/decisions/0002). Type checkers see a frozen dataclass.
+A `Record` behaves like a frozen dataclass, and type checkers see one. It exists because importing `dataclasses` or
+`typing` takes a short-lived command longer than all its work (docs/decisions/0002).
 
-Nothing in here knows about events, JSON files or any rule.
+This module knows nothing about events, JSON files or rules.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ else:
         return lambda cls: cls
 
 
-_ATOMS = frozenset((str, int, float, bool, type(None)))  # most values: what JSON has as it is
+_ATOMS = frozenset((str, int, float, bool, type(None)))  # JSON scalars: no conversion needed
 _NO_DEFAULT = object()
 _set = object.__setattr__
 _new = object.__new__
@@ -49,7 +49,7 @@ def shape_of(kind: type[Record]) -> Shape:
 
 @dataclass_transform(frozen_default=True)
 class Record:
-    """Subclass it, annotate fields, give defaults where there are any (immutable ones only)."""
+    """A base class: annotate fields in a subclass, with immutable defaults where needed."""
 
     def __init__(self, /, *args: Any, **fields: Any) -> None:
         names, expected, defaults, _ = _shapes.get(type(self)) or shape_of(type(self))
@@ -61,14 +61,14 @@ class Record:
             missing = sorted(expected - fields.keys() - defaults.keys())
             unknown = sorted(fields.keys() - expected)
             raise TypeError(f"{type(self).__name__}: missing {missing}, unknown {unknown}, {len(args)} positional")
-        _set(self, "__dict__", fields)  # Python made this dict for this call: it is ours to keep
+        _set(self, "__dict__", fields)  # Python made this dict for this call, so it can be kept
 
     @classmethod
     def made(cls, fields: dict[str, Any]) -> Self:
-        """A record of exactly these fields, unchecked, for those who make a great many. The dict is given away."""
-        found = _new(cls)
-        _set(found, "__dict__", fields)
-        return found
+        """A record with exactly these fields, unchecked, for hot paths. The record takes ownership of the dict."""
+        record = _new(cls)
+        _set(record, "__dict__", fields)
+        return record
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__}.{name} cannot be changed: records are values")
@@ -94,7 +94,7 @@ class Record:
         return found
 
     def plain(self) -> dict[str, Any]:
-        """Its fields as JSON-ready data, in order, those at their default left out."""
+        """Its fields as JSON-ready data, in order, without those at their default."""
         values = self.__dict__
         return {
             name: value if type(value) in _ATOMS else _thaw(value)
@@ -143,5 +143,5 @@ def _freeze(value: list[Any]) -> tuple[Any, ...]:
 
 
 def unreachable(value: Never) -> NoReturn:
-    """What `typing.assert_never` is: the type checker proves that nobody gets here."""
+    """Like `typing.assert_never`: the type checker proves that this is never called."""
     raise AssertionError(f"not handled: {value!r}")
