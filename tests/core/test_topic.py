@@ -70,7 +70,7 @@ def test_the_nouns_of_the_core_cannot_be_forged(kind):
 def test_a_kind_that_came_later_owns_its_event_types_and_not_its_noun():
     error = refused(emit("document:opened"))
     assert error.code == "event_owned"
-    assert "A mirror makes them" in error.remedy
+    assert "A mirror writes them" in error.remedy
     assert decide(None, emit("document:printed"))[0].type == "document:printed"
 
 

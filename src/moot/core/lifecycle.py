@@ -89,7 +89,7 @@ class Lifecycle(Record):
         return tuple(dict.fromkeys(e.target for e in self.edges if e.source == source))
 
     def ends_review(self, edge: Edge) -> bool:
-        """Whether the edge moves a task from review to done. The author of the task cannot take it, whatever its verb."""
+        """Whether the edge moves a task from review to done. The author of the task cannot take it."""
         return self.phase(edge.source) == "review" and self.phase(edge.target) == "done"
 
     @property

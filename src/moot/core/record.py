@@ -30,7 +30,7 @@ _shapes: dict[type, Shape] = {}
 def shape_of(kind: type[Record]) -> Shape:
     """The fields of a class: names in order, as a set, defaults, names with defaults.
 
-    Found out when first asked for: of most classes that a command imports it makes no record.
+    Computed on first use: a command instantiates few of the classes that it imports.
     """
     known = _shapes.get(kind)
     if known is not None:
