@@ -200,6 +200,68 @@ def test_addresses_guards_and_findings_of_the_pack(desk: Workspace, crew: Crew) 
     assert ("desk", "open") in {(finding.check, finding.message) for finding in Workspace.doctor(desk.root)}
 
 
+# Code that fails
+
+
+def broken(*_: object) -> None:
+    raise KeyError("subject")
+
+
+@pytest.mark.parametrize("part", ["hear", "observe"])
+def test_an_entry_on_which_the_code_of_the_pack_fails_is_held(
+    desk: Workspace, crew: Crew, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    monkeypatch.setattr(sys.modules["helpdesk.protocol"].Desk, part, broken)
+    questions = Path(desk.root) / ".desk" / "questions.json"
+    questions.write_text(json.dumps({"items": [{"type": "question", "case": "c-2", "subject": "New"}]}))
+    assert crew["clerk"].board(all=True).tasks == ()
+    (held,) = desk.held()
+    assert held.code == "pack_failed"
+    assert f"the pack desk failed in `{part}` (test_desk.py, line " in held.reason
+    assert "KeyError: 'subject'" in held.reason
+    with pytest.raises(Refused) as caught:
+        ask(crew)
+    assert (caught.value.code, caught.value.details["pack"]) == ("pack_failed", "desk")
+
+
+def test_a_reaction_that_fails_takes_back_what_it_follows_from(
+    desk: Workspace, crew: Crew, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["helpdesk.protocol"].Desk, "reactions", (broken,))
+    with Workspace(desk.root, person=True) as person:
+        with pytest.raises(Refused) as caught:
+            person.task_add("One")
+        assert caught.value.details["part"] == "reactions"
+        assert person.board(all=True).tasks == ()
+
+
+def test_a_closer_that_fails_leaves_the_file_as_it_is_and_blocks_no_reader(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["helpdesk.protocol"].Desk, "closers", (broken,))
+    questions = Path(desk.root) / ".desk" / "questions.json"
+    written = json.dumps({"items": [{"type": "question", "case": "c-2", "subject": "New"}]})
+    questions.write_text(written)
+    with Workspace(desk.root, person=True) as person:
+        assert person.board(all=True).tasks == ()
+        assert questions.read_text() == written
+        monkeypatch.undo()
+    with Workspace(desk.root, person=True) as person:
+        assert states(person) == {"c-2": "asked"}
+
+
+@pytest.mark.parametrize("found", [None, ["a text"], [3], 7])
+def test_doctor_says_that_the_check_of_a_pack_is_wrong(
+    desk: Workspace, monkeypatch: pytest.MonkeyPatch, found: object
+) -> None:
+    monkeypatch.setattr(sys.modules["helpdesk.protocol"].Desk, "check", lambda _: found)
+    with pytest.raises(Refused) as caught:
+        Workspace.doctor(desk.root)
+    said = {one["check"]: one["message"] for one in caught.value.details["findings"]}
+    assert "check" in said["pack desk"]
+    assert said["settings"].endswith("; packs: desk")
+
+
 # Files
 
 

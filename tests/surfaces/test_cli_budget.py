@@ -109,6 +109,7 @@ COMMANDS = {
 # `_socket` rings the bell of those who wait; `socket` would cost such a send 3.
 PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
+    moot.api.protocol.pack_code
     moot.core.deciders.entry moot.core.schema.phrases moot.core.schema moot.location.caches
     moot.mirrors moot.mirrors.exchange moot.mirrors.files moot.mirrors.folders moot.mirrors.forms
     moot.mirrors.forms.entries moot.mirrors.forms.holding moot.mirrors.lock moot.mirrors.looks moot.mirrors.state_cache

@@ -16,8 +16,9 @@ import sys
 from moot.api.answer import Notice
 from moot.api.protocol import Mirrors
 from moot.api.protocol.form import Malformed, Taken, Torn
+from moot.api.protocol.pack_code import PackCode
 from moot.core.deciders.entry import QuarantineFile
-from moot.core.errors import Unavailable
+from moot.core.errors import Refused, Unavailable
 from moot.core.principal import leaves_stamps
 from moot.core.record import Record
 from moot.location import trust, worktrees
@@ -67,6 +68,10 @@ class FileMirrors(Mirrors):
         except OSError as error:  # a command is not refused, and no append taken back, because of a file beside the log
             why = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
             return (Notice("mirror_pending", f"The mirrors cannot be kept now ({why}); they follow later."),)
+        except Refused as error:
+            if error.code != "pack_failed":
+                raise
+            return (Notice("mirror_pending", f"The mirrors cannot be kept now. {error.message}"),)
 
     def kept(self, call: Call) -> list[str]:
         return [kept.path for _, _, file in _Sync(call).files() for kept in file.kept()]
@@ -259,7 +264,8 @@ class _Sync:
         if not data and seen.form.spec.emptied == "restore" and not seen.file.is_being_written():
             return True  # whoever appends to it with a filter would go on to write nothing
         try:
-            content = seen.form.read(data)
+            with _code(seen.form):
+                content = seen.form.read(data)
         except Torn as torn:
             if (self._age(seen.file, data) if age is None else age) < self._call.settings.mirror_torn_after:
                 self._warn("mirror_pending", f"{seen.file.path} is not valid yet ({torn}); left alone for now.")
@@ -268,7 +274,8 @@ class _Sync:
         except Malformed as error:
             return self._quarantine(seen, data, str(error))
         for author in seen.form.authors(content):
-            facts = seen.form.observe(self._call, seen.one, content, memo, author)
+            with _code(seen.form):
+                facts = seen.form.observe(self._call, seen.one, content, memo, author)
             if facts is not None and leaves_stamps(author):
                 self._call.presence.stamp_principal(author)  # before the commit: it may give a lease to the author
             while facts is not None:
@@ -286,7 +293,8 @@ class _Sync:
         def signed(work: Work) -> None:
             nonlocal taken
             work.via = f"file {seen.one.path}"
-            taken = act(work)
+            with _code(seen.form):
+                taken = act(work)
 
         self._news += self._engine.commit(by, signed).events
         self._warnings += taken.notices
@@ -335,7 +343,9 @@ class _Sync:
                 continue
             key = (form.spec.name, one.subject, one.worktree if form.spec.scope == "worktree" else "")
             if key not in made:
-                made[key] = form.render(self._engine.read(), one)
+                store = self._engine.read()
+                with _code(form):
+                    made[key] = form.render(store, one)
             settled = self._write(seen, known, made[key]) and settled
         return settled
 
@@ -379,3 +389,8 @@ class _Accounts(dict[int, bool]):
     def __missing__(self, uid: int) -> bool:
         self[uid] = found = trust.may_write(self._place, uid)
         return found
+
+
+def _code(form: Form) -> PackCode:
+    """Around what a form does: it may be one of the pack's own."""
+    return PackCode("" if type(form).__module__.startswith("moot.mirrors.") else form.spec.pack, "forms")

@@ -112,7 +112,8 @@ class Workshop(Opener):
             findings.append(Finding("workspace", good=True, message=f"{place.root}, state in {place.state}"))
             settings = setting.load(place)
             source = setting.source(place) or "none, so the defaults hold"
-            findings.append(Finding("settings", good=True, message=f"{source}; packs: {settings.packs or 'none'}"))
+            packs = ", ".join(settings.packs) or "none"
+            findings.append(Finding("settings", good=True, message=f"{source}; packs: {packs}"))
             with self._workspace() as workspace, workspace.call(self._caller) as call:
                 sweep(place.state, call.engine.log)
                 return findings + checkup(call)

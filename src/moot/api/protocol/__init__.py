@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer, Notice
     from moot.api.call import Call
+    from moot.api.protocol.pack_code import PackCode
     from moot.api.verbs.workspace import Finding
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
@@ -224,8 +225,15 @@ class Packs:
 
     def protocol(self, pack: str) -> Protocol:
         if pack not in self._made:
-            self._made[pack] = self._make(next(one for one in self.packs if one.name == pack))
+            with self._code(pack, "__init__"):
+                self._made[pack] = self._make(next(one for one in self.packs if one.name == pack))
         return self._made[pack]
+
+    def _code(self, pack: str, part: str) -> PackCode:
+        """Around a call of what may be the pack's own code."""
+        from moot.api.protocol.pack_code import PackCode
+
+        return PackCode(pack if any(one.name == pack and one.parts for one in self.packs) else "", part)
 
     def having(self, part: str) -> list[Protocol]:
         """The protocols of the packs that have code for this part."""
@@ -237,13 +245,21 @@ class Packs:
 
     def addresses(self, to: Sequence[str]) -> Sequence[str]:
         """Addresses in the words of a protocol become those that moot knows; others stay as they are."""
-        own = self.having("address")
-        return [next(filter(None, (one.address(text) for one in own)), text) for text in to] if own else to
+        for one in self.having("address"):
+            with self._code(one.pack.name, "address"):
+                to = [one.address(text) or text for text in to]
+        return to
 
     def guard(self, actor: Actor, paths: Sequence[str]) -> None:
         """Raise what a pack has against this actor's claiming of these paths."""
         for protocol in self.having("guard"):
-            protocol.guard(actor, paths)
+            with self._code(protocol.pack.name, "guard"):
+                protocol.guard(actor, paths)
+
+    def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
+        """See `Protocol.same`."""
+        with self._code(spec.pack, "same"):
+            return self.protocol(spec.pack).same(spec, data, roots)
 
     @property
     def instructed(self) -> str:
@@ -262,15 +278,20 @@ class Packs:
         if not self.packs:
             return ()
         from moot.api.protocol.clearing import clearing
+        from moot.api.protocol.pack_code import reacting
 
         usual = (clearing(pack) for pack in self.packs if pack.mirrors)
-        return (*usual, *(reaction for protocol in self.having("reactions") for reaction in protocol.reactions))
+        own = (reacting(one.pack.name, reaction) for one in self.having("reactions") for reaction in one.reactions)
+        return (*usual, *own)
 
     def closers(self) -> tuple[Callable[[Work], None], ...]:
         """What is done when everything else is decided: those of the packs, and recording which packs are in force."""
         if not self.packs:
             return ()
-        return (*(close for protocol in self.having("closers") for close in protocol.closers), self._record)
+        from moot.api.protocol.pack_code import closing
+
+        own = (closing(one.pack.name, close) for one in self.having("closers") for close in one.closers)
+        return (*own, self._record)
 
     def _record(self, work: Work) -> None:
         from moot.core.deciders.pack import Activate
@@ -297,7 +318,8 @@ class Packs:
         pack = task.lifecycle.partition("/")[0]
         if not any(one.name == pack and "move" in one.parts for one in self.packs):
             return ()
-        return self.protocol(pack).move(work, task, verb, reason)
+        with self._code(pack, "move"):
+            return self.protocol(pack).move(work, task, verb, reason)
 
     def saying(
         self,
@@ -328,14 +350,16 @@ class Packs:
             source=source,
             thread=thread,
         )
-        facts = self.protocol(spec.pack).observe(call, saying)
+        with self._code(spec.pack, "observe"):
+            facts = self.protocol(spec.pack).observe(call, saying)
         return saying.replace(facts=facts) if facts else saying
 
     def hear(self, work: Work, saying: Saying) -> str:
         """Let it happen, inside of a commit. The id of the message, if it is one and was not said before."""
         if saying.spec.how == "message" and not saying.id:
             saying = saying.replace(id=work.new_message())
-        self.protocol(saying.spec.pack).hear(work, saying)
+        with self._code(saying.spec.pack, "hear"):
+            self.protocol(saying.spec.pack).hear(work, saying)
         return saying.id
 
     def send(

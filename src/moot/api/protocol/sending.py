@@ -67,7 +67,7 @@ def _there_already(call: Call, spec: MessageType, data: Mapping[str, Any], roots
 
     def text(said: Mapping[str, Any]) -> str:
         plain = {k: v for k, v in said.items() if k != spec.stamp}
-        return call.packs.protocol(spec.pack).same(spec, plain, roots)
+        return call.packs.same(spec, plain, roots)
 
     task = str(data.get(spec.task or ""))
     sent = queries.messages_of_task(call.engine.read(), task, kind=spec.name)

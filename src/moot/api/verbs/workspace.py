@@ -123,6 +123,8 @@ def checkup(call: Call) -> list[Finding]:
     """What an open workspace says about itself."""
     import apsw
 
+    from moot.api.protocol.pack_code import findings
+
     call.engine.log.handle.kept = True
     store, now = call.engine.read(), call.clock.wall_seconds()
     call.sync()
@@ -146,7 +148,7 @@ def checkup(call: Call) -> list[Finding]:
         _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),
         _finding("effects", _effects(call), _EFFECTS),
         _finding("mirrors", call.take_warnings(), "`moot mirror` tries again and says what is in the way."),
-        *(finding for protocol in call.packs.having("check") for finding in protocol.check()),
+        *(finding for protocol in call.packs.having("check") for finding in findings(protocol)),
     ]
 
 

@@ -178,13 +178,18 @@ class EntriesForm(Form):
                 fresh.append(Fresh(entry=entry, place=place, missing=1, error=spec))
                 continue
             said = self.said(entry, spec)
-            text = known.text(spec, said)
-            ids, cleared, missing = known.matched(spec, said, text, count)
-            in_hand += ids
-            back += cleared
-            if missing > 0:
-                saying = self.packs.saying(call, spec, said, roots=roots, sender=self._writer, source=self.spec.path)
-                fresh.append(Fresh(entry=entry, place=place, missing=missing, text=text, saying=saying))
+            try:
+                text = known.text(spec, said)
+                ids, cleared, missing = known.matched(spec, said, text, count)
+                in_hand += ids
+                back += cleared
+                if missing > 0:
+                    saying = self.packs.saying(
+                        call, spec, said, roots=roots, sender=self._writer, source=self.spec.path
+                    )
+                    fresh.append(Fresh(entry=entry, place=place, missing=missing, text=text, saying=saying))
+            except Refused as error:  # by the code of the pack
+                fresh.append(Fresh(entry=entry, place=place, missing=1, error=error))
         return EntryNews(in_hand=tuple(in_hand), back=tuple(back), fresh=tuple(fresh))
 
     def type_of(self, entry: Any) -> MessageType | MootError:
@@ -315,12 +320,11 @@ class _Known:
 
     def __init__(self, form: EntriesForm, store: Store, roots: tuple[str, ...]) -> None:
         self._form, self._store, self._roots = form, store, roots
-        self._protocol = form.packs.protocol(form.spec.pack)
         self._all: list[Delivery] | None = None
         self._matched: set[str] = set()  # by their number
 
     def text(self, spec: MessageType, said: dict[str, Any]) -> str:
-        return self._protocol.same(spec, said, self._roots)
+        return self._form.packs.same(spec, said, self._roots)
 
     def matched(
         self, spec: MessageType, said: dict[str, Any], text: str, count: int
