@@ -76,14 +76,15 @@ def findings(protocol: Protocol) -> Iterable[Finding]:
     try:
         with PackCode(name, "check"):
             found = tuple(protocol.check())
-        if all(
-            isinstance(one, Finding) and {type(one.check), type(one.message), type(one.remedy)} == {str}
-            for one in found
-        ):
+        if all(_is_finding(one, Finding) for one in found):
             return found
     except Refused as error:
         said, remedy = error.message.rstrip("."), error.remedy
     return (Finding(f"pack {name}", good=False, message=said, remedy=remedy),)
+
+
+def _is_finding(found: object, kind: type[Finding]) -> bool:
+    return isinstance(found, kind) and {type(found.check), type(found.message), type(found.remedy)} == {str}
 
 
 def _is_ours(error: Exception, trace: TracebackType) -> bool:
