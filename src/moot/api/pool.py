@@ -62,7 +62,8 @@ class Pool:
             keep = ours and not broken and not self._closed
             if keep:
                 self._idle.append(engine)
-            self._let_in()
+            if self._waiting:
+                self._let_in()
         if not keep:
             _close(engine)
 

@@ -93,9 +93,9 @@ class MirrorFile:
 
     def visit(self, known: Signature | None, *, graves: bool = True) -> tuple[Look, list[Displaced]]:
         """One look at everything: the file, and what `graves` gives. A file that has settled is not even opened."""
-        if known is not None and not (graves and self._has_kept()):
+        if known is not None:
             try:
-                if known.proves(os.lstat(self.path)):
+                if known.proves(os.lstat(self.path)) and not (graves and self._has_kept()):
                     return Unchanged(known), []
             except OSError:
                 pass  # reading says it better

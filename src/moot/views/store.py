@@ -85,7 +85,7 @@ class Store(Generations):
 
     def _steps(self, sql: str, bindings: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
         try:
-            yield from self.db.execute(sql, bindings)
+            yield from (self._db or self.db).execute(sql, bindings)
         except _TROUBLE as error:
             raise self._given_up(error) from error
 
@@ -172,7 +172,8 @@ class Store(Generations):
             return self._standing
         mark, newer, last, *rules = self.row("standing") or (None, None, None)
         self.rules = (rules[0] or "") if rules else ""
-        position, commit = _last(mark, last)
+        cursors = [str(one or "0").partition(" ") for one in (mark, last)]
+        position, commit = max((int(position), commit) for position, _, commit in cursors)
         found = position, commit, newer
         if self._writing or self.pinned:
             self._standing = found  # nobody else can move it now
@@ -280,9 +281,3 @@ class ViewsTransaction:
     def __del__(self) -> None:
         if self._number:
             self.__exit__()
-
-
-def _last(*marks: str | None) -> tuple[int, str]:
-    """The last of several cursors, of which each is a position and a commit."""
-    split = [str(mark or "0").partition(" ") for mark in marks]
-    return max((int(position), commit) for position, _, commit in split)
