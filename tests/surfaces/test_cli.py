@@ -56,9 +56,7 @@ def moves(task: str, state: str) -> Callable[[Any], bool]:
 CASES = {
     "join": Case(None, "join Cleo --role poet", "You are Cleo#1. Roles: poet.", lambda r: r["roles"] == ["poet"]),
     "leave": Case("Bob", "leave", "Bob has left.", lambda r: r["here"] is False),
-    "whoami": Case(
-        "Bob", "whoami", "You are Bob#1, an agent: MOOT_AGENT says so.", lambda r: r["principal"] == "Bob#1"
-    ),
+    "whoami": Case("Bob", "whoami", "You are Bob#1, an agent: MOOT_AGENT is set.", lambda r: r["principal"] == "Bob#1"),
     "agents": Case(
         None, "agents", "Ada here (reviewer)", lambda r: [m["name"] for m in r] == ["Ada", "Bob"], drawn="Agents"
     ),

@@ -109,7 +109,7 @@ def test_the_same_key_needs_and_makes_once(ada: Workspace, bob: Workspace) -> No
     first = ada.artifact_add("a.py", provides="A", key="k")
     assert ada.artifact_add("a.py", provides="A", key="k").position == first.position
     assert bob.artifact_need("A", key="n") == bob.artifact_need("A", key="n")
-    assert texts(bob) == ["A is there: a.py."]
+    assert texts(bob) == ["A is available: a.py."]
 
 
 @pytest.mark.on_disk

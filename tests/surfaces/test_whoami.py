@@ -22,8 +22,8 @@ def me(run: Command, *words: str, **environment: str) -> dict[str, Any]:
 
 def test_a_person_is_called_by_the_account(run: Command) -> None:
     found = me(run)
-    assert (found["kind"], found["principal"], found["why"]) == ("person", ME, "MOOT_PERSON says so")
-    assert me(run, "--person", MOOT_AGENT="Ada")["why"] == "--person says so"
+    assert (found["kind"], found["principal"], found["why"]) == ("person", ME, "MOOT_PERSON is set")
+    assert me(run, "--person", MOOT_AGENT="Ada")["why"] == "--person is set"
 
 
 def test_an_agent_sees_its_incarnation_its_roles_and_its_mail(run: Command) -> None:
@@ -32,7 +32,7 @@ def test_an_agent_sees_its_incarnation_its_roles_and_its_mail(run: Command) -> N
     assert (found["principal"], found["roles"], found["mail"], found["here"]) == ("Ada#1", ["reviewer"], 1, True)
     said = run("whoami", agent="ada").out.splitlines()
     assert said == [
-        "You are Ada#1, an agent: MOOT_AGENT says so.",
+        "You are Ada#1, an agent: MOOT_AGENT is set.",
         "roles: reviewer",
         "1 message waits: moot inbox",
         f"workspace: {run.repo}",
@@ -41,7 +41,7 @@ def test_an_agent_sees_its_incarnation_its_roles_and_its_mail(run: Command) -> N
 
 def test_an_agent_that_has_not_joined_or_was_replaced_is_told_what_to_do(run: Command) -> None:
     assert run("--agent", "Cleo", "whoami").out.splitlines()[:2] == [
-        "You are Cleo, who has not joined: --agent says so.",
+        "You are Cleo, who has not joined: --agent is set.",
         "moot join Cleo",
     ]
     assert me(run, "--agent", "Cleo")["principal"] is None
@@ -56,10 +56,10 @@ def test_an_agent_that_has_not_joined_or_was_replaced_is_told_what_to_do(run: Co
 def test_nobody_is_told_so_and_how_to_become_somebody(run: Command) -> None:
     ran = run("whoami", MOOT_PERSON="")
     assert ran.code == 0
-    assert ran.out.startswith("You are nobody here: nothing says who you are. You may look, and change nothing.\n")
+    assert ran.out.startswith("You are nobody here: nothing identifies you. You may look, and change nothing.\n")
     assert "`moot join NAME`" in ran.out
     in_a_shell = run("whoami", MOOT_PERSON="1", GEMINI_CLI="1").out
-    assert in_a_shell.startswith("You are nobody here: GEMINI_CLI says that this is a coding agent's shell")
+    assert in_a_shell.startswith("You are nobody here: GEMINI_CLI marks this as a coding agent's shell")
     assert "terminal" not in in_a_shell
 
 

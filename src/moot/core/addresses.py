@@ -1,4 +1,4 @@
-"""Who is meant: names, roles and `@all` become mailboxes that exist, before anything is stored."""
+"""Addresses: names, roles and `@all` are resolved to existing mailboxes before anything is stored."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def resolve(world: World, shared: Iterable[str], to: Iterable[str], sender: Actor) -> tuple[str, ...]:
-    """The mailboxes behind these addresses, each once. `shared`: the roles that have a mailbox of their own."""
+    """The mailboxes of these addresses, without duplicates. `shared`: the roles that have a mailbox of their own."""
     found: dict[str, str] = {}
     for address in to:
         for name in _mailboxes(world, shared, address, sender):
@@ -35,10 +35,12 @@ def _mailboxes(world: World, shared: Iterable[str], address: str, sender: Actor)
 
 
 def others(world: World, sender: Actor) -> list[str]:
-    """Everybody who is here, but for the sender."""
+    """All agents that have joined, except the sender."""
     found = [a.name for a in world.agents() if a.here and a.name.lower() != sender.name.lower()]
     if not found:
-        raise Refused("nobody_here", "Nobody else is here.", "`moot agents --all` lists who was.")
+        raise Refused(
+            "nobody_here", "No other agent has joined.", "`moot agents --all` also lists agents that have left."
+        )
     return found
 
 
@@ -48,7 +50,7 @@ def _role(world: World, shared: Iterable[str], role: str, sender: Actor) -> list
 
 
 def members(world: World, role: str, sender: Actor, more: Iterable[str] = ()) -> list[str]:
-    """Those who fill a role, but for the sender. `more`: other roles that can be written to."""
+    """The agents with a role, except the sender. `more`: other roles that can be addressed."""
     here = [a for a in world.agents() if a.here]
     fill = [a for a in here if role.lower() in {name.lower() for name in a.roles}]
     members = [a.name for a in fill if a.name.lower() != sender.name.lower()]
@@ -56,8 +58,8 @@ def members(world: World, role: str, sender: Actor, more: Iterable[str] = ()) ->
         known = sorted({r for a in here for r in a.roles} | set(more))
         raise Unknown(
             "unknown_role",
-            f"Nobody here fills the role {role!r}.",
-            f"Filled roles: {', '.join(known) or 'none'}. An agent takes one with `moot join --role`.",
+            f"No other agent has the role {role!r}.",
+            f"Roles in use: {', '.join(known) or 'none'}. An agent takes a role with `moot join --role`.",
             role=role,
         )
     return members
@@ -67,31 +69,31 @@ def _agent(world: World, name: str) -> str:
     state = known(world.agent(name), world.agents)
     if state.retired:
         raise Refused(
-            "agent_retired", f"{state.name} was retired.", "`moot agents` lists who is here.", agent=state.name
+            "agent_retired", f"{state.name} was retired.", "`moot agents` lists the agents.", agent=state.name
         )
     return state.name
 
 
 def _person(world: World, address: str) -> str:
     login = address.partition(":")[2]
-    if login.startswith("uid-") and login[4:].isdigit():  # how somebody is called who has no account name
+    if login.startswith("uid-") and login[4:].isdigit():  # a user without an account name
         return address
     if not world.has_account(login):
         raise Unknown(
-            "unknown_person", f"{address!r} is no account of this machine.", "Write person:LOGIN, as in `whoami`."
+            "unknown_person", f"{address!r} is not an account on this machine.", "Write person:LOGIN, as in `whoami`."
         )
     return address
 
 
 def retired(world: World, principal: str) -> bool:
-    """Whether nothing can be said to it any more."""
+    """Whether it is a retired agent, which cannot receive mail."""
     return "#" in principal and world.agent(name_of(principal)).retired
 
 
 def to_settle(world: World, boxes: Iterable[str], message: Message, me: Actor) -> list[str]:
-    """Those of the caller's mailboxes that have the message and where it was not taken by another.
+    """The caller's mailboxes that hold the message and where no other agent has taken it.
 
-    Where it was taken in each of them: all of them, so that the rules can say by whom.
+    If others have taken it in all of them, all are returned, so that the rules can report the taker.
     """
     to = {name.lower() for name in message.to}
     mine = [box for box in boxes if box.lower() in to]
@@ -99,13 +101,13 @@ def to_settle(world: World, boxes: Iterable[str], message: Message, me: Actor) -
 
 
 def own_boxes(world: World, boxes: Iterable[str], message: Message, me: Actor) -> list[str]:
-    """The same for a message that has to be in one of them."""
+    """The same. Raises if the message is in none of them."""
     mine = to_settle(world, boxes, message, me)
     if not mine:
         raise Unknown(
             "not_in_mailbox",
             f"{message.id} is not in your mailbox; it went to {', '.join(message.to)}.",
-            "`moot inbox` lists what is.",
+            "`moot inbox` lists your messages.",
             message=message.id,
         )
     return mine
@@ -122,7 +124,7 @@ def taken_by(world: World, box: str, message: Message, me: Actor) -> bool:
 
 
 def mailbox_of(world: World, principal: str) -> str:
-    """Where an answer to this principal goes."""
+    """The mailbox for an answer to this principal."""
     if principal.startswith("person:"):
         return principal
     if principal.startswith("role:"):
@@ -130,9 +132,9 @@ def mailbox_of(world: World, principal: str) -> str:
     if principal.startswith(HANDLER):
         raise Refused(
             "no_reader",
-            f"The {label(principal)} reads no mail.",
-            "Send what you have to say to an agent or a person; `moot log --type message:sent` shows who caused it.",
+            f"The {label(principal)} does not read mail.",
+            "Send it to an agent or a person. `moot log --type message:sent` shows who caused the message.",
         )
     if principal == "moot":
-        raise Refused("no_reader", "moot itself reads no mail.", "Send it to an agent or a person.")
+        raise Refused("no_reader", "moot itself does not read mail.", "Send it to an agent or a person.")
     return _agent(world, name_of(principal))

@@ -1,4 +1,4 @@
-"""Paths in a graph of needs. Pure, and free of recursion: a chain of ten thousand tasks is no problem."""
+"""Paths in the graph of needs. Not recursive, so that long chains of tasks are no problem."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 
 def find_path(needs: Mapping[str, Collection[str]], start: str, goal: str) -> list[str] | None:
-    """A shortest way from `start` to `goal` along the needs, both ends included; None if there is none."""
+    """A shortest path from `start` to `goal` along the needs, both ends included; None if there is none."""
     came_from: dict[str, str | None] = {start: None}
     front = [start]
     while front and goal not in came_from:

@@ -1,8 +1,8 @@
-"""Who calls: an agent, a person, or nobody in particular. One function decides it, for every surface.
+"""Who the caller is: an agent, a person, or unidentified. One function decides it for every surface.
 
-What was said comes first: `--agent`, `--person`, MOOT_AGENT. Where nothing was said, a coding agent's shell is
-nobody's: an agent that forgot its name must not act as the person whose account it runs in. Elsewhere MOOT_PERSON, and
-then a terminal, speak for a person. Everything else is nobody, who may look and change nothing.
+Explicit options come first: `--agent`, `--person`, MOOT_AGENT. Without them, a caller in a coding agent's shell is
+unidentified: an agent that forgot its name must not act as the person whose account it uses. Elsewhere MOOT_PERSON, and
+then a terminal, identify a person. Every other caller is unidentified and can only read.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What coding agents set in the shells in which they run commands. Nothing that an editor sets in a person's terminal.
+# Variables that coding agents set in the shells where they run commands, and that no editor sets for a person.
 AGENTS_SHELLS = (
     "CLAUDECODE",  # Claude Code
     "CODEX_THREAD_ID",  # Codex
@@ -36,7 +36,7 @@ _NO = ("", "0", "false")
 
 
 class Caller(Record):
-    """Who calls, and which rule says so. `mark` is the variable that marks a coding agent's shell, if there is one."""
+    """The caller, and the rule that identified it. `mark` is the variable that marks a coding agent's shell, if any."""
 
     agent: str | None = None
     incarnation: int | None = None
@@ -61,11 +61,11 @@ def decide(
     person: bool = False,
     terminal: bool = False,
 ) -> Caller:
-    """Who calls, by what was said, by the environment, and by whether a terminal is where the input comes from."""
+    """Identify the caller by its options, its environment, and whether its input is a terminal."""
     if agent is not None and person:
-        raise Usage("bad_arguments", "You cannot be an agent and a person at once.", "Leave one of them out.")
+        raise Usage("bad_arguments", "You cannot be an agent and a person at once.", "Use only one of them.")
     if incarnation is not None and agent is None and not env.get("MOOT_AGENT"):
-        raise Usage("bad_arguments", "An incarnation of which agent?", "Name the agent: Workspace(agent='Yeats', …).")
+        raise Usage("bad_arguments", "An incarnation needs an agent.", "Name the agent: Workspace(agent='Yeats', …).")
     mark = next((name for name in AGENTS_SHELLS if env.get(name)), None)
     named = env.get("MOOT_AGENT") or None
     if person:
@@ -84,23 +84,23 @@ def decide(
 
 
 def without_person(env: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a process that moot starts: that a person started it makes nobody else a person."""
+    """The environment for a process that moot starts, without MOOT_PERSON: the process is not a person."""
     return {name: value for name, value in env.items() if name != PERSON}
 
 
 def reason(caller: Caller) -> str:
-    """Why the caller is who it is, in words."""
+    """Why the caller was identified this way, in words."""
     match caller.why:
         case "shell":
-            return f"{caller.mark} says that this is a coding agent's shell, and nothing says which agent you are"
+            return f"{caller.mark} marks this as a coding agent's shell, and no agent is named"
         case "terminal":
             return "you are at a terminal"
         case "joined":
             return "you joined"
         case "nothing":
-            return "nothing says who you are"
-        case said:
-            return f"{said} says so"
+            return "nothing identifies you"
+        case setting:
+            return f"{setting} is set"
 
 
 def _incarnation(env: Mapping[str, str]) -> int | None:
@@ -117,12 +117,12 @@ def _incarnation(env: Mapping[str, str]) -> int | None:
 
 
 def who_are_you(caller: Caller, what: str) -> Usage:
-    """What nobody is told. It teaches no way around: in an agent's shell it speaks of agents only."""
-    return Usage("who_are_you", f"{what} needs to know who you are, and nothing says so.", how_to_say(caller))
+    """The error for an unidentified caller. In an agent's shell it does not mention how to act as a person."""
+    return Usage("who_are_you", f"{what} needs to know who you are.", how_to_say(caller))
 
 
 def how_to_say(caller: Caller) -> str:
-    """What somebody does who has to say who they are."""
+    """How the caller can identify itself."""
     how = "`moot join NAME`, then `moot --agent NAME …` or MOOT_AGENT=NAME (in Python: Workspace(agent='NAME'))."
     if caller.mark is not None:
         return f"You are in a coding agent's shell ({caller.mark}): {how}"
@@ -132,7 +132,7 @@ def how_to_say(caller: Caller) -> str:
 
 
 def people_only(caller: Caller, what: str) -> None:
-    """Refuse what only a person may do: to agents, and in an agent's shell whatever is said there."""
+    """Raise unless the caller is a person outside an agent's shell."""
     if caller.person and caller.mark is None:
         return
     if caller.nobody and caller.mark is None:
@@ -140,6 +140,6 @@ def people_only(caller: Caller, what: str) -> None:
     where = f"{caller.agent} is an agent" if caller.agent else f"this is a coding agent's shell ({caller.mark})"
     raise Refused(
         "people_only",
-        f"{what} is for people only, and {where}.",
-        "Ask a person to do it, in a terminal of their own.",
+        f"{what} is for people only; {where}.",
+        "Ask a person to run it in their own terminal.",
     )

@@ -1,4 +1,4 @@
-"""What every event has in common: a type and a version beside its fields, and what its fields mean to people."""
+"""The base class of event payloads: type, version, and the meaning of each field for search, redaction and display."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from typing import ClassVar
 
 
-ALL = "*"  # among `words`: every field holds some
-SILENCE = ("silent_for", "silent for {silent_for:.0f} s of {ttl:.0f} s")  # an aside of what ends by silence
+ALL = "*"  # in `words`: every field may hold text
+SILENCE = ("silent_for", "silent for {silent_for:.0f} s of {ttl:.0f} s")  # an aside of events that end a lease
 
 
 class Payload(Record):
@@ -18,16 +18,16 @@ class Payload(Record):
 
     Every field that can hold text is in one of four lists, or `tests/core/test_words.py` fails:
 
-    words: what people wrote. Search finds it, and it can be redacted.
-    quiet: what programs or people wrote that search leaves out. It can be redacted.
-    names: what rules go by and people look for, such as paths. Search finds it, and it stays.
-    marks: what rules go by: ids, principals, states. Search leaves it out, and it stays.
+    words: text written by people. Searchable and redactable.
+    quiet: text that search leaves out. Redactable.
+    names: text that rules depend on and people search for, such as paths. Searchable, not redactable.
+    marks: text that rules depend on: ids, principals, states. Neither searchable nor redactable.
 
-    blobs: the fields that name bytes kept beside the log, by their SHA-256 (`moot.engine.blobs`): a text, or a list or
-    table of texts. They go with the event in backups and exports, and `moot redact` removes them.
+    blobs: the fields that name blobs by their SHA-256 (`moot.engine.blobs`): a text, or a list or table of texts. Blobs
+    are part of backups and exports, and `moot redact` removes them.
 
-    said: the event in a sentence, a template of its fields. `{argv:words}` joins with blanks, `{old:json}` writes JSON.
-    asides: pairs of a field and a template; each is added in brackets where the field is not empty.
+    said: the event as a sentence, a template of its fields. `{argv:words}` joins with blanks, `{old:json}` writes JSON.
+    asides: pairs of a field and a template; each is added in brackets if the field is not empty.
     """
 
     type: ClassVar[str] = ""

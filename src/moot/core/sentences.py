@@ -1,4 +1,4 @@
-"""Events in words: one line for `log` and `explain`. The words are those of the payload class."""
+"""Events as sentences: one line each for `log` and `explain`. The payload class holds the templates."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WIDTH = 200
 
 
 def sentence(event: Event) -> str:
-    """One line that says what happened. The reason, where there is one, follows behind a colon."""
+    """One line that describes the event. The reason, if any, follows a colon."""
     known, data = payload_of(event), event.data
     if known is None or not known.said:
         return one_line(dumps(data), _WIDTH)
@@ -30,7 +30,7 @@ def sentence(event: Event) -> str:
 
 
 class _Value:
-    """A field in a template. What a format says is in `moot.core.payload`."""
+    """A field in a template. `moot.core.payload` documents the formats."""
 
     def __init__(self, value: object) -> None:
         self._value = value

@@ -1,4 +1,4 @@
-"""Read models: everything one looks at, folded from the log into a file of their own.
+"""The read models, folded from the log into files of their own.
 
-They can be deleted at any time and are rebuilt. They know the deciders' `evolve`, and no log and no clock.
+They can be deleted at any time and are then rebuilt. This package uses the deciders' `evolve`, but no log and no clock.
 """

@@ -1,8 +1,7 @@
 """Folding many events at once: each state is read and written once for many of its events.
 
-The rules are those of `project`: this only stands between them and the file, and keeps what they ask for and change.
-What it keeps is written before anything else looks at those rows, at the latest by `flush`. The caller holds the
-transaction.
+`project` does the folding. `Batch` is a write-back cache between it and the file: cached rows are written before any
+query reads them from the file, at the latest by `flush`. The caller holds the transaction.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ if TYPE_CHECKING:
     from moot.core.record import Record
     from moot.views.store import State
 
-_MOST = 20_000  # states that are kept
-# Rows that are kept, by their first column; of some, one column stays as it was first written.
+_MOST = 20_000  # cached states
+# Queries whose rows are cached by their first column; the number is a column that keeps its first value.
 _KEPT = {"put_task": 6, "put_mailbox": None}
-_APART = frozenset(("standing", "entries", "message"))  # reading these meets nothing that is kept
+_APART = frozenset(("standing", "entries", "message"))  # queries that read no cached rows
 
 
 class Batch(Store):
-    """In place of the store while many events are folded into it."""
+    """Replaces the store while many events are folded into it."""
 
-    def __init__(self, store: Store) -> None:  # it has no file of its own, and so nothing of a store's to set up
+    def __init__(self, store: Store) -> None:  # no `super().__init__()`: it has no file of its own
         self._store = store
         self.sql = store.sql
         self._states: dict[str, tuple[Record, int]] = {}
@@ -43,7 +42,7 @@ class Batch(Store):
             self._states.clear()
 
     def flush(self) -> None:
-        """Write what was kept."""
+        """Write the cached rows."""
         states = [(name, self._states[name][1], storable(self._states[name][0].plain())) for name in self._changed]
         self._changed.clear()
         if states:
@@ -65,7 +64,7 @@ class Batch(Store):
 
     def run(self, query: str, *bindings: Any) -> None:
         if query not in _KEPT:
-            if query == "put_entity":  # written past what is kept here
+            if query == "put_entity":  # bypasses the cache
                 self._forget(bindings[0])
             self._store.run(query, *bindings)
             return

@@ -1,4 +1,4 @@
-"""Effects that are not done, by what those who perform them ask for."""
+"""Queries for open effects, as needed by the runners."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def due(store: Store, handler: str, now: float, limit: int) -> list[str]:
-    """What may be done now, the longest due first."""
+    """The ids of effects that are due now, the longest due first."""
     return [row[0] for row in store.rows("due_effects", handler, now, limit)]
 
 
 def next_due(store: Store, handler: str) -> float | None:
-    """When the next one is due that waits, in seconds since 1970."""
+    """When the next waiting effect is due, in seconds since 1970."""
     row = store.row("next_effect", handler)
     return None if row is None or row[0] is None else float(row[0])
 
@@ -28,16 +28,16 @@ def taken(store: Store, handler: str) -> list[Effect]:
 
 
 def counts(store: Store) -> list[tuple[str, str, int]]:
-    """Of what is not done: handler, status, how many."""
+    """The open effects: handler, status, count."""
     return [(handler, status, number) for handler, status, number in store.rows("effect_counts")]
 
 
 def open_effects(store: Store) -> int:
-    """How many will be performed, or are being."""
+    """The number of effects that are waiting or being performed."""
     return sum(number for _, status, number in counts(store) if status != "parked")
 
 
 def effects(store: Store, handler: str | None, status: str | None) -> Iterator[Effect]:
-    """Those that are not done, read as one asks for them."""
+    """The open effects, read lazily."""
     for _, state in store.rows("effects", handler, status):
         yield Effect.of(loads(state))

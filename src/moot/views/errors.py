@@ -1,4 +1,4 @@
-"""What is said, and taken away, when the file behind the views cannot be made or written. Loaded only then."""
+"""Errors and cleanup when a view file cannot be created or written. Imported only then."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def unavailable(path: str, error: Exception, reason: int | None = None) -> Unava
     if isinstance(error, apsw.FullError) or reason in _NO_ROOM or getattr(error, "extendedresult", 0) in _NOT_GROWN:
         return Unavailable(
             "disk_full",
-            f"There is no room left for the views in {path}.",
-            "Free space (or raise the quota) and do it again. What was acknowledged is safe in the log.",
+            f"No space is left for the views in {path}.",
+            "Free some space (or raise the quota) and try again. Acknowledged writes are safe in the log.",
             path=path,
         )
     return Unavailable(
         "views_unusable",
         f"The views cannot be used: {error}.",
-        f"Look at the disk and the rights of {path}. What was acknowledged is safe in the log.",
+        f"Check the disk and the permissions of {path}. Acknowledged writes are safe in the log.",
     )
 
 
 def leave_nothing(path: str) -> None:
-    """Remove a file that nobody uses, and those beside it: on a full disk others need the room."""
+    """Remove an unused file and the files that SQLite keeps with it, to free space on a full disk."""
     for suffix in ("", "-journal", "-wal", "-shm", ".pointer"):
         try:
             os.unlink(path + suffix)

@@ -34,11 +34,11 @@ _THEN = ("journal_mode = DELETE", "journal_mode = OFF", "locking_mode = EXCLUSIV
 
 
 class PrivateCopy(Store):
-    """See the module.
+    """A private copy of the views.
 
-    `start` is the file to begin with ("": none), or makes the copy to go on with; without it, it is the shared file,
-    which is used again as soon as it has caught up. `sign` changes when the copy has to start over.
-    `into` is the path of the file to write to; without it, SQLite keeps one without a name among the temporary files.
+    `start` is the file to begin with ("": none), or a function that returns a copy to continue. Without it, the copy
+    begins with the shared file, and returns to it once it has caught up. The copy starts over when the result of
+    `sign` changes. `into` is the path of the file to write; without it, SQLite uses an unnamed temporary file.
     """
 
     shared = False
@@ -201,7 +201,7 @@ class PrivateCopy(Store):
         return Unavailable(
             "views_unusable",
             f"The views cannot be read: {error}.",
-            "Any other command makes them anew from the log, which has everything.",
+            "Any command that writes rebuilds them from the log.",
             path=path,
         )
 

@@ -1,7 +1,7 @@
-"""Folding events into rows: the only place that writes to the views.
+"""Folding events into rows: the only code that writes to the views.
 
-One fold serves all kinds, with their own `evolve`: so a state is folded by one rule whether a command is being decided
-or a view is being rebuilt. What some kinds have beside that (rows that lists ask for, mail) stands below it.
+One fold serves all kinds and uses their `evolve`, so deciding a command and rebuilding a view follow the same rules.
+The extra rows of some kinds (for lists and mail) are written below it.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from moot.core.payload import Payload
     from moot.views.store import Store
 
-_DIGITS = 10  # ids with larger numbers are somebody's own, and do not move the count
+_DIGITS = 10  # ids with larger numbers were chosen by a user and do not affect the next number
 
 
 def project(store: Store, events: Sequence[Event]) -> None:
-    """Fold `events` in. The caller holds the transaction; rows and cursor move together, and skip nothing."""
+    """Fold `events` in. The caller holds the transaction, so rows and cursor change together. Gaps are refused."""
     cursor = store.cursor()
     if events and events[-1].position != cursor + len(events):
         raise Unavailable(
             "views_gap",
-            f"The views have the events up to {cursor}; those from {events[0].position} on cannot be next.",
-            "Do it again. If it stays so, `moot verify` tells what is wrong with the log.",
+            f"The views end at position {cursor}, but the next events start at {events[0].position}.",
+            "Try again. If it persists, run `moot verify`.",
             cursor=cursor,
             position=events[0].position,
         )
-    marked = False  # whether the last event has left a row that is a cursor
+    marked = False  # whether the row of the last event serves as the cursor
     for event in events:
         name, _, key = event.stream.partition("/")
         kind = find(name)
@@ -58,13 +58,13 @@ def project(store: Store, events: Sequence[Event]) -> None:
 
 
 def _foreign(store: Store, event: Event, kind: str) -> None:
-    """A pack's stream of a kind that this version does not know: only its version is kept."""
+    """A pack's event of an unknown kind: only the version of its stream is kept."""
     store.run("put_entity", event.stream, event.position, "{}")
     store.run("set_meta", f"foreign {event.pack}", kind)
 
 
 def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]) -> None:
-    if kind.state is None:  # only the version counts
+    if kind.state is None:  # only the version is kept
         store.run("put_entity", event.stream, event.position, "{}")
         return
     state, _ = states.state(store, kind, key)
@@ -77,7 +77,7 @@ def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]
         store.run("put_thing", kind.name, key, int(columns["open"]), event.position, columns.get("task"))
 
 
-# --- rows beside the state -------------------------------------------------------------------------------------------
+# --- extra rows for lists --------------------------------------------------------------------------------------------
 
 
 def _task(store: Store, event: Event, key: str, columns: Mapping[str, Any], _after: Any) -> None:
@@ -105,11 +105,11 @@ _ROWS: dict[str, Callable[[Store, Event, str, Mapping[str, Any], Any], None]] = 
 }
 
 
-# --- kinds that are rows and no state -------------------------------------------------------------------------------
+# --- kinds stored as rows only --------------------------------------------------------------------------------------
 
 
 def _message(store: Store, event: Event, key: str) -> None:
-    # A message never changes, so there is nothing to fold: it is stored as it was said.
+    # A message never changes, so there is nothing to fold: it is stored as it was sent.
     said, position = event.data, event.position
     body = storable(message.plain(key, said, position=position, at=event.at, thread=event.thread))
     about = (said.get("task"), said.get("attempt"))
@@ -128,7 +128,7 @@ def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None
     for name, position in positions.items():
         item = after.entries[name]
         row = (int(not item.settled), storable(item.seen), item.taker, item.reply, item.ended, item.hidden)
-        times = (bool(item.seen), event.at, bool(item.ended), event.at)  # each the first time that it was so
+        times = (bool(item.seen), event.at, bool(item.ended), event.at)  # the query keeps the first time of each
         store.run("put_entry", *row, *times, key, position)
     store.run("put_mailbox", key, event.position, after.last_read)
     if after.last_read and after.last_read != box.last_read:
@@ -146,6 +146,6 @@ _OWN: dict[str, Callable[[Store, Event, str, type[Payload]], None]] = {"graph": 
 
 
 def number_of(task_id: str) -> int:
-    """7 for task-007, 0 for ids of another form."""
+    """The number in a task id: 7 for task-007, 0 for ids of another form."""
     digits = task_id[5:] if task_id.startswith("task-") else ""
     return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < _DIGITS else 0

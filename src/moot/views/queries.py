@@ -1,4 +1,4 @@
-"""What one looks at: inbox, board, agents, threads. Reads only; raises nothing."""
+"""Queries of the views: inbox, board, agents, threads. Read-only; they raise no errors of their own."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Delivery(Record):
-    """One message at one recipient, with what it says."""
+    """One message at one recipient, with its text."""
 
     mailbox: str
     entry: MailboxEntry
@@ -37,23 +37,23 @@ def _deliveries(rows: Iterable[tuple[Any, ...]]) -> list[Delivery]:
 
 
 def inbox(store: Store, mailboxes: Iterable[str], limit: int) -> list[Delivery]:
-    """What is not settled in any of these mailboxes, oldest first."""
+    """The unsettled messages in these mailboxes, oldest first."""
     found = [d for box in mailboxes for d in _deliveries(store.rows("open_deliveries", box.lower(), limit))]
     return sorted(found, key=lambda d: d.message.position)[:limit]
 
 
 def unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> Iterator[Delivery]:
-    """What is the reader's to settle in this mailbox, oldest first: either what it was shown, or what is new to it.
+    """The messages that the reader must settle in this mailbox, oldest first: those it was shown, or those new to it.
 
-    What another took is not. The reader is a principal, the incarnation of an agent; one that took something counts
-    as all its incarnations. Rows are read as one asks for them.
+    Messages taken by another agent are left out. The reader is one incarnation of an agent, but what one incarnation
+    took belongs to all of them. Rows are read lazily.
     """
     for row in store.rows("unsettled", mailbox.lower(), reader, seen, name_of(reader).lower()):
         yield from _deliveries((row,))
 
 
 def count_unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> tuple[int, int]:
-    """How many there are of them, and about how many bytes."""
+    """The number of these messages, and their approximate size in bytes."""
     row = store.row("count_unsettled", mailbox.lower(), reader, seen, name_of(reader).lower())
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
@@ -64,7 +64,7 @@ def count_open(store: Store, mailbox: str) -> int:
 
 
 def waiting(store: Store) -> list[Delivery]:
-    """Everything that still wants an ack or an answer, of anybody."""
+    """All messages that still want an ack or an answer, in any mailbox."""
     return _deliveries(store.rows("open_everywhere"))
 
 
@@ -74,19 +74,19 @@ def overdue(store: Store, now: float, of: int, limit: int) -> list[Delivery]:
 
 
 def open_per_mailbox(store: Store) -> list[tuple[str, int, str]]:
-    """Per mailbox with mail that is not settled: its name in lower case, how much, and since when the oldest waits."""
+    """For each mailbox with unsettled mail: its name in lower case, the count, and the time of the oldest message."""
     return [(box, count, since) for box, count, since in store.rows("open_per_mailbox")]
 
 
 def mailbox(store: Store, name: str, task: str | None = None, limit: int = 1000) -> list[Delivery]:
-    """What was ever put into a mailbox, oldest first, cleared or not."""
+    """All messages ever delivered to a mailbox, oldest first, including cleared ones."""
     if task is not None:
         return _deliveries(store.rows("mailbox_of_task", name.lower(), task))
     return _deliveries(store.rows("mailbox_history", name.lower(), limit))[::-1]
 
 
 def shown_in_file(store: Store, name: str, kinds: Iterable[str]) -> list[Delivery]:
-    """What a protocol's mailbox file shows: messages of its kinds that were not cleared."""
+    """The content of a protocol's mailbox file: messages of its kinds that were not cleared."""
     return _deliveries(store.rows("mailbox_kinds", name.lower(), dumps(list(kinds))))
 
 
@@ -100,7 +100,7 @@ def was_last_read(store: Store, mailbox: str, value: str) -> bool:
 
 
 def chain(store: Store, message: str) -> list[tuple[str, MailboxEntry, str | None, str | None]]:
-    """Where a message stands with each recipient: mailbox, entry, when offered, when ended."""
+    """The status of a message at each recipient: mailbox, entry, time offered, time ended."""
     row = store.row("message", message)
     if row is None:
         return []
@@ -143,7 +143,7 @@ def things(store: Store, kind: str, limit: int, *, ended: bool = False) -> Itera
 
 
 def told(store: Store, name: str) -> set[str]:
-    """The mailboxes, in lower case, that something in the thread of this name was sent to."""
+    """The mailboxes, in lower case, that received a message of this thread."""
     return {box.lower() for message in thread(store, name) for box in message.to}
 
 
@@ -153,7 +153,7 @@ def things_of_task(store: Store, task: str) -> list[tuple[str, str]]:
 
 
 def stopped(store: Store, state: str, limit: int) -> list[Task]:
-    """Tasks that came to an end in this state and are not done."""
+    """Tasks that stopped in this state without being done."""
     return [Task.of(loads(body)) for (body,) in store.rows("stopped_tasks", state, limit)]
 
 
@@ -162,7 +162,7 @@ def tasks(store: Store, state: str | None = None, *, ended: bool = True) -> list
 
 
 def tasks_in(store: Store, phase: str, state: str, limit: int, *, blocked: bool = False) -> list[Task]:
-    """The oldest tasks in a state, those that wait for others or those that do not."""
+    """The oldest tasks in a state, either those that are blocked or those that are not."""
     return [Task.of(loads(body)) for (body,) in store.rows("tasks_in", phase, state, blocked, limit)]
 
 
@@ -171,7 +171,7 @@ def ready(store: Store, limit: int = 100) -> list[Task]:
 
 
 def counts(store: Store) -> list[tuple[str, str, int, int]]:
-    """Per state: its name, its phase, how many tasks, how many of them blocked."""
+    """For each state: its name, its phase, the number of tasks, and how many of them are blocked."""
     return [(state, phase, n, blocked) for state, phase, n, blocked in store.rows("task_counts")]
 
 
@@ -198,5 +198,5 @@ def highest_number(store: Store) -> int:
 
 
 def newer(store: Store) -> str | None:
-    """The first event that this version does not know, if the log has one: then it may read, and not decide."""
+    """The first event that this version does not know, if any. Such a log is read-only for this version."""
     return store.standing()[2]

@@ -1,7 +1,7 @@
-"""The full-text index: what was said anywhere, by its words. A file of its own, made from the log like the views.
+"""The full-text index over all events, in a file of its own that is made from the log like the views.
 
-It is caught up by whoever searches, so that whoever sends pays nothing for it. It keeps no texts: those are in the log,
-and whoever shows a hit reads them there. It knows the shape of events, and no rule.
+A search brings the index up to date, so that writing costs nothing extra. The index stores no texts: hits are shown
+from the log. This module knows the shape of events, but no rules.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 VERSION = 4  # raise it with every change of search.sql or of what is folded into it
 
-OTHERS = "events"  # what search calls the events of kinds that have no name for many of them
+OTHERS = "events"  # the name in search for events of kinds without a plural
 _OPEN, _CLOSE = "\x02", "\x03"
 _BLANKS = {ord(_OPEN): " ", ord(_CLOSE): " "}
 
 
 class Filters(Record):
-    """What a hit must be, beside its words. Times are seconds since 1970."""
+    """Conditions for a hit, besides its text. Times are seconds since 1970."""
 
     upto: int
     kinds: tuple[str, ...] = ()
@@ -53,50 +53,52 @@ class Index(Store):
     kind, version, schema, sql = "search", VERSION, "search.sql", named_queries("search_queries.sql")
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take the words of `events` in. The caller holds the transaction."""
+        """Index the text of `events`. The caller holds the transaction."""
         self.run_many("add", [row for event in events if (row := _row(event)) is not None])
         if events:
             self.move(events[-1].position, events[-1].commit)
 
     def begin(self) -> None:
-        """See `Store.begin`. What is deleted is overwritten, also where the index merges its parts by itself."""
+        """See `Store.begin`. Deleted content is overwritten, also when FTS5 merges its segments."""
         self.db.execute("PRAGMA secure_delete = ON").fetchall()
         super().begin()
 
     def replace(self, positions: Sequence[int], events: Sequence[Event]) -> None:
-        """Forget the words of what stood at these positions; take in what stands there.
+        """Replace the indexed text at these positions by that of `events`.
 
-        They are not found any more; what is left of them in the file goes when it is tidied. The caller holds the
-        transaction.
+        The old text is no longer found. `tidy` removes its remains from the file. The caller holds the transaction.
         """
         self.run_many("remove", [(position,) for position in positions])
         self.run_many("add", [row for event in events if (row := _row(event)) is not None])
         self.run("set_meta", "untidy", 1)
 
     def begin_without(self, tombstone: int) -> None:
-        """An empty index is filled with what is in sight after this tombstone. The caller holds the transaction."""
+        """Note that this empty index is filled without the text redacted up to this tombstone.
+
+        The caller holds the transaction.
+        """
         self.run("set_meta", "redacted", tombstone)
 
     def lacks(self, tombstone: int) -> bool:
-        """Whether an index was begun without what this tombstone takes out of sight."""
+        """Whether the index was filled without the text that this tombstone redacts."""
         return tombstone <= int((self.row("redacted") or (0,))[0])
 
     def untidy(self) -> bool:
-        """Whether the file still has to be tidied, maybe because one who was about to was stopped."""
+        """Whether the file still has to be tidied, for example because an earlier `tidy` was interrupted."""
         return self.row("untidy") is not None
 
     def tidy(self) -> None:
-        """Leave no trace of what was forgotten. It does no harm to do it again."""
+        """Remove all traces of replaced text from the files. Idempotent."""
         with self.writing():
-            self.run("merge")  # until its parts are merged, the index only strikes out what was deleted
+            self.run("merge")  # until segments are merged, FTS5 only marks deleted rows
             self.commit()
-        self._sweep(keep=os.path.basename(self.path), alone=True)  # an index that was left behind has the words, too
+        self._sweep(keep=os.path.basename(self.path), alone=True)  # older index files have the text, too
         busy, *_ = self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone() or (1,)
-        if not busy:  # else one who reads just now keeps the old pages, and the next searcher sees to it
+        if not busy:  # else a reader still needs the old pages, and the next search tidies again
             self.run("tidied")
 
     def hits(self, expression: str, filters: Filters, *, newest: bool) -> Iterator[Hit]:
-        """The events that fit, best first or newest first, read as one asks for them."""
+        """The matching events, best first or newest first, read lazily."""
         kinds = dumps(list(filters.kinds)) if filters.kinds else None
         by = filters.by.lower() if filters.by else None
         bound = (expression, filters.upto, kinds, by, filters.task, filters.since, filters.until)
@@ -105,7 +107,7 @@ class Index(Store):
 
 
 def texts(event: Event) -> str:
-    """Everything that the event says in words, one text a line. What moot does not know is all words."""
+    """The searchable text of the event, one value per line. All fields of an unknown type count as text."""
     kind, known = find(event.stream.partition("/")[0]), payload_of(event)
     if kind is not None and known is not None and kind.text is not None:
         return kind.text(event.data)
@@ -116,7 +118,7 @@ def texts(event: Event) -> str:
 
 
 def places() -> tuple[str, ...]:
-    """What can be asked for by itself: entities of these kinds, or all other events."""
+    """The values of the kind filter: the plurals of kinds, and one name for all other events."""
     return (*(kind.plural for kind in kinds() if kind.plural), OTHERS)
 
 
@@ -147,7 +149,7 @@ def _row(event: Event) -> tuple[Any, ...] | None:
 
 
 def _storable(text: str) -> str:
-    """Half a surrogate pair is no word, and SQLite does not take it."""
+    """The text with lone surrogates replaced: SQLite does not accept them."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -156,9 +158,9 @@ def _storable(text: str) -> str:
 
 
 def excerpts(expression: str, events: Sequence[Event]) -> dict[int, tuple[str, tuple[tuple[int, int], ...]]]:
-    """The part of each event's text that fits best, by position, and where in it the words that were looked for stand.
+    """The best matching excerpt of each event's text, by position, with the spans of the matched words.
 
-    The texts go through an index in memory that splits them into words as the real one did.
+    The texts go through an index in memory that uses the same tokenizer as the real one.
     """
     import apsw
 
@@ -174,7 +176,7 @@ def excerpts(expression: str, events: Sequence[Event]) -> dict[int, tuple[str, t
 
 
 def _marks(said: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    pieces = said.replace(_CLOSE, _OPEN).split(_OPEN)  # in turn: beside a hit, in a hit
+    pieces = said.replace(_CLOSE, _OPEN).split(_OPEN)  # alternately outside and inside a match
     text, marks = "", []
     for number, piece in enumerate(pieces):
         if number % 2:

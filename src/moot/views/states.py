@@ -1,4 +1,4 @@
-"""States as the deciders want them, read from the views, each with the version of its stream."""
+"""States for the deciders, read from the views, each with the version of its stream."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def state(store: Store, kind: Kind | str, name: str = "", parts: Iterable[str] = ()) -> tuple[Any, int]:
-    """The state of an entity, or the named parts of it, and the version of its stream: 0 if it has none."""
+    """The state of an entity, or of the named parts of it, and the version of its stream (0 if it has no events)."""
     known = kind_of(kind) if isinstance(kind, str) else kind
     special = _SPECIAL.get(known.name)
     if special is not None:
@@ -66,7 +66,7 @@ def mailbox(store: Store, name: str, ids: Iterable[str]) -> tuple[Mailbox, int]:
 
 
 def mailbox_rows(store: Store, name: str, ids: Iterable[str]) -> tuple[Mailbox, int, dict[str, int]]:
-    """The same, with the position of each message, which is half of the key of its row."""
+    """The same, with the position of each message, which is part of its row's key."""
     row = store.row("mailbox", name)
     entries, positions = {}, {}
     for position, message_id, *fields in store.rows("entries", name, dumps(list(ids))):

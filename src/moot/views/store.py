@@ -1,6 +1,6 @@
-"""What is in the file behind the views: rows, states, the cursor, transactions. The file itself is `file.py`'s.
+"""The content of a view file: rows, states, the cursor, transactions. `generations.py` manages the files.
 
-As long as nobody else has written to the file, what is known of it is not asked for again.
+Values are cached as long as no other process has written to the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 VERSION = 16  # raise it with every change of schema.sql or of what is folded into it
 _HERE = os.path.dirname(__file__)
 
-# What SQLite says about a file or a disk in trouble. Anything else is a mistake of ours, and is seen as it is.
+# SQLite's errors for a damaged file or a failing disk. All others are bugs and propagate unchanged.
 _TROUBLE = (
     *DAMAGE,
     apsw.BusyError,
@@ -129,17 +129,17 @@ class Store(Generations):
             self._sure.add(stream)
 
     def forget(self) -> None:
-        """What was known of the file without asking it."""
+        """Drop all cached values."""
         self._decoded.clear()
         self._doubt()
 
     def _doubt(self) -> None:
-        """Somebody else may have written, or what we wrote does not count: ask again."""
+        """Drop what another writer, or a rollback, may have changed."""
         self._standing, self._mark = None, _NO_MARK
         self._sure.clear()
 
     def _given_up(self, error: apsw.Error) -> Unavailable:
-        """The error to raise. A file that turns out to be damaged is left behind: the next use starts a new one."""
+        """The error to raise. A damaged file is abandoned: the next use starts a new one."""
         if not isinstance(error, DAMAGE):
             return unavailable(self.directory, error, self._db.system_errno if self._db else None)
         self.close()
@@ -151,7 +151,7 @@ class Store(Generations):
         return Unavailable(
             "views_damaged",
             f"The views are damaged: {error}.",
-            "Do it again: they are made anew from the log, which has everything.",
+            "Try again: they will be rebuilt from the log.",
             path=self.path,
         )
 
@@ -164,9 +164,9 @@ class Store(Generations):
         return self.standing()[0] < head
 
     def standing(self) -> tuple[int, str, str | None]:
-        """The cursor; the commit that stands there, by which views of another log are told; the first unknown event.
+        """The cursor, the commit at the cursor (to detect views of another log), and the first unknown event.
 
-        What was recorded about the rules is known afterwards.
+        Also sets `rules`.
         """
         if self._standing is not None and (self._writing or self.pinned):
             return self._standing
@@ -180,7 +180,7 @@ class Store(Generations):
         return found
 
     def move(self, position: int, commit: str, *, marked: bool = False) -> None:
-        """Move the cursor, in the transaction that folds the events in. `marked`: a row of theirs says where it is."""
+        """Move the cursor, in the transaction that folds the events in. `marked`: the last row is the cursor."""
         newer = self.standing()[2]
         if not marked:
             self.run("set_meta", "cursor", f"{position} {commit}")
@@ -197,7 +197,7 @@ class Store(Generations):
         self._standing = None
 
     def pin(self) -> None:
-        """From here to `unpin`, everything that is read is of one moment."""
+        """Read from one snapshot until `unpin`."""
         self._doubt()
         self._user = get_ident()
         try:
@@ -206,14 +206,14 @@ class Store(Generations):
             self._user = 0
             raise self._given_up(error) from error
         self.pinned = True
-        self.standing()  # SQLite begins with the first look
+        self.standing()  # SQLite takes the snapshot at the first read
 
     def unpin(self) -> None:
         self.pinned = False
         self.rollback()
 
     def begin(self) -> None:
-        """Begin to write. What is known of the file stays known if nobody else has written to it since we did."""
+        """Begin a write transaction. Cached values stay valid if nobody else has written since our last commit."""
         self._user = get_ident()
         try:
             db = self.db
@@ -226,16 +226,16 @@ class Store(Generations):
             raise self._given_up(error) from error
 
     def writing(self) -> ViewsTransaction:
-        """Begin to write, as a context manager: what is not committed at its end is undone."""
+        """A write transaction as a context manager. It is rolled back at the end unless it was committed."""
         return ViewsTransaction(self, self.begin)
 
     def end(self) -> None:
-        """Undo a transaction that is still open: after an error, or an interrupt at any step."""
+        """Roll back a transaction that is still open, after an error or an interrupt."""
         if self._user:
             self.rollback()
 
     def commit(self) -> None:
-        """Keep what was written."""
+        """Commit the transaction."""
         db = self.db
         try:
             db.execute("COMMIT")
@@ -247,7 +247,7 @@ class Store(Generations):
             raise refusal from error
 
     def rollback(self) -> None:
-        """Undo it."""
+        """Roll back the transaction."""
         self._writing = False
         self._doubt()
         if self._db is not None and self._db.in_transaction:
@@ -261,7 +261,7 @@ class Store(Generations):
 
 
 class ViewsTransaction:
-    """One transaction. An interrupt can come before the first step of `__exit__`: then it ends with this object."""
+    """One transaction. If an interrupt comes before `__exit__` runs, `__del__` ends the transaction."""
 
     _number = 0  # the store knows by it whose transaction is open
 

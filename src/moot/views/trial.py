@@ -1,7 +1,7 @@
-"""Folding events on trial, into a private copy of the views: whether those who fold them later will get through.
+"""Folding imported events on trial, into a private copy of the views, to see whether they can be folded at all.
 
-What comes in from a file is in the log for good once it is there. An event that no fold can take would end every
-command after it, so it is found out before.
+An imported event stays in the log forever. An event that cannot be folded would break every later command, so it is
+detected before the import.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from moot.core.deciders.agent import Agent
     from moot.core.event import Event
 
-# Whatever a fold may stumble over in data of a wrong shape.
+# Errors that a fold may raise for malformed data.
 _STUMBLES = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError, apsw.Error)
 
 
 class Trial:
-    """A private copy of the views of this directory, which must be up to date; or `anew`, for a log from its start.
+    """A trial fold. It starts from the views of this directory, which must be up to date, or empty with `anew`.
 
-    `seen` is told of each agent that an event is about, as it is after that event.
+    `seen` is called with the state of an agent after each event about it.
     """
 
     def __init__(self, directory: str, *, anew: bool = False, seen: Callable[[Agent], object] | None = None) -> None:
@@ -37,10 +37,10 @@ class Trial:
         self._views = PrivateCopy(directory, "" if anew else None)
         self._views.begin()
         self._batch = Batch(self._views)
-        self._strict = self._views.standing()[2] is None  # else the log can only be read as it is
+        self._strict = self._views.standing()[2] is None  # else the log is already read-only for this version
 
     def fold(self, events: Sequence[Event]) -> str | None:
-        """None if they can be folded in; otherwise what is wrong with them. After that it is of no further use."""
+        """None if the events can be folded, otherwise what is wrong. After an error the trial cannot be used again."""
         try:
             for event in events:
                 problem = self._wrong(event)
@@ -60,7 +60,7 @@ class Trial:
         if kind is None and event.pack is not None:
             return check(None, None, event)  # only its version is folded
         if kind is None or known is None:
-            # Nothing could be decided any more; unless the log has such events already, and can only be read.
+            # It would make the log read-only for this version, unless the log already is.
             return f"v{event.v} in {event.stream[:80]!r} is not known to this version of moot" if self._strict else None
         if problem := misfit(known, event.data):
             return problem

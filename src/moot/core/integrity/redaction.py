@@ -70,7 +70,7 @@ class Redact(Record):
 def decide(_state: None, command: Redact, person: bool) -> list[Payload]:  # noqa: FBT001
     event = command.event
     if not person:
-        raise Refused("people_only", "Only a person may redact.", "Ask a person to do it, in a terminal of their own.")
+        raise Refused("people_only", "Only a person may redact.", "Ask a person to run it in their own terminal.")
     if event.type == Redacted.type:
         raise Refused("is_a_tombstone", "A redaction cannot be redacted.", "Name the event that holds the text.")
     fields = command.fields or (() if command.removed else words_of(event))

@@ -1,8 +1,7 @@
-"""What follows from what: an event in, commands out, in the same commit. Joins deciders, which never meet.
+"""Reactions: commands that follow from an event, in the same commit. They connect the deciders.
 
-A reaction is a pure function of what happened and of a `World` it may look at. It yields steps
-`(kind, key, command)`; the engine decides each of them like any other command. The key of a message is its thread:
-its id is the engine's to choose.
+A reaction is a pure function of an event and a read-only `World`. It yields steps `(kind, key, command)`, and the
+engine decides each like any other command. For a message, the key is its thread: the engine chooses the id.
 """
 
 from __future__ import annotations
@@ -46,11 +45,11 @@ class World(ABC):
 
     @abstractmethod
     def agents(self) -> list[Agent]:
-        """All that there ever were."""
+        """All agents, including those that have left."""
 
     @abstractmethod
     def has_account(self, login: str) -> bool:
-        """Whether there is such a person on this machine."""
+        """Whether this machine has such an account."""
 
     @abstractmethod
     def agent_name(self, key: str) -> str:
@@ -68,11 +67,11 @@ class World(ABC):
 
     @abstractmethod
     def open_mail(self, mailbox: str) -> list[str]:
-        """The ids of what is not settled in a mailbox."""
+        """The ids of the unsettled messages in a mailbox."""
 
     @abstractmethod
     def shown(self, mailbox: str, kinds: Iterable[str]) -> list[tuple[str, str | None]]:
-        """What a protocol's mailbox file shows: the ids of its messages, each with its task."""
+        """The content of a protocol's mailbox file: the ids of its messages, each with its task."""
 
     @abstractmethod
     def state(self, kind: str, key: str) -> Any:
@@ -87,22 +86,22 @@ class World(ABC):
 
     @abstractmethod
     def standing_decisions(self) -> list[Decision]:
-        """The decisions that stand, but for those of this very commit."""
+        """The standing decisions, except those of this commit."""
 
     @abstractmethod
     def told(self, thread: str) -> set[str]:
-        """The mailboxes, in lower case, that something in this thread was sent to."""
+        """The mailboxes, in lower case, that received a message of this thread."""
 
     @abstractmethod
     def mailbox_of(self, principal: str) -> str | None:
-        """Where something said to this principal (or agent's name) arrives; None: nobody would ever read it."""
+        """The mailbox of this principal or agent name; None if nobody would ever read it."""
 
 
 _LATER = frozenset(("artifact", "dependency", "decision", "checkpoint", "task", "file"))
 
 
 def later(key: str, happened: Payload, world: World) -> Iterable[Step]:
-    """What follows from what few commands do: imported when it was done."""
+    """Reactions to rarer events, imported on first use."""
     kind = happened.type.partition(":")[0]
     return _later(kind, key, happened, world) if kind in _LATER else ()
 

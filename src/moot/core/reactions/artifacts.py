@@ -1,4 +1,4 @@
-"""What an artifact provides satisfies those who need it; they are told, and a task that waited for it waits no more."""
+"""An artifact satisfies the needs for the names it provides. Needers are notified, and tasks no longer wait for it."""
 
 from __future__ import annotations
 
@@ -54,5 +54,5 @@ def _satisfied(name: str, happened: DependencySatisfied, world: World) -> Iterat
             yield "task", task, ReadyTask(done=stream(name))
         else:
             told.append(needer)
-    where = f"{name} is there" if happened.artifact == name else f"{name} is there: {happened.artifact}"
+    where = f"{name} is available" if happened.artifact == name else f"{name} is available: {happened.artifact}"
     yield from notice(world, "dependency", told, "moot", f"{where}.", thread=stream(name))

@@ -1,4 +1,4 @@
-"""Whoever waits at a checkpoint gets the answer as mail, in the commit that gives it."""
+"""The agents that wait at a checkpoint receive the answer as mail, in the same commit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Whoever works on what a decision concerns is told of it: holders of tasks and of claims, now or when they begin.
+"""A decision is sent to the holders of the tasks and claims that it affects, now or when they start.
 
-Nobody is told twice of the same decision. On a log that several machines share, a claim and a decision of the same
-moment can miss each other; `moot decisions --affecting` never does.
+Nobody is notified twice of the same decision. On a log shared by several machines, a claim and a decision made at the
+same time can miss each other; `moot decisions --affecting` always shows it.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 
 def decisions(key: str, happened: Payload, world: World) -> Iterator[Step]:
-    """Those who are at work are told."""
+    """Notify the current holders."""
     state: Decision = world.state("decision", key)
     if isinstance(happened, DecisionMade):
         yield from _told(world, state, affected(state, world))
     elif isinstance(happened, DecisionSuperseded):
         successor: Decision = world.state("decision", happened.by)
-        # Whoever the new one concerns as well hears of it by that one, if it was made to take this one's place.
+        # Holders that the successor affects as well are notified by it, if it was made to replace this decision.
         knows = set(affected(successor, world)) if successor.replaces == key else set()
         concerned = [w for w in affected(state, world) if not same_agent(w, happened.who) and w not in knows]
-        text = f"{key} ({state.title}) does not hold any more; {happened.by} takes its place: {successor.title}"
+        text = f"{key} ({state.title}) was superseded by {happened.by}: {successor.title}"
         yield from notice(world, "decision", concerned, happened.who, text, thread=key)
 
 
 def reminders(key: str, happened: Payload, world: World) -> Iterator[Step]:
-    """Who begins a task, or claims files, is told of the decisions that stand about them."""
+    """Notify an agent that starts a task or claims files of the standing decisions about them."""
     for decision in world.standing_decisions():
         if isinstance(happened, Moved) and names(decision.affects, key):
             yield from _told(world, decision, (happened.holder or "",))
@@ -59,7 +59,7 @@ def _told(world: World, decision: Decision, who: Iterable[str]) -> Iterator[Step
 
 
 def affected(decision: Decision, world: World) -> list[str]:
-    """The principals that hold what it concerns, each once."""
+    """The principals that hold something it affects, without duplicates."""
     found = [world.task(name).holder for name in world.held_tasks() if names(decision.affects, name)]
     if decision.paths:
         found += [claim.holder for claim in world.claims().live.values() if touches(decision, claim.paths)]
@@ -67,7 +67,7 @@ def affected(decision: Decision, world: World) -> list[str]:
 
 
 def touches(decision: Decision, paths: Iterable[str]) -> bool:
-    """Whether a path fits both one of these patterns and one of the decision's."""
+    """Whether a path can match both one of these patterns and one of the decision's."""
     own = [compiled(path, fold=decision.fold) for path in decision.paths]
     others = [compiled(path, fold=decision.fold) for path in paths] if own else []
     return any(meet(one, other) is not None for one in own for other in others)

@@ -1,4 +1,4 @@
-"""Whoever leaves lets go of what it held; whoever is replaced has lost it."""
+"""An agent that leaves or is replaced loses everything it held."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A task that is done releases those that wait for it; one that is opened again holds them back.
+"""A task that is done unblocks the tasks that wait for it; a reopened task blocks them again.
 
-In whatever state those are: a task that is given back or opened again later must know what it still waits for.
+This applies in every state: a task that is released or reopened later must know what it still waits for.
 """
 
 from __future__ import annotations
@@ -23,6 +23,6 @@ def _released(key: str, happened: Moved, world: World) -> Iterator[Step]:
     if happened.phase == "done":
         for name in world.dependents(key):
             yield "task", name, ReadyTask(done=key)
-    elif happened.verb == "reopen" or happened.type == OTHER:  # by a verb of a pack it may have been done before
+    elif happened.verb == "reopen" or happened.type == OTHER:  # a pack's verb may have moved it out of done
         for name in world.dependents(key):
             yield "task", name, BlockTask(on=(key,))

@@ -1,4 +1,4 @@
-"""How a reaction tells somebody something: one message, to those of the meant who can still read it."""
+"""Notices: one message from a reaction to all recipients that can still read it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def notice(
     thread: str,
     task: str | None = None,
 ) -> Iterator[Step]:
-    """`to` are principals or names of agents; the thread names what it is about.
+    """Send a notice. `to` are principals or agent names; the thread is the id of the subject.
 
-    What is said was bounded before, where it was recorded.
+    No size limit is checked: the text was limited when it was recorded.
     """
     boxes: dict[str, str] = {}
     for principal in to:
