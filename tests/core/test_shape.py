@@ -38,8 +38,8 @@ def test_what_is_missing_or_of_another_kind_is_named() -> None:
     assert misfit(Sent, SAID) is None
     assert misfit(Sent, {**SAID, "of": "a later version"}) is None
     assert misfit(Sent, {k: v for k, v in SAID.items() if k != "to"}) == "to is missing"
-    assert misfit(Sent, {**SAID, "to": "Bob"}) == "to is not of the kind tuple[str, ...]"
-    assert misfit(Sent, []) == "its data is no object"
+    assert misfit(Sent, {**SAID, "to": "Bob"}) == "to is not of type tuple[str, ...]"
+    assert misfit(Sent, []) == "its data is not an object"
 
 
 def test_every_field_of_every_event_has_a_form_that_is_understood() -> None:

@@ -1,7 +1,4 @@
-"""What a claim on files is: its events, the live claims, the commands that change them, and the limits.
-
-The rules are in the decider.
-"""
+"""The events, the state, the commands and the limits of file claims. The rules are in `moot.core.deciders.claims`."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ def new_id(token: Callable[[int], str]) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether it looks like the name of a claim. A file may still be called so."""
+    """Whether it has the form of a claim id. A file may have such a name, too."""
     return text.startswith("c-") and len(text) == _ID_LETTERS + 2 and all(char in _ALPHABET for char in text[2:])
 
 
@@ -118,7 +115,7 @@ class Collision(Record):
     witness: str
 
     def told(self) -> dict[str, Any]:
-        """What whoever is refused gets to know."""
+        """The details for the refused caller."""
         claim = self.claim
         return {
             "asked": self.asked,
@@ -169,7 +166,7 @@ class LapseClaims(Record):
 
 
 class SupersedeHolder(Record):
-    """An agent joined anew: its older incarnations hold nothing any more."""
+    """An agent joined again: its older incarnations lose their claims."""
 
     old: tuple[str, ...]
 

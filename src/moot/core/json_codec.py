@@ -37,12 +37,12 @@ else:
 
         @staticmethod
         def parse_constant(name: str) -> float:
-            raise ValueError(f"{name} is no JSON")
+            raise ValueError(f"{name} is not valid JSON")
 
     _scan = make_scanner(_Reading())  # type: ignore[arg-type]  # the stub names the wrong argument
 
     def _foreign(value: object) -> object:
-        raise TypeError(f"{type(value).__name__} is no JSON")
+        raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
     def _writer(quoted: Callable[[str], str]) -> Callable[[Any], str]:
         # Without a memory of what it is inside of: a value that contains itself ends in a RecursionError.

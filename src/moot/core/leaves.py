@@ -1,10 +1,10 @@
 """A JSON object as a flat table: a pointer (RFC 6901) for each leaf, `/agents/scout/state` → `"busy"`.
 
-A leaf is a number, a text, a truth value, null, a list, or an empty object. A list whose items have a key (`{"/agents":
-"id"}`) is no leaf: its items are found under their keys, whatever their order. So two changes of different leaves never
-touch each other, and a change can be told from what stood there before.
+A leaf is a number, a string, a boolean, null, a list, or an empty object. A list whose items have a key (`{"/agents":
+"id"}`) is not a leaf: its items are addressed by their keys, whatever their order. Changes of different leaves never
+conflict.
 
-Patterns are pointers in which `*` stands for any one name. A pattern means what it names and everything below.
+Patterns are pointers in which `*` matches any one name. A pattern covers what it names and everything below.
 """
 
 from __future__ import annotations

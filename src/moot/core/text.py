@@ -1,6 +1,6 @@
-"""Foreign text made safe to show: nothing in it can steer a terminal, hide, or pass for moot's own words.
+"""Untrusted text made safe for display: it cannot control a terminal, hide content, or imitate moot's own output.
 
-For display only. What is stored and what is delivered as data is never changed by anything in here.
+For display only. Stored data and JSON output are never changed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def cut(line: str, width: int) -> str:
 
 
 def closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that was probably meant, if one is near enough. Case does not count."""
+    """The closest known word, if one is similar enough. Case does not matter."""
     from difflib import get_close_matches
 
     folded = {name.casefold(): name for name in sorted(known, reverse=True)}

@@ -1,11 +1,10 @@
 """Dates with times, as protocols write them.
 
-Accepted is what RFC 3339 accepts, and what ISO 8601 has beside it in the same extended form: no offset (read
-as UTC), an offset of hours or without its colon, a comma before the fraction, no seconds. Between date and
-time stands `T`, `t` or one blank. A second 60 is a leap second, which comes only at 23:59 UTC. Anything that
-leaves the day or the time open is no date-time: a date alone, a week date, words.
+Accepts RFC 3339 and these ISO 8601 variants in extended format: no offset (read as UTC), an offset in hours or without
+a colon, a comma before the fraction, no seconds. `T`, `t` or one blank separates date and time. Second 60 is a leap
+second and valid only at 23:59 UTC. A date alone, a week date or words are not valid.
 
-Nothing in here knows the present time.
+This module does not know the current time.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ def is_date_time(text: str) -> bool:
 
 
 def parse(text: str) -> float | None:
-    """Seconds since 1970 in UTC, None for text that is no date-time."""
+    """Seconds since 1970 in UTC; None if the text is not a valid date-time."""
     days = _days(text[:10])
     if days is None or text[10:11] not in ("T", "t", " "):
         return None

@@ -1,12 +1,12 @@
-"""What an event from elsewhere must satisfy before it is folded: one `check(state, event)` per kind, which names it.
+"""Checks for imported events, before they are folded: one `check(state, event)` per kind.
 
-An import or a restore is not decided anew: what agents did stays done. But nothing may come in that no version of moot
-could have written and that a later command would stumble over. So each check is narrower than the shape of the data
-(`moot.core.schema.shape`, which was compared before) and wider than the decider:
+An import or a restore does not decide again: what agents did stays done. But an event that no version of moot could
+have written, and that would break a later command, is refused. Each check is stricter than the shape of the data
+(`moot.core.schema.shape`, checked before) and more lenient than the decider:
 
 - The type belongs to the kind of the stream, and what is changed was made before.
 - Ids that moot makes have the form that moot gives them; ids that somebody chose are one line.
-- Whoever holds, sends or signs is a principal. A claimed pattern can be compared with others.
+- Holders, senders and authors are principals. A claimed pattern can be compared with others.
 - No task waits for itself, directly or through others.
 
 A check returns what is wrong, or None. Loaded only where events come from elsewhere.

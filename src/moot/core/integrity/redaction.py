@@ -1,10 +1,10 @@
-"""Taking text out of sight: which fields of an event may go, what stands there afterwards, and how it is proven.
+"""Redaction: which fields of an event can be redacted, what replaces them, and how a redacted event is verified.
 
 What always holds:
 - A tombstone names an event by position, commit and number, and keeps the digest of its original data.
-- What is shown carries that digest under `redacted`. A row that was erased in the log reads exactly the same.
-- Only words go. Whatever the rules decide by (names, states, numbers of a task) stays as it is.
-- A row that a tombstone names is what was written, or exactly what is left without the words: `fault_of` tells.
+- A redacted event shows that digest under `redacted`. A row that was erased in the log reads exactly the same.
+- Only text is redacted. Everything that rules depend on (names, states, numbers of a task) stays.
+- A redacted row holds either the original data or exactly the data without the redacted text (`fault_of`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Redacted(Payload):
     """The tombstone."""
 
     type = "event:redacted"
-    said = "took the text of #{position} out of sight"
+    said = "redacted the text of #{position}"
     asides = (("fields", "{fields}"), ("removed", "removed the blobs {removed}"))
     names = ("reason",)
     marks = ("commit", "digest", "fields", "removed", "rest")
@@ -53,10 +53,10 @@ EVENTS: dict[str, type[Payload]] = {Redacted.type: Redacted}
 
 
 class Redact(Record):
-    """Take the text of `event` out of sight. `fields` are paths such as `text` or `data.instructions`; none: all words.
+    """Redact the text of `event`. `fields` are paths such as `text` or `data.instructions`; empty means all text.
 
-    `removed` are blobs that it names and that go; with some, no fields means none.
-    `before` are fields that went already.
+    `removed` are blobs of the event to remove; if there are any, empty `fields` means no fields.
+    `before` are the fields that were redacted before.
     """
 
     event: Event
@@ -127,8 +127,8 @@ def _check(event: Event, field: str) -> None:
     if not any(field == name or field.startswith(f"{name}.") for name in holds):
         raise Refused(
             "not_redactable",
-            f"{field!r} is no text of {event.type} at position {event.position}.",
-            f"It holds: {', '.join(holds) or 'no text'}. What the rules decide by stays.",
+            f"{field!r} is not a text field of {event.type} at position {event.position}.",
+            f"Its text fields: {', '.join(holds) or 'none'}. Fields that rules depend on cannot be redacted.",
             field=field,
             holds=list(holds),
         )
@@ -202,14 +202,14 @@ def fault_of(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, w
         return "a redaction that names it is malformed"
     named = tuple(field for said in tombstones for field in said["fields"])
     if not takes_words(event, named):
-        return "a redaction takes out of it what is not a text of it"
+        return "a redaction names a field that is not text"
     if not all(removes_named(event, said) for said in tombstones):
-        return "a redaction removes bytes that it does not name"
+        return "a redaction removes a blob that the event does not name"
     try:
         fits = _is_genuine(event, tombstones, written=written)
     except (ValueError, RecursionError):  # not something that JSON can say
         fits = False
-    return None if fits else "it is neither what its redaction says it was nor what is left of that"
+    return None if fits else "it matches neither the original data nor the redacted data of its redaction"
 
 
 def takes_words(event: Event | Draft, fields: Sequence[str]) -> bool:

@@ -1,11 +1,11 @@
-"""Is this value what the schema asks for, and if not, where and why: a small, exact part of JSON Schema 2020-12.
+"""Validation against a small, exact subset of JSON Schema 2020-12.
 
 The rules:
 - What is understood is understood as the standard says; `check_schema` refuses every other keyword, so that none
   is ever skipped in silence. `format` is asserted and is `date-time` (see `timestamps`); `pattern` is the subset
   in `patterns`; `$ref` is local (`#/$defs/name`), and no schema refers to itself, so the depth of the work is
   bounded by the schema and not by the value.
-- All defects are told at once, one for each place: the one that says most narrowly what belongs there.
+- All defects are reported at once, one for each place: the most specific one.
 - A defect is a phrase for people. Where the keywords make a poor one (`pattern`, `not`, `anyOf`), the
   `description` beside them is taken; it should read on from "expected".
 

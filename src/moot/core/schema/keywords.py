@@ -38,7 +38,7 @@ def _check(root: Any, schema: Any, where: str, trail: tuple[str, ...], done: set
         if keyword in _ROOT_ONLY and where != "#":
             raise _unusable(at, f"{keyword} belongs at the root")
         if not KEYWORDS[keyword](given):
-            raise _unusable(at, f"{shown(given)} is no value for {keyword}{_reason(keyword, given)}")
+            raise _unusable(at, f"{shown(given)} is not a valid value for {keyword}{_reason(keyword, given)}")
         for name, part in _parts(keyword, given):
             _check(root, part, at + name, trail, done)
     if "if" not in schema and not schema.keys().isdisjoint(("then", "else")):

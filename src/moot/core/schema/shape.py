@@ -21,11 +21,11 @@ _known: dict[type, dict[str, str]] = {}
 def misfit(kind: type[Record], data: Any) -> str | None:
     """The first thing in `data` that a record of this kind cannot have; None if it fits."""
     if not isinstance(data, dict):
-        return "its data is no object"
+        return "its data is not an object"
     for name, form in forms(kind).items():
         if name in data:
             if not fits(form, data[name]):
-                return f"{name} is not of the kind {form}"
+                return f"{name} is not of type {form}"
         elif name not in shape_of(kind)[2]:
             return f"{name} is missing"
     return None
