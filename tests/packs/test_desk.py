@@ -434,7 +434,7 @@ def test_two_packs_with_the_same_role_and_type_are_refused_together(tmp_path: Pa
     for name in ("one", "two"):
         (root / name).mkdir()
         (root / name / "pack.toml").write_text(
-            f'name = "{name}"\ntitle = "{name}"\n[roles.clerk]\n[messages.ping]\nto = "clerk"\n'
+            f'name = "{name}"\ntitle = "{name}"\n[roles.clerk]\ndelivery = "one"\n[messages.ping]\nto = "clerk"\n'
             f'[mirrors.m]\npath = ".{name}/m.json"\nform = "entries"\nmailbox = "@clerk"\ntypes = ["ping"]\n'
         )
     settings(root, 'packs = ["one", "two"]\n[pack.one]\npath = "one"\n[pack.two]\npath = "two"\n')

@@ -86,6 +86,80 @@ def test_a_defect_has_its_line(tmp_path: Path, text: str, line: int, said: str) 
     assert any(one.startswith(f"pack.toml:{line}: ") and said in one for one in found), found
 
 
+MIRRORED = """name = "x"
+title = "X"
+[roles.clerk]
+delivery = "one"
+[roles.guest]
+[messages.ping]
+to = "clerk"
+[messages.pong]
+to = "guest"
+[mirrors.m]
+path = "m.json"
+"""
+
+
+BOX = 'form = "entries"\nmailbox = "@clerk"\n'
+FIELDS = "[mirrors.m.fields]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('form = "entries"\nmailbox = "clerk"\n', ["13: mailbox: there is no mailbox 'clerk'; did you mean @clerk?"]),
+        ('form = "entries"\nmailbox = "@clrk"\n', ["13: mailbox: there is no mailbox '@clrk'; did you mean @clerk?"]),
+        ('form = "entries"\nmailbox = "@guest"\n', ["13: mailbox: @guest has no mailbox of its own: "]),
+        (BOX + 'types = ["ping", "pong"]\n', ["14: types[1]: a pong never goes to @clerk"]),
+        (
+            BOX + FIELDS + 'entry = "x"\nread = 3\ntype = ""\n',
+            ["15: fields.entry: there is no field 'entry'; did you mean entries?", "16: fields.read: "],
+        ),
+        ('form = "entries"\nfields = { read = "seen" }\n', ["13: fields.read: a file that is a list"]),
+        (
+            'form = "document"\nfields = { author = "clerk", stamp = "at", initial = [] }\n',
+            ["13: fields.stamp: ", "13: fields.initial: "],
+        ),
+        (
+            'form = "document"\n' + FIELDS + 'author = "clrk"\nowners = { "/a" = "moot", "/b" = "gst", c = "guest" }\n'
+            'keys = { list = "id" }\n',
+            [
+                "14: fields.author: there is no role 'clrk'",
+                "15: fields.owners[\"/b\"]: there is no role 'gst'",
+                "15: fields.owners.c: 'c': expected a pointer",
+                "16: fields.keys.list: 'list': expected a pointer",
+            ],
+        ),
+    ],
+)
+def test_every_wrong_field_of_a_mirror_is_named(tmp_path: Path, text: str, said: list[str]) -> None:
+    (tmp_path / "pack.toml").write_text(MIRRORED + text)
+    found = [line.replace("mirrors.m.", "", 1) for line in defects(tmp_path).splitlines()]
+    assert len(found) == len(said), found
+    for one, wanted in zip(found, said, strict=True):
+        assert one.startswith(f"pack.toml:{wanted}"), found
+
+
+def test_one_mistake_is_one_problem(tmp_path: Path) -> None:
+    (tmp_path / "pack.toml").write_text(
+        'name = "x"\ntitle = "X"\n[roles.Clerk]\n[messages.m]\nto = "Clerk"\ntask = "t"\n'
+        'moves = ["a", "b"]\nreason = "why"\n'
+    )
+    (found,) = defects(tmp_path).splitlines()
+    assert found.startswith("pack.toml:7: messages.m.moves: ")
+
+
+@pytest.mark.parametrize("noun", ["task", "message", "file"])
+def test_an_event_of_moots_own_cannot_be_bound(tmp_path: Path, noun: str) -> None:
+    (tmp_path / "pack.toml").write_text(
+        f'name = "x"\ntitle = "X"\n[events."{noun}:stopped"]\ntask = "t"\ncreates = {{ title = "t" }}\n'
+        '[lifecycle.states]\na = { phase = "open" }\nb = { phase = "done" }\n'
+        '[[lifecycle.edges]]\nverb = "go"\nfrom = "a"\nto = "b"\nwho = ["anyone"]\n'
+    )
+    (found,) = defects(tmp_path, Desk).splitlines()
+    assert "are moot's own" in found
+
+
 def test_an_empty_schema_is_refused(tmp_path: Path) -> None:
     (tmp_path / "pack.toml").write_text('name = "x"\ntitle = "X"\n[messages.m]\nto = "@all"\nschema = "m.json"\n')
     assert defects(tmp_path).startswith("pack.toml:5: messages.m.schema: m.json cannot be read")

@@ -25,7 +25,7 @@ from moot.core.principal import Actor
 from moot.core.record import Record
 from moot.core.task import MoveTask, Task
 from moot.core.text import command_line
-from moot.mirrors.forms import SHARED
+from moot.mirrors.forms import forms
 from moot.surfaces.python import Workspace
 
 TYPE_CHECKING = False
@@ -48,8 +48,7 @@ def load(folder: str | os.PathLike[str], code: type[Protocol] | None = None) -> 
             return file.read()
 
     parts = tuple(part for part in PARTS if code and getattr(code, part) is not getattr(Protocol, part))
-    forms = (*SHARED, *(code.forms if code else ()))
-    found = parse(os.path.basename(folder), read, forms=forms, parts=parts)
+    found = parse(os.path.basename(folder), read, forms=forms(code))
     return pack_of(found.data, found.schemas).replace(digest=found.digest, parts=parts)
 
 

@@ -164,7 +164,7 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     from moot.api.protocol.checking import parse
     from moot.location.gitdir import read
     from moot.location.trust import check_author
-    from moot.mirrors.forms import SHARED
+    from moot.mirrors.forms import forms
 
     def content(file: str) -> bytes:
         path = os.path.join(source.folder, file)
@@ -180,9 +180,8 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     if code is not None and not (isinstance(code, type) and issubclass(code, Protocol)):
         raise _broken(name, source.code, "it is not a subclass of moot.api.protocol.Protocol")
     parts = [part for part in PARTS if code is not None and getattr(code, part) is not getattr(Protocol, part)]
-    forms = (*SHARED, *(code.forms if code is not None else ()))
     below = f".{name}/" if source.root else ""
-    found = parse(source.said, content, name=name, forms=forms, parts=parts, below=below)
+    found = parse(source.said, content, name=name, forms=forms(code), below=below)
     lives = json.dumps([found.data.get("lifecycle"), found.data.get("lifecycles")], sort_keys=True)
     return {
         "pack": found.data,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from moot.api.protocol import grammar, references
+from moot.api.protocol import grammar, mirror_references, references
 from moot.core.errors import MootError, Usage
 from moot.core.record import Record
 from moot.core.schema import check_schema, placed
@@ -17,7 +17,7 @@ from moot.core.text import closest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from typing import Any
 
     from moot.core.schema.phrases import Place
@@ -50,15 +50,13 @@ def parse(
     read: Read,
     *,
     name: str | None = None,
-    forms: Collection[str] = (),
-    parts: Collection[str] = (),
+    forms: Mapping[str, Any] | None = None,
     below: str = "",
 ) -> Parsed:
     """Read a pack. Raises `Usage` with all that is wrong.
 
     `folder` is how the place is called in errors, `name` what moot.toml calls the pack, `forms` the forms of mirrors
-    that there are, `parts` what the pack has code for (see `moot.api.protocol.Protocol`), `below` the directory that
-    its mirrors have to be in.
+    that there are, by name, and `below` the directory that its mirrors have to be in.
     """
     found: list[PackProblem] = []
     raw = _bytes(read, FILE, found)
@@ -82,9 +80,9 @@ def parse(
             schema = None if content is None else _schema(file, content, found)
             if schema is not None:
                 schemas[file] = schema
-        for place, text in references.problems(sound, data, name, schemas, forms, parts):
+        for place, text in references.problems(sound, data, name, schemas):
             add(place, text)
-        for place, text in references.elsewhere(sound, below):
+        for place, text in mirror_references.problems(sound, data, forms or {}, below):
             add(place, text)
         if "message" in data.get("limits", {}):
             data["limits"]["message"] = references.size(data["limits"]["message"])

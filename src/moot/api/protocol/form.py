@@ -24,8 +24,8 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, ClassVar
 
     from moot.api.answer import Notice
     from moot.api.call import Call
@@ -79,10 +79,16 @@ class Form(ABC):
     writable = True  # whether moot writes the file
     durable = False  # whether a write is synced to the disk before it counts
     speakers: tuple[str, ...] = ()  # the principals that are known by this file alone
+    fields: ClassVar[Mapping[str, Any]] = {}  # a JSON Schema of the mirror's `fields`; {}: they are not checked
     notes_deletions = False  # whether the log says that somebody deleted the file: see `vanished`
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
         self.spec, self.packs = spec, packs
+
+    @classmethod
+    def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterable[tuple[tuple[str, ...], str]]:  # noqa: ARG003
+        """What is wrong with `fields` beyond the schema: where, and a sentence."""
+        return ()
 
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterable[Instance]:  # noqa: ARG002
         return [Instance(path=self.spec.path, root=tree.root, worktree=tree.name) for tree in worktrees]

@@ -32,8 +32,6 @@ def problems(
     raw: Mapping[str, Any],
     name: str | None,
     schemas: Mapping[str, Mapping[str, Any]],
-    forms: Collection[str],
-    parts: Collection[str],
 ) -> Found:
     """`data` has only what the grammar allows; the names in `raw` count, whatever else is wrong with what they name."""
     names = _Names(raw)
@@ -47,11 +45,10 @@ def problems(
             yield ("limits", "message"), 'limits.message: expected a size such as "1MiB", from 1KiB to 64MiB'
     yield from _roles(data)
     for kind in ("messages", "events"):
-        for type_, said in _tables(data, kind):
+        for type_, said in tables(data, kind):
             place: Place = (kind, type_)
-            yield from _message_name(place, data) if kind == "messages" else _event_name(place, said, parts)
+            yield from _message_name(place, data) if kind == "messages" else _event_name(place)
             yield from _said(place, said, names, schemas.get(said.get("schema", "")))
-    yield from _mirrors(data, names, forms)
     for at, life in names.places(data):
         yield from lifecycle(at, life, names.roles)
     yield from settings(data.get("settings", {}))
@@ -67,8 +64,8 @@ def schema_files(data: Mapping[str, Any]) -> dict[str, Place]:
     """The files that the messages and events name, each once, with where they are named first."""
     found: dict[str, Place] = {}
     for kind in ("messages", "events"):
-        for name, said in _tables(data, kind):
-            if "schema" in said and _inside(said["schema"]) is None:
+        for name, said in tables(data, kind):
+            if "schema" in said and inside(said["schema"]) is None:
                 found.setdefault(said["schema"], (kind, name, "schema"))
     return found
 
@@ -77,9 +74,10 @@ class _Names:
     """The names that a pack defines."""
 
     def __init__(self, raw: Mapping[str, Any]) -> None:
-        self.roles = [name for name, _ in _tables(raw, "roles")]
-        self.types = [name for name, _ in _tables(raw, "messages")]
-        self.lifecycles = [name for name, _ in _tables(raw, "lifecycles")]
+        self.raw = raw
+        self.roles = [name for name, _ in tables(raw, "roles")]
+        self.types = [name for name, _ in tables(raw, "messages")]
+        self.lifecycles = [name for name, _ in tables(raw, "lifecycles")]
         self.main = isinstance(raw.get("lifecycle"), dict)
         edges = [edge for _, life in self.places(raw) for edge in _list(life.get("edges"))]
         self.verbs = list(dict.fromkeys(str(e["verb"]) for e in edges if isinstance(e, dict) and "verb" in e))
@@ -88,11 +86,11 @@ class _Names:
         """The lifecycles, each with the place where it stands."""
         if isinstance(data.get("lifecycle"), dict):
             yield ("lifecycle",), data["lifecycle"]
-        for name, life in _tables(data, "lifecycles"):
+        for name, life in tables(data, "lifecycles"):
             yield ("lifecycles", name), life
 
 
-def _tables(data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
+def tables(data: Mapping[str, Any], key: str) -> list[tuple[str, Mapping[str, Any]]]:
     found = data.get(key)
     return [(n, t) for n, t in found.items() if isinstance(t, dict)] if isinstance(found, dict) else []
 
@@ -101,10 +99,10 @@ def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _unknown(what: str, found: object, known: Iterable[str]) -> str:
+def unknown(what: str, found: object, known: Iterable[str]) -> str:
     known = list(known)
     near = closest(str(found), known)
-    advice = f"did you mean {near}?" if near else f"known: {', '.join(known) or 'none'}"
+    advice = f"did you mean {near}?" if near and near != found else f"known: {', '.join(known) or 'none'}"
     return f"there is no {what} {found!r}; {advice}"
 
 
@@ -112,7 +110,7 @@ def _unknown(what: str, found: object, known: Iterable[str]) -> str:
 
 
 def _roles(data: Mapping[str, Any]) -> Found:
-    for role, _ in _tables(data, "roles"):
+    for role, _ in tables(data, "roles"):
         try:
             checked_name(role, "a role")
         except MootError as error:
@@ -130,44 +128,43 @@ def _message_name(place: Place, data: Mapping[str, Any]) -> Found:
         yield place, f"{name!r} is a type of message that moot has itself; choose another"
 
 
-def _event_name(place: Place, said: Mapping[str, Any], parts: Collection[str]) -> Found:
+def _event_name(place: Place) -> Found:
     name = str(place[-1])
     noun, _, participle = name.partition(":")
     if not is_type(name) and not (participle == "*" and is_word(noun)):
         yield place, f"{name!r}: expected a type of event such as build:finished, or build:*"
-    elif "moves" not in said and "creates" not in said and "hear" not in parts:
-        from moot.core.kind import NOUNS, TABLE, protected
+    else:
+        from moot.core.kind import TABLE
 
-        if noun in NOUNS:
-            yield place, f"events about a {noun} are moot's own: say what task it moves or creates"
-        elif noun in TABLE and name in protected():
-            yield place, f"{name} is an event of moot's own: say what task it moves or creates"
+        if noun in TABLE or noun in ("file", "dependency"):
+            yield place, f"events about a {noun} are moot's own, and nobody can emit them: choose another word"
 
 
 def _said(place: Place, said: Mapping[str, Any], names: _Names, schema: Mapping[str, Any] | None) -> Found:
     for key in ("from", "to"):
-        for index, role in enumerate(_words(said.get(key))):
+        for index, role in enumerate(words(said.get(key))):
             if role not in names.roles and not (key == "to" and role in _EVERYBODY):
                 at = (*place, key) if isinstance(said[key], str) else (*place, key, index)
-                yield at, _unknown("role", role, [*names.roles, *(_EVERYBODY if key == "to" else ())])
-    if "schema" in said and (outside := _inside(said["schema"])):
+                yield at, unknown("role", role, [*names.roles, *(_EVERYBODY if key == "to" else ())])
+    if "schema" in said and (outside := inside(said["schema"])):
         yield (*place, "schema"), outside
-    if "@requester" in _words(said.get("to")) and "answers" not in said:
+    if "@requester" in words(said.get("to")) and "answers" not in said:
         yield (*place, "to"), "@requester needs `answers`: whose sender is meant?"
     if "answers" in said and said["answers"] not in names.types:
-        yield (*place, "answers"), _unknown("message", said["answers"], names.types)
+        yield (*place, "answers"), unknown("message", said["answers"], names.types)
     if "moves" in said and said["moves"] not in names.verbs:
-        yield (*place, "moves"), _unknown("verb", said["moves"], names.verbs)
+        yield (*place, "moves"), unknown("verb", said["moves"], names.verbs)
     yield from _task_of(place, said, names)
     yield from _fields(place, said, schema)
 
 
 def _task_of(place: Place, said: Mapping[str, Any], names: _Names) -> Found:
+    written = names.raw[str(place[0])][place[1]]  # what is wrong in itself is there, too
     for key in ("creates", "moves"):
-        if key in said and "task" not in said:
+        if key in said and "task" not in written:
             yield (*place, key), f"`{key}` needs `task`: which field names the task?"
     for key in ("reason", "repeat"):
-        if key in said and "moves" not in said:
+        if key in said and "moves" not in written:
             yield (*place, key), f"`{key}` means something only beside `moves`"
     creates = said.get("creates")
     if creates is None:
@@ -176,7 +173,7 @@ def _task_of(place: Place, said: Mapping[str, Any], names: _Names) -> Found:
     if wanted is None and not names.main:
         yield (*place, "creates"), "the pack has no [lifecycle]: name one of [lifecycles], as in lifecycle = …"
     elif wanted is not None and wanted not in names.lifecycles:
-        yield (*place, "creates", "lifecycle"), _unknown("lifecycle", wanted, names.lifecycles)
+        yield (*place, "creates", "lifecycle"), unknown("lifecycle", wanted, names.lifecycles)
 
 
 def _fields(place: Place, said: Mapping[str, Any], schema: Mapping[str, Any] | None) -> Found:
@@ -192,45 +189,14 @@ def _fields(place: Place, said: Mapping[str, Any], schema: Mapping[str, Any] | N
     listed += [((*place, "order", n), name.partition(".")[0]) for n, name in enumerate(said.get("order", ())) if name]
     for at, name in [*single, *listed]:
         if name is not None and name not in known and name != "type":
-            yield at, _unknown("field in the schema called", name, known)
+            yield at, unknown("field in the schema called", name, known)
 
 
-def _words(value: Any) -> list[str]:
+def words(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else [one for one in _list(value) if isinstance(one, str)]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------
-
-
-def _mirrors(data: Mapping[str, Any], names: _Names, forms: Collection[str]) -> Found:
-    taken: dict[str, str] = {}
-    for name, mirror in _tables(data, "mirrors"):
-        place, path = ("mirrors", name), str(mirror.get("path", ""))
-        if not is_word(name):
-            yield place, f"{name!r}: expected a name in small letters, digits and `-`"
-        if outside := _inside(path):
-            yield (*place, "path"), outside
-        for other, theirs in taken.items():
-            if overlap(path, theirs):
-                yield (
-                    (*place, "path"),
-                    f"{path!r} and the path of {other} are the same file, or one is inside the other",
-                )
-        taken[name] = path
-        if forms and mirror.get("form") not in forms:
-            yield (*place, "form"), _unknown("form", mirror.get("form"), forms)
-        if "mailbox" in mirror and mirror["mailbox"].removeprefix("@") not in names.roles:
-            yield (*place, "mailbox"), _unknown("role", mirror["mailbox"], (f"@{role}" for role in names.roles))
-        for index, type_ in enumerate(mirror.get("types", ())):
-            if type_ not in names.types:
-                yield (*place, "types", index), _unknown("message", type_, names.types)
-
-
-def elsewhere(data: Mapping[str, Any], below: str) -> Found:
-    """Files outside of the directory that a pack has to keep them in: those of others are not its to write."""
-    for name, mirror in _tables(data, "mirrors"):
-        if not str(mirror.get("path", "")).startswith(below):
-            yield ("mirrors", name, "path"), f"a pack that a repository brings has its files below {below}"
 
 
 def overlap(one: str, other: str) -> bool:
@@ -239,7 +205,7 @@ def overlap(one: str, other: str) -> bool:
     return first == second or first.startswith(f"{second}/") or second.startswith(f"{first}/")
 
 
-def _inside(path: str) -> str | None:
+def inside(path: str) -> str | None:
     """Why a path of a pack cannot be used; None if it stays below its root."""
     steps = path.split("/")
     if path.startswith("/") or "\\" in path or not path.isprintable() or {"", ".", ".."} & {*steps}:
@@ -253,7 +219,7 @@ def _inside(path: str) -> str | None:
 
 
 def lifecycle(place: Place, life: Mapping[str, Any], roles: Collection[str]) -> Found:
-    states = {name: str(state.get("phase", "")) for name, state in _tables(life, "states")}
+    states = {name: str(state.get("phase", "")) for name, state in tables(life, "states")}
     if not states:
         yield (*place, "states"), "a lifecycle has at least one state"
         return
@@ -261,7 +227,7 @@ def lifecycle(place: Place, life: Mapping[str, Any], roles: Collection[str]) -> 
     if states[first] not in ("open", ""):
         yield (*place, "states", first), f"a task begins in {first}, so its phase has to be open"
     if "exhausted" in life and life["exhausted"] not in states:
-        yield (*place, "exhausted"), _unknown("state", life["exhausted"], states)
+        yield (*place, "exhausted"), unknown("state", life["exhausted"], states)
     edges = [(index, edge) for index, edge in enumerate(_list(life.get("edges"))) if isinstance(edge, dict)]
     for index, edge in edges:
         yield from _edge((*place, "edges", index), edge, states, roles)
@@ -279,7 +245,7 @@ def lifecycle(place: Place, life: Mapping[str, Any], roles: Collection[str]) -> 
 def _edge(place: Place, edge: Mapping[str, Any], states: Mapping[str, str], roles: Collection[str]) -> Found:
     for key in ("from", "to"):
         if edge.get(key) not in states:
-            yield (*place, key), _unknown("state", edge.get(key), states)
+            yield (*place, key), unknown("state", edge.get(key), states)
     verb, target = str(edge.get("verb")), edge.get("to")
     if not is_word(verb) or verb == "lapse":
         yield (*place, "verb"), f"{verb!r}: expected a word in small letters, other than lapse"
@@ -287,7 +253,7 @@ def _edge(place: Place, edge: Mapping[str, Any], states: Mapping[str, str], role
         yield (*place, "verb"), f"{verb!r} is a state, too, and the edge leads to another one: choose another verb"
     for index, who in enumerate(_list(edge.get("who"))):
         if who not in RELATIONS and who not in roles:
-            yield (*place, "who", index), _unknown("role", who, [*RELATIONS, *roles])
+            yield (*place, "who", index), unknown("role", who, [*RELATIONS, *roles])
     ended = states.get(str(target)) in ("done", "stopped", "open")
     if edge.get("holds", "none") != "none" and ended:
         yield (*place, "holds"), f"nobody holds a task that is {target}: its phase is {states[str(target)]}"

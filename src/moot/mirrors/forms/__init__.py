@@ -6,13 +6,20 @@ from moot.core.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.protocol import MirrorSpec, Packs
+    from moot.api.protocol import MirrorSpec, Packs, Protocol
     from moot.api.protocol.form import Form
 
 SHARED = {
     "document": "moot.mirrors.forms.document:DocumentForm",
     "entries": "moot.mirrors.forms.entries:EntriesForm",
 }
+
+
+def forms(code: type[Protocol] | None = None) -> dict[str, type[Form]]:
+    """The shared forms, and those that the code of a pack brings."""
+    from moot.core.kind import load
+
+    return {**{name: load(at) for name, at in SHARED.items()}, **(code.forms if code is not None else {})}
 
 
 def form_of(spec: MirrorSpec, packs: Packs) -> Form:

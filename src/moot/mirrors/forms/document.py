@@ -34,7 +34,7 @@ from moot.views import queries, states
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from typing import Any
+    from typing import Any, ClassVar
 
     from moot.api.call import Call
     from moot.api.protocol import MirrorSpec, Packs
@@ -54,8 +54,24 @@ class DocumentNews(Record):
     base: Mapping[str, Any] | None
 
 
+_POINTER = {"type": "string", "pattern": "^/", "description": "a pointer such as /status, with a slash before it"}
+_POINTED = {"type": "object", "additionalProperties": {"type": "string", "minLength": 1}}
+
+
 class DocumentForm(Form):
     """See the module."""
+
+    fields: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {
+            "author": {"type": "string", "minLength": 1},
+            "owners": _POINTED,
+            "keys": _POINTED,
+            "stamp": _POINTER,
+            "initial": {"type": "object"},
+        },
+        "additionalProperties": False,
+    }
 
     durable = True
     notes_deletions = True
@@ -68,6 +84,18 @@ class DocumentForm(Form):
         self._keys: Mapping[str, str] = spec.fields.get("keys", {})
         self._stamp: str | None = spec.fields.get("stamp")
         self._initial: Mapping[str, Any] | None = spec.fields.get("initial")
+
+    @classmethod
+    def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+        if "author" in fields and fields["author"] not in roles:
+            yield ("author",), f"there is no role {fields['author']!r}; known: {', '.join(roles) or 'none'}"
+        for pointer, owner in fields.get("owners", {}).items():
+            if owner not in (*roles, "moot"):
+                yield ("owners", pointer), f"there is no role {owner!r}; known: {', '.join((*roles, 'moot'))}"
+        for field in ("owners", "keys"):
+            for pointer in fields.get(field, {}):
+                if not pointer.startswith("/"):
+                    yield (field, pointer), f"{pointer!r}: expected a pointer such as /status, with a slash before it"
 
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterator[Instance]:
         known = self._known(store)

@@ -31,7 +31,7 @@ from moot.views import queries, states
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Any
+    from typing import Any, ClassVar
 
     from moot.api.call import Call
     from moot.api.protocol import MessageType, MirrorSpec, Packs, Saying
@@ -75,8 +75,22 @@ class EntryNews(Record):
     reads: bool = False  # only what the reader says is taken
 
 
+_NAME = {"type": "string", "minLength": 1}
+
+
 class EntriesForm(Form):
     """See the module."""
+
+    fields: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": {"entries": _NAME, "read": _NAME, "type": {"type": "string"}, "number": _NAME},
+        "additionalProperties": False,
+    }
+
+    @classmethod
+    def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterable[tuple[tuple[str, ...], str]]:  # noqa: ARG003
+        if "read" in fields and "entries" not in fields:
+            yield ("read",), "a file that is a list has no place for `read`: name the key of the list in `entries`"
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
         super().__init__(spec, packs)
