@@ -256,7 +256,7 @@ def test_one_who_has_it_open_is_told_when_a_newer_program_changes_its_tables(eng
         with pytest.raises(Unavailable) as refusal:
             use(log)
         assert refusal.value.code == "newer_log"
-        assert "Start it again" in refusal.value.remedy
+        assert "Restart it" in refusal.value.remedy
 
 
 def _set_version(engine: SqliteEngine, version: int) -> None:

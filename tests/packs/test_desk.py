@@ -411,7 +411,7 @@ def test_a_file_that_is_a_link_out_of_the_folder_or_too_large_is_refused(tmp_pat
     with pytest.raises(Usage) as caught:
         Workspace.init(folder, person=True)
     said = {problem["key"]: problem["text"] for problem in caught.value.details["problems"]}
-    assert "leads out of the folder" in said["messages.question.schema"]
+    assert "points out of the folder" in said["messages.question.schema"]
     assert "larger than 1 MiB" in said["messages.escalation.schema"]
 
 

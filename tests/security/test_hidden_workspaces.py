@@ -78,7 +78,7 @@ def test_the_recorded_worktree_of_a_bare_repository_that_was_moved_is_missed_by_
     for start in (one, moved):
         ran = command("board", cwd=start)
         assert "git worktree repair" in ran.err, ran
-        assert f"those in {one / 'moot.toml'} hold" in ran.err
+        assert f"those in {one / 'moot.toml'} apply" in ran.err
     git(moved, "worktree", "repair")
     for start in (one, moved):
         assert "git worktree repair" not in command("board", cwd=start).err

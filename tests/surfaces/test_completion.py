@@ -276,7 +276,7 @@ def test_the_manual_page_has_everything_and_roff_has_nothing_against_it(tmp_path
         [groff, "-man", "-ww", "-Tutf8", str(tmp_path / "moot.1")], capture_output=True, timeout=PATIENCE, check=True
     )
     assert done.stderr == b""
-    assert b"The same of earlier versions." in done.stdout
+    assert b"Blobs of earlier versions." in done.stdout
 
 
 def test_every_variable_that_the_program_reads_is_in_the_reference() -> None:

@@ -138,7 +138,7 @@ def test_one_that_runs_ends_when_a_newer_program_upgrades_the_log(old: Command, 
     finally:
         process.kill()
     assert (process.returncode, "Traceback" in f"{out!r}{err!r}") == (7, False), (out, err)
-    assert "upgraded by a newer moot" in f"{out!r}{err!r}"
+    assert "A newer version of moot upgraded the log" in f"{out!r}{err!r}"
 
 
 def test_one_who_follows_in_python_ends_too(old: Command) -> None:

@@ -1,1 +1,1 @@
-"""Implementations of the contract in `moot.log`, one folder each. They never import one another."""
+"""Implementations of the contract in `moot.log`, one folder each. They never import each other."""

@@ -1,4 +1,4 @@
-"""Protocols as data. Each folder is one: `pack.toml`, its message schemas, and the few rules that data cannot say.
+"""Protocols as data. Each folder is one pack: `pack.toml`, message schemas, and the few rules that need code.
 
-A pack knows the core and nothing else; it does no I/O. Its data is read by `moot.api`.
+A pack depends on the contracts in `moot.api` and does no I/O.
 """

@@ -1,4 +1,4 @@
-"""Which parts are real. Only this package knows: everything else meets contracts."""
+"""Connects the contracts with their implementations. No other package knows both."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from moot.settings.rules import Rules
 
 
-RECEIPTS = '{"tasks.receipt":true}'  # as `moot.core.deciders.settings` writes it, where nothing else is set
+RECEIPTS = '{"tasks.receipt":true}'  # as `moot.core.deciders.settings` writes it if nothing else is set
 
 
-open_log: Callable[..., Log] = SqliteLog  # `moot.testing.memory_log` puts another one in its place
+open_log: Callable[..., Log] = SqliteLog  # `moot.testing.memory_log` replaces it
 
 
 def open_workspace(
@@ -55,15 +55,15 @@ def open_workspace(
     named: bool = False,
     handles: int = LIMIT,
 ) -> Workspace:
-    """The workspace of `paths`, or of `cwd`; with `at`, as it was then.
+    """The workspace of `paths`, or of `cwd`; with `at`, as of that moment.
 
-    With `reading` it is read-only, and leaves no trace in any file. `via` is what its commits say about how they came
-    in. `named` says that the caller named `cwd`. `handles` is how many calls it serves at a time.
+    With `reading` it is read-only and changes no file. Its commits record `via` as their source. `named` means that the
+    caller named `cwd`. `handles` is the maximum number of concurrent calls.
     """
     clock = clock or Clock()
     place = places.for_paths(paths, cwd, env, named=named) if paths else places.find(cwd, env, named=named)
     _check_log(place, cwd)
-    files = not reading and at is None  # whether the packs' files are kept in step
+    files = not reading and at is None  # whether the packs' files are kept in sync
     setup = _loaded(place, env, keep=not reading, files=files)
     log = _logs(place.state, progress, reading=reading, past=at is not None)
     presence, past, make = Presence(place.state, clock), None, _engines(log, place.state, clock, reading=reading)
@@ -87,7 +87,7 @@ def open_workspace(
 
 
 def _logs(state: str, progress: Progress | None, *, reading: bool, past: bool) -> Callable[[], Log]:
-    """What opens handles on the log."""
+    """A function that opens handles on the log."""
     opening = open_log
 
     def opened() -> Log:
@@ -95,14 +95,14 @@ def _logs(state: str, progress: Progress | None, *, reading: bool, past: bool) -
         if not reading and os.path.exists(os.path.join(state, RESTORING)):
             from moot.logs.sqlite.archive.restore import tidy
 
-            tidy(state)  # somebody restores it, or was killed while doing so
+            tidy(state)  # a restore is running, or was killed
         return log
 
     return opened
 
 
 def _engines(log: Callable[[], Log], state: str, clock: Clock, *, reading: bool) -> Callable[[], Engine]:
-    """What makes the engines. The rules that they decide by are those of the call that borrows one."""
+    """A function that creates engines. An engine decides by the rules of the call that borrows it."""
     if not reading:
         return lambda: Engine(log(), Store(state), clock, {}, ())
     from moot.views.private_copy import PrivateCopy
@@ -111,7 +111,7 @@ def _engines(log: Callable[[], Log], state: str, clock: Clock, *, reading: bool)
 
 
 def _with_facts(engine: Engine, presence: Presence) -> Engine:
-    """Say where the facts of its decisions come from: see `moot.engine.facts`."""
+    """Connect the sources of facts for decisions: see `moot.engine.facts`."""
 
     def account(name: str) -> bool:
         from moot.location.account import exists
@@ -123,7 +123,7 @@ def _with_facts(engine: Engine, presence: Presence) -> Engine:
 
 
 def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) -> Setup:
-    """What moot.toml says now, before the rules in force are judged."""
+    """The current settings of moot.toml, before the rules in force are determined."""
     settings = setting.load(place, keep=keep)
     packs = _packs(settings, place, keep=keep)
     lifecycles = _lifecycles(settings, packs)
@@ -151,8 +151,8 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
 
 
 def _ruled(setup: Setup, pool: Pool, judge: Judge) -> Setup:
-    """With the rules in force. What weakens one needs a person's word, and few settings do (`moot.settings.rules`)."""
-    engine = pool.borrow()  # what is wrong with the log is said now
+    """Add the rules in force. A setting that weakens a rule needs a person's consent (`moot.settings.rules`)."""
+    engine = pool.borrow()  # errors of the log are raised here
     try:
         settings, core = setup.settings, setup.declared["core"]
         packs = {name: one for name, one in setup.declared.items() if name != "core"}
@@ -166,7 +166,7 @@ def _ruled(setup: Setup, pool: Pool, judge: Judge) -> Setup:
 
 
 def _judge(place: Place, env: Mapping[str, str]) -> Judge:
-    """Says which rules are in force, as settings and consent are now."""
+    """A function that determines the rules in force from the current settings and consent."""
 
     def judge(setup: Setup, identity: Callable[[], str], recorded: str) -> Rules:
         from moot.wiring.ruling import consent, rules_of
@@ -179,7 +179,7 @@ def _judge(place: Place, env: Mapping[str, str]) -> Judge:
 
 
 def _check_log(place: Place, cwd: str) -> None:
-    """Nothing is kept beside a log that is not there."""
+    """Raise if there is no log: nothing is stored next to a missing one."""
     if not os.path.lexists(os.path.join(place.state, NAME)):
         from moot.wiring.missing import no_log
 
@@ -187,26 +187,26 @@ def _check_log(place: Place, cwd: str) -> None:
 
 
 def _elsewhere(place: Place) -> tuple[Notice, ...]:
-    """A warning for one whose worktree has other settings than the workspace."""
+    """A warning if the settings of this worktree are not those of the workspace."""
     from moot.api.answer import Notice
     from moot.settings.bare import ignored, lost
 
     source = setting.source(place)
     gone = lost(place)
     if gone is not None:
-        held = f"those in {source} hold" if source else "there are none now"
+        held = f"those in {source} apply" if source else "the workspace has no settings"
         return (
             Notice(
                 "settings_lost",
-                f"The worktree {gone}, whose settings were those of the workspace, is not there any more: {held}. "
-                "If it was moved, run `git worktree repair` in it; else `moot init` in the one whose settings are to "
-                "hold.",
+                f"The worktree {gone}, whose settings were those of the workspace, no longer exists: {held}. "
+                "If it was moved, run `git worktree repair` in it; otherwise run `moot init` in the worktree whose "
+                "settings should apply.",
             ),
         )
     mine = ignored(place, source)
     if mine is None:
         return ()
-    held = f"those in {source} hold" if source else "the workspace has none"
+    held = f"those in {source} apply" if source else "the workspace has no settings of its own"
     return (Notice("settings_ignored", f"The settings in {mine} are not used: {held}, for all worktrees."),)
 
 
@@ -218,7 +218,7 @@ def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
 
 
 def _is_traced(env: Mapping[str, str]) -> bool:
-    """Whether there is a trace to carry on, or somebody who wants spans: see `moot.engine.tracing`."""
+    """Whether there is a trace to propagate or a tracer provider: see `moot.engine.tracing`."""
     return "TRACEPARENT" in env or "opentelemetry" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in env
 
 

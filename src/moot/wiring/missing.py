@@ -1,6 +1,6 @@
-"""Where there is no log yet: what is said, and how a log that `git init` has left behind is carried over.
+"""A workspace without a log: the error, and how to carry over a log that `git init` left behind.
 
-A plain folder keeps its log in `.moot`. Once it is a git repository, its log belongs into the git directory.
+A plain folder keeps its log in `.moot`. Once it is a git repository, its log belongs in the git directory.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 def no_log(place: Place, start: str) -> Unavailable:
-    """The refusal; it names a log that was left behind."""
+    """The error; it names a log that was left behind."""
     try:
         os.lstat(os.path.join(place.state, NAME))
-    except PermissionError as problem:  # nobody can say whether there is one
+    except PermissionError as problem:  # unknown whether there is one
         return forbidden(problem) or faults.of_system(problem, place.state)
     except OSError:
         pass
@@ -47,19 +47,19 @@ def no_log(place: Place, start: str) -> Unavailable:
 
 
 def check_nothing_left(place: Place, start: str) -> None:
-    """Refuse to begin anew beside a log that was left behind."""
+    """Refuse to create a new log if one was left behind."""
     left = left_behind(place, start)
     if left is not None and not os.path.lexists(os.path.join(place.state, NAME)):
         raise Refused(
             "log_left_behind",
             f"{left} is the log of this folder from before it was a git repository; a new one would hide it.",
-            f"{_goes_on(place, left)} To begin anew, move `.moot` away.",
+            f"{_goes_on(place, left)} To start with an empty log, move `.moot` away.",
             left_behind=left,
         )
 
 
 def left_behind(place: Place, start: str) -> str | None:
-    """The log of a plain workspace in which, or above which, somebody ran `git init`; None if there is none."""
+    """The log of a plain workspace in which, or above which, `git init` was run; None if there is none."""
     if place.common is None:
         return None
     for folder in _folders(place, start):
@@ -81,20 +81,20 @@ def _folders(place: Place, start: str) -> Iterator[str]:
 def _goes_on(place: Place, left: str) -> str:
     folder = os.path.dirname(os.path.dirname(left))
     if folder == place.main_root:
-        return "`moot init --carry-over` goes on with it here; the old one is kept."
+        return "`moot init --carry-over` continues with it here; the old one is kept."
     return (
-        f"`moot init --carry-over` goes on with it for all of {place.root}, from where its paths count then; "
-        "the old one is kept."
+        f"`moot init --carry-over` continues with it for all of {place.root}; its paths are then "
+        "relative to that folder. The old one is kept."
     )
 
 
 def carry_over(
     place: Place, start: str, check: Callable[[Place], object], progress: Callable[[str, int, int], None]
 ) -> str:
-    """Go on with the log that was left behind, in a state directory without one. Returns where the old one is kept.
+    """Move the log that was left behind to a state directory without one. Returns where the old one is kept.
 
-    Whenever this is killed, the log is whole in at least one of the two places: until the new one is there, doing it
-    again does it; after that, the new one holds, and what is left in `.moot` is only a copy of it.
+    If this is killed, the log is complete in at least one of the two places. Until the new one exists, running it again
+    completes the move. After that, the new one counts, and `.moot` holds only a copy.
     """
     left = left_behind(place, start)
     if left is None:
@@ -107,7 +107,7 @@ def carry_over(
     if os.path.lexists(target):
         raise Refused(
             "workspace_exists",
-            f"There is a log already: {target}. Two logs cannot be one.",
+            f"There is already a log: {target}. Two logs cannot be merged.",
             f"Move {os.path.dirname(left)} away, or `moot export` it from a copy outside of git.",
             left_behind=left,
         )
@@ -117,13 +117,13 @@ def carry_over(
     draft, kept = os.path.join(place.state, f"carried.{unique}"), os.path.join(old, f"carried-over-{unique}.db")
     log = SqliteLog(old)
     try:
-        with log.exclusive():  # nobody appends to it meanwhile, and whoever has it open notices that it is gone
+        with log.exclusive():  # no process appends meanwhile, and those that have it open notice that it moved
             for path in (draft, kept):
                 log.archive.backup(path, lambda done, of: progress("carrying over", done, of))
                 os.chmod(path, 0o600)
             Blobs(old).carry_to(place.state)
             _arrivals(log, place.state).stamp(Presence(place.state, Clock()))
-            os.link(draft, target)  # whole or not at all, and never over one that another made meanwhile
+            os.link(draft, target)  # atomic, and never overwrites a log that another process has created
             os.unlink(draft)
             for folder in (place.state, old):
                 sync_folder(folder)
@@ -140,7 +140,7 @@ def carry_over(
 
 
 def _arrivals(log: SqliteLog, state: str) -> Arrivals:
-    """Those who work here. A log that cannot be folded to its end is carried over all the same."""
+    """The agents at work here. A log that cannot be folded to its end is still carried over."""
     arrivals, last = Arrivals(), 0
     trial = Trial(state, anew=True, seen=arrivals.see)
     try:

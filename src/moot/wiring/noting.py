@@ -1,4 +1,4 @@
-"""Noting a restore: in the new log, which takes over what the old one had noted, and in the user's own store."""
+"""Records a restore in the new log, together with the old log's records, and in the user's own store."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _PIECE = 1 << 20
 
 
 def noted(state: str) -> list[dict[str, Any]]:
-    """What the log in this directory has noted; nothing if it cannot be read."""
+    """The records of the log in this directory; empty if it cannot be read."""
     try:
         with closing(SqliteLog(state, reading=True)) as log:
             return log.archive.carried()
@@ -32,7 +32,7 @@ def noted(state: str) -> list[dict[str, Any]]:
 
 
 def note_restore(env: Mapping[str, str], state: str, path: str, before: list[dict[str, Any]]) -> None:
-    """The log is the one of the file at `path` now. Whatever fails here, it stays so."""
+    """Record that the log was restored from `path`. A failure here does not undo the restore."""
     try:
         with closing(SqliteLog(state)) as log:
             said: dict[str, Any] = {"what": "restore", "at": iso(time.time()), "file": os.path.basename(path)}
@@ -45,7 +45,7 @@ def note_restore(env: Mapping[str, str], state: str, path: str, before: list[dic
 
 
 def remember_again(env: Mapping[str, str], state: str) -> None:
-    """The restore was refused, so the log is the one of before."""
+    """Undo the record: the restore was refused, and the old log is in place."""
     try:
         with closing(SqliteLog(state, reading=True)) as log:
             commit_record.remember(env, state, log.archive)

@@ -1,9 +1,9 @@
-"""Where packs come from, and their parsed form, cached by the signature of their files.
+"""Finds packs and parses them; the parsed form is cached by the signature of their files.
 
 shipped     below `moot/packs`
 installed   by an entry point in the group `moot.packs`: a subclass of `Protocol`, or a module for a pack of data
 alone. Its `pack.toml` is in the folder of that module.
-a folder    of the repository: `[pack.NAME] path = "…"` in moot.toml. It brings data only; nothing in it is imported
+a folder    of the repository: `[pack.NAME] path = "…"` in moot.toml. Data only; nothing in it is imported
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ GROUP = "moot.packs"
 SHIPPED = {"orchestrator": "moot.packs.orchestrator.protocol:Orchestrator"}
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
 _LARGEST = 1 << 20
-_YOUNG = 2.0  # seconds; within a file system's tick a file can change again and keep its signature
+_YOUNG = 2.0  # seconds; within one timestamp tick a file can change again and keep its signature
 
 
 class Source(Record):
-    """Where a pack is: its folder, its code as "module:attribute", and for a folder of a repository its root."""
+    """The location of a pack: its folder, its code as "module:attribute", and the root of a folder pack."""
 
     folder: str
     code: str = ""
     root: str = ""
-    said: str = ""  # how errors call the folder
+    said: str = ""  # the name of the folder in errors
 
 
 def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
@@ -61,7 +61,7 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
 
 
 def protocol(pack: Pack) -> Protocol:
-    """The code of a pack. Where there is none, its data does everything."""
+    """The code of a pack; the default `Protocol` if it has none."""
     if not pack.code:
         return Protocol(pack, pack.values)
     made: Protocol = _attribute(pack.code)(pack, pack.values)
@@ -71,7 +71,7 @@ def protocol(pack: Pack) -> Protocol:
 def pack(
     name: str, state: str, settings: Settings | None = None, place: Place | None = None, *, keep: bool = True
 ) -> Pack:
-    """A pack, from its parsed form in the cache if its files are still the same."""
+    """A pack, from the cache if its files are unchanged."""
     cache = os.path.join(state, "cache", f"pack-{name}.json")
     kept = caches.recall(cache)
     path = (settings.pack_settings.get(name, {}) if settings else {}).get("path")
@@ -80,7 +80,7 @@ def pack(
         if kept["path"] == path and kept["signature"] == _signature(source, kept["schemas"], name):
             return _made(kept, source)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        pass  # no cache, or of another version: parse
+        pass  # no cache, or from another version: parse
     source = _source(name, path, place)
     parsed = _parsed(name, source, place)
     if keep and not _is_young(source, parsed["schemas"]):
@@ -89,14 +89,14 @@ def pack(
 
 
 def installed() -> dict[str, str]:
-    """The packs that other packages bring, as "module:attribute" by name."""
+    """The packs that installed packages provide, as "module:attribute" by name."""
     from importlib.metadata import entry_points
 
     return {entry.name: entry.value for entry in entry_points(group=GROUP)}
 
 
 def known() -> list[str]:
-    """The names that can be turned on without a folder."""
+    """The packs that can be activated without a folder."""
     return sorted({*SHIPPED, *installed()})
 
 
@@ -157,7 +157,7 @@ def _below(path: str, root: str) -> bool:
 
 
 def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
-    """What the files of a pack say. Raises with everything that is wrong."""
+    """Parse the files of a pack. Raises an error that lists all defects."""
     import json
     from hashlib import sha256
 
@@ -169,7 +169,7 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     def content(file: str) -> bytes:
         path = os.path.join(source.folder, file)
         if source.root and not _below(os.path.realpath(path), source.folder):
-            raise OSError(0, "it is a link that leads out of the folder", path)
+            raise OSError(0, "it is a link that points out of the folder", path)
         owner = (lambda uid: check_author(place, path, uid)) if source.root and place is not None else None
         found = read(path, _LARGEST, owner)
         if len(found) > _LARGEST:
@@ -205,7 +205,7 @@ def _broken(name: str, code: str, why: str) -> Usage:
     return Usage(
         "pack_unusable",
         f"The pack {name} names its code as {code!r}: {why}.",
-        "Install it again, or take it out of `packs` in moot.toml.",
+        "Install it again, or remove it from `packs` in moot.toml.",
         pack=name,
     )
 
@@ -219,11 +219,11 @@ def _files(source: Source, schemas: Iterable[str]) -> list[str]:
 
 
 def _signature(source: Source, schemas: Iterable[str], name: str) -> list[Any]:
-    """What the parsed form was made from, and by which version of moot."""
-    version = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
+    """What the parsed form was made from, and the version of moot that parsed it."""
+    version = sys.modules["moot"].__version__  # modules of moot do not import the package root
     found: list[Any] = [version, "" if source.root or name in SHIPPED else sys.prefix, source.folder]
     if name in SHIPPED and source.folder != os.path.join(_PACKS, name):
-        raise ValueError("another installation of moot has made it")
+        raise ValueError("another installation of moot wrote it")
     for file in _files(source, schemas):
         seen = os.stat(file)
         found.append([file, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns])
@@ -231,7 +231,7 @@ def _signature(source: Source, schemas: Iterable[str], name: str) -> list[Any]:
 
 
 def _is_young(source: Source, schemas: Iterable[str]) -> bool:
-    """Whether a file of the repository changed so lately that it may change again and look the same."""
+    """Whether a file changed so recently that it may change again and keep its signature."""
     if not source.root:
         return False
     return time.time() - max(os.stat(file).st_mtime for file in _files(source, schemas)) < _YOUNG
@@ -242,4 +242,4 @@ def _keep(state: str, name: str, content: dict[str, Any]) -> None:
         check_folders(state, "cache", make=True)
         caches.keep(os.path.join(state, "cache", f"pack-{name}.json"), content)
     except (OSError, Unavailable):
-        return  # a cache that cannot be written is none
+        return  # works without a cache

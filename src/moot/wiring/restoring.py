@@ -1,4 +1,4 @@
-"""Putting a backup in place of the log of a workspace, also where that log cannot be opened any more."""
+"""Replaces the log of a workspace with a backup, even if the log cannot be opened."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ def put_back(
     named = NamedBlobs()
     with closing(_rebuilt(place.state, path, arrivals, named, lambda done, of: progress("checking", done, of))) as new:
         if not os.path.isdir(place.state):
-            places.create(cwd, env)  # it is gone with its log
+            places.create(cwd, env)  # the state directory is missing, too
         blobs = _Blobs(place.state, path, named)
         return _put_back(place, cwd, env, new, path, progress, arrivals, blobs, force=force, via=via)
 
 
 class _Blobs:
-    """The blobs of a backup on their way back: those that its events name, before the log is in its place."""
+    """Restores the blobs that the events of a backup name, before the log is in place."""
 
     def __init__(self, state: str, path: str, named: NamedBlobs) -> None:
         self._blobs, self._path, self._named = Blobs(state), path, named
@@ -74,7 +74,7 @@ class _Blobs:
         self.lacking: set[str] = set()
 
     def bring(self, removed: Mapping[str, int]) -> None:
-        """Put back what is not here; not what was `removed` by a redaction since, at the given position."""
+        """Restore missing blobs, except those that a later redaction `removed`, by position."""
         wanted = (digest for digest, position in self._named.at.items() if removed.get(digest, 0) < position)
         self.lacking = {digest for digest in wanted if self._blobs.fault(digest) is not None}
         if not self.lacking:
@@ -88,7 +88,7 @@ class _Blobs:
         except MootError as error:
             if error.code not in _UNREADABLE:
                 raise
-            # The blobs of the backup are damaged, and its events are not: they are worth more.
+            # The blobs of the backup are damaged, but its events are not: restore those anyway.
 
     def _is_written(self, digest: str, pieces: Iterable[bytes]) -> bool:
         with self._blobs.writing() as blob:
@@ -103,7 +103,7 @@ class _Blobs:
 
 
 def _rebuilt(state: str, path: str, arrivals: Arrivals, named: NamedBlobs, progress: Progress) -> Rebuilt:
-    """The file as a log that this program has made: row by row, checked as an import checks them."""
+    """A new log from the rows of the file, each checked as an import does."""
     trial = Trial(state, anew=True, seen=arrivals.see)
 
     def fold(events: Sequence[Event]) -> str | None:
@@ -118,7 +118,7 @@ def _rebuilt(state: str, path: str, arrivals: Arrivals, named: NamedBlobs, progr
         if error.code not in _UNREADABLE:
             raise
         details = {"file": path, **({"position": error.details["position"]} if "position" in error.details else {})}
-        remedy = "Name a file that `moot backup` made and that nobody has changed since. The log is as it was."
+        remedy = "Name an unchanged file that `moot backup` created. The log was not changed."
         raise Usage("no_backup", error.message, remedy, **details) from error
     finally:
         trial.close()
@@ -146,7 +146,7 @@ def _put_back(
     try:
         with open_workspace(cwd, env, via=via) as workspace, workspace.call(decide(env)) as call:
             restored = _replaced(call, new, path, restoring, arrivals, blobs, force=force)
-    except MootError as error:  # it cannot be opened, or not be read to its end
+    except MootError as error:  # it cannot be opened or read completely
         if error.code not in _UNREADABLE:
             remember_again(env, place.state)
             raise
@@ -156,7 +156,7 @@ def _put_back(
 
 
 def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs) -> RestoreResult:
-    """What was there is no log any more."""
+    """Replace a file that is not a usable log."""
 
     def meanwhile() -> None:
         blobs.bring({})
@@ -190,14 +190,14 @@ def _replaced(
             raise Refused(
                 "backup_lacks_events",
                 f"The log has events that {path} lacks.",
-                "`moot backup` what is there now if you need it, then restore with --force. The log is kept, too.",
+                "If you need them, run `moot backup` first; then restore with --force. moot also keeps the old log.",
                 file=path,
             )
         blobs.bring(removed_in(engine.log))
         with restore.room(state) as room:
             copied = restore.keep(state, room, progress)
             with _without_what_was_redacted(call, new, room, progress) as (source, redacted):
-                # First the views: whoever has the workspace open notices them, and they can be folded from either log.
+                # First the views: open workspaces notice their removal, and they can be rebuilt from either log.
                 engine.store.close()
                 engine.store.renew(alone=True)
                 arrivals.stamp(call.presence)
@@ -210,9 +210,9 @@ def _replaced(
 def _without_what_was_redacted(
     call: Call, new: Rebuilt, room: str, progress: Progress
 ) -> Iterator[tuple[Connection, tuple[int, ...]]]:
-    """The log to put in place: the one that was made anew, or a copy in which the redactions since are made again.
+    """The log to put in place: the rebuilt one, or a copy with the later redactions applied again.
 
-    So the text is at no moment in the log again, whenever this is killed.
+    So the text is never in the log again, even if this is killed.
     """
     log = call.engine.log
     if not log.tombstones():
@@ -231,9 +231,9 @@ def _without_what_was_redacted(
 
 
 def _open_effects(cwd: str, env: Mapping[str, str]) -> int:
-    """How many are not done, as the restored log says."""
+    """How many effects are open in the restored log."""
     try:
         with open_workspace(cwd, env) as workspace, workspace.call(decide(env)) as call:
             return open_effects(call.engine.read())
     except MootError:
-        return 0  # the log is in place; what is wrong beside it is said to the next who needs that
+        return 0  # the log is in place; the next command reports other problems

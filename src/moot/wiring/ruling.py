@@ -1,4 +1,4 @@
-"""Which rules are in force in a workspace, as its settings and its person say now. Loaded where one is weakened."""
+"""Determines the rules in force from settings and consent. Loaded only if a setting weakens a rule."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def rules_of(
     known: Callable[[], Mapping[str, str]],
     recorded: str = "",
 ) -> Rules:
-    """`lifecycles`: the core's, without receipts, and those of the packs. `settings`: those from before, if any."""
+    """`lifecycles`: the core's, without receipts, and those of the packs. `settings`: the previous ones, if any."""
     try:
         settings = setting.load(place, keep=False)
     except MootError:
-        pass  # the next command says what is wrong with them
+        pass  # the next command reports their defects
     allowed: Mapping[str, str] = {}
     if weakened(settings, lifecycles[1], recorded):
         try:
             allowed = known()
         except Unavailable:
-            pass  # what cannot be read allows nothing; `moot allow` says what is wrong with it
+            pass  # unreadable consent allows nothing; `moot allow` reports why
     return judged(settings, *lifecycles, allowed, recorded)
 
 

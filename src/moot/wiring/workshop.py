@@ -1,4 +1,4 @@
-"""Making a workspace, and examining one."""
+"""Creates, restores and diagnoses a workspace."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Workshop(Opener):
-    """Making and examining a workspace."""
+    """See the module."""
 
     def __init__(
         self,
@@ -58,11 +58,11 @@ class Workshop(Opener):
         if kept is not None:
             from moot.engine import commit_record
 
-            commit_record.forget(self._env, place.state)  # what was seen here before is not what stands here now
+            commit_record.forget(self._env, place.state)  # the last seen commit was that of another log
         missing.check_nothing_left(place, self._cwd)
         new = (
             SqliteLog.create(place.state) or kept is not None
-        )  # first: whatever is wrong with the settings, there is a workspace then
+        )  # first, so that the workspace exists even if the settings are invalid
         bare.record(place)
         settings = setting.load(place)
         if any(name not in settings.packs for name in packs):
@@ -78,7 +78,7 @@ class Workshop(Opener):
         )
 
     def _allow_settings(self) -> tuple[str, ...]:
-        """A person who makes a workspace wants the rules that its moot.toml has now."""
+        """A person who creates a workspace consents to the current moot.toml."""
         if not self._caller.person or self._caller.mark is not None:
             return ()
         with self._workspace() as workspace, workspace.call(self._caller) as call:
@@ -94,24 +94,24 @@ class Workshop(Opener):
         trust.check(place, self._env)
 
     def restore(self, file: str, *, force: bool) -> RestoreResult:
-        """Put a backup in place of the log, also if that cannot be opened."""
+        """Replace the log with a backup, even if the log cannot be opened."""
         from moot.wiring.restoring import put_back
 
         people_only(self._caller, "`moot restore`")
         place = places.find(self._cwd, self._env, named=self._named)
         left_out = ("MOOT_AGENT", "MOOT_INCARNATION", places.VARIABLE)
         env = {name: value for name, value in self._env.items() if name not in left_out}
-        env[places.VARIABLE] = place.root  # so that it is found again, however it was named
+        env[places.VARIABLE] = place.root  # so that it is found again
         return put_back(place, self._cwd, env, file, force=force, progress=self.progress, via=self._via)
 
     def diagnose(self) -> list[Finding]:
-        """Walk the way that every call takes, and say how far it goes."""
+        """Do the steps of every call, and report how far they get."""
         findings = []
         try:
             place = places.find(self._cwd, self._env, named=self._named)
             findings.append(Finding("workspace", good=True, message=f"{place.root}, state in {place.state}"))
             settings = setting.load(place)
-            source = setting.source(place) or "none, so the defaults hold"
+            source = setting.source(place) or "no moot.toml; using defaults"
             packs = ", ".join(settings.packs) or "none"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {packs}"))
             with self._workspace() as workspace, workspace.call(self._caller) as call:
@@ -122,43 +122,45 @@ class Workshop(Opener):
 
 
 def _usual_lifecycle(name: str, place: Place) -> str:
-    """The setting for new tasks, if the pack has a lifecycle of its own name."""
+    """The lifecycle setting for new tasks, if the pack has a lifecycle of the same name."""
     found = pack(name, place.state)
     return f'\n[tasks]\nlifecycle = "{name}"\n' if any(life.name == name for life in found.lifecycles) else ""
 
 
 def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
-    """Write a `moot.toml` that names the packs; one that exists is its owner's to edit."""
+    """Write a `moot.toml` that names the packs; never edit an existing one."""
     home = place.main_root or bare.home(place)
     path = (None if place.main_root else setting.source(place)) or os.path.join(home, setting.FILE)
     listed = ", ".join(f'"{name}"' for name in packs)
-    draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")  # so that nobody could put a link there
+    draft = os.path.join(
+        home, f".{setting.FILE}.{os.urandom(6).hex()}"
+    )  # unpredictable, so that no link can be planted
     try:
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         hand_over(file, home)
         with open(file, "w", encoding="utf-8") as out:
             out.write(f"packs = [{listed}]\n{_usual_lifecycle(packs[0], place)}")
-        os.link(draft, path)  # whole or not at all, and never over one that is there
+        os.link(draft, path)  # atomic, and never overwrites an existing file
     except FileExistsError:
         if set(packs) <= set(setting.load(place).packs):
-            return  # another one made it at the same moment
+            return  # another process created it at the same moment
         raise Usage(
             "settings_exist",
-            f"The workspace is there. {path} is your file, so it was not changed, and does not turn on all of: "
+            f"The workspace exists. moot does not edit your file {path}, which does not activate all of: "
             f"{', '.join(packs)}.",
-            f"Write this line above its first [section], in place of one that begins with `packs`: packs = [{listed}]",
+            f"Add this line before its first [section], or replace the line that sets `packs`: packs = [{listed}]",
             file=path,
             line=f"packs = [{listed}]",
         ) from None
     except OSError as problem:
         raise Unavailable(
             "settings_unwritable",
-            f"The workspace is there, but {path} cannot be written: {problem.strerror}.",
-            "Make its directory writable, or free some space, and do it again.",
+            f"The workspace exists, but {path} cannot be written: {problem.strerror}.",
+            "Make its directory writable, or free disk space, then try again.",
             file=path,
         ) from problem
     finally:
         try:
             os.unlink(draft)
         except OSError:
-            pass  # it was not made
+            pass  # it was not created

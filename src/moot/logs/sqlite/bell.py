@@ -1,10 +1,10 @@
-"""The bell: wakes followers in other processes as soon as something was appended.
+"""The bell: wakes followers in other processes after an append.
 
-Every listener binds a datagram socket in one small directory; whoever appended sends a byte to each. It is a hint
-and may get lost: followers also look by themselves. So nothing in here ever fails, it is only quieter.
+Every listener binds a datagram socket in one directory; an appending process sends a byte to each. This is a hint and
+may get lost, because followers also poll. So nothing here raises an error; followers are only woken later.
 
-The directory must be short (a socket's path has room for about 100 bytes) and private, so it is not inside the
-log's. It is named by device and inode of the log's directory, the same however the path is spelled.
+The path must be short (a socket path is limited to about 100 bytes) and private, so it is not inside the log's
+directory. It is named by device and inode of the log's directory, so that every spelling of the path gives the same.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import _socket
 
 _LONGEST_RUNTIME = 40
-_LONGEST_PATH = 103  # macOS has 104 bytes with the final zero, Linux 108
+_LONGEST_PATH = 103  # macOS allows 104 bytes including the final zero, Linux 108
 
 
 def directory_for(log_directory: str) -> str:
-    """Where those who follow this log are found."""
+    """The directory with the sockets of this log's followers."""
     user = os.getuid()
     try:
         found = os.stat(log_directory)
@@ -36,8 +36,8 @@ def directory_for(log_directory: str) -> str:
 
 
 def ring(directory: str) -> None:
-    """Wake everybody who listens. Cheap when nobody does."""
-    if not os.access(directory, os.F_OK):  # mostly nobody listens, and raising an error would cost more than asking
+    """Wake all listeners. Cheap if there are none."""
+    if not os.access(directory, os.F_OK):  # usually there are no listeners, and a check is cheaper than an exception
         return
     try:
         names = os.listdir(directory)
@@ -45,7 +45,7 @@ def ring(directory: str) -> None:
         return
     if not names or not _is_private(directory):
         return
-    # `socket` would cost a short command half an interpreter start; this is the part of it that we need.
+    # Importing `socket` would cost a short command half an interpreter start; `_socket` is enough.
     import _socket
 
     bell = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
@@ -61,22 +61,22 @@ def _send(bell: _socket.socket, path: str) -> None:
     try:
         bell.sendto(b"!", path)
     except ConnectionRefusedError:
-        _remove(path)  # its listener died
+        _remove(path)  # its listener is dead
     except OSError:
-        pass  # it has enough to wake up for, or has just left
+        pass  # its queue is full, or it has just closed
 
 
 class Listener:
-    """Hears the bell from the moment it is made. Where that cannot be, `wait` is only a pause."""
+    """Receives wake-ups from its creation on. If it could not be bound, `wait` only sleeps."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._path = os.path.join(directory, os.urandom(5).hex())
         self._pid = os.getpid()
-        self._socket = self._bind() or self._bind()  # again: another one may have removed the empty directory
+        self._socket = self._bind() or self._bind()  # retry: another process may have removed the empty directory
 
     def wait(self, timeout: float, stop: int | None = None) -> bool:
-        """True if the bell was rung, False if `timeout` seconds passed in silence, or `stop` can be read."""
+        """True if the bell was rung; False after `timeout` seconds, or when `stop` is readable."""
         if stop is not None:
             heard = readable(timeout, stop, *(() if self._socket is None else (self._socket.fileno(),)))
             if self._socket is None or self._socket.fileno() not in heard:
@@ -87,13 +87,13 @@ class Listener:
         try:
             self._socket.settimeout(timeout)
             self._socket.recv(1)
-        except OSError:  # which a timeout is, too
+        except OSError:  # including a timeout
             return False
         self._drain(self._socket)
         return True
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._socket is None:
             return
         self._socket.close()
@@ -103,7 +103,7 @@ class Listener:
             try:
                 os.rmdir(self._directory)
             except OSError:
-                pass  # others listen
+                pass  # there are other listeners
 
     def _bind(self) -> _socket.socket | None:
         import _socket
@@ -129,10 +129,10 @@ class Listener:
 
 
 def readable(timeout: float, *files: int) -> list[int]:
-    """Those of the files that have something to read, or whose other end was closed, as soon as one does."""
+    """Wait until a file is readable or closed at the other end; return all such files."""
     import select
 
-    poll = select.poll()  # `select.select` would know only the first thousand files of a process
+    poll = select.poll()  # `select.select` fails for descriptors above 1023
     for file in files:
         poll.register(file, select.POLLIN)
     return [file for file, _ in poll.poll(max(0.0, timeout) * 1000)]
@@ -150,7 +150,7 @@ def _make_private(directory: str) -> bool:
 
 
 def _is_private(directory: str) -> bool:
-    """Whether nobody else can have put sockets there: we own it alone, and nobody can exchange it."""
+    """Whether only this account can have created sockets there."""
     return _is_ours(directory) and _is_safe_above(os.path.dirname(directory))
 
 
@@ -163,7 +163,7 @@ def _is_ours(directory: str) -> bool:
 
 
 def _is_safe_above(directory: str) -> bool:
-    """Ours or root's; if others may write to it, then as to /tmp: not to what is not theirs."""
+    """Whether the parent is ours or root's, and not writable by others unless it has the sticky bit."""
     try:
         found = os.stat(directory)
     except OSError:

@@ -1,4 +1,4 @@
-"""Events to rows and back."""
+"""Converts events to rows and back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _EVENT = (
     "str?",
     "bytes?",
 )
-_known: set[tuple[type, ...]] = set()  # the types that columns had, all as they should be
+_known: set[tuple[type, ...]] = set()  # valid combinations of column types that were seen
 
 
 def data_of(draft: Draft) -> str:
@@ -42,22 +42,22 @@ def data_of(draft: Draft) -> str:
 
 
 def event_of(row: tuple[Any, ...]) -> Event:
-    """The event that a row holds; the columns come in the order of its fields."""
+    """The event of a row; the columns are in the order of its fields."""
     fields = [*row]
     types = tuple(map(type, row))
     if types not in _known:
         _check(types)
     data = fields[7] = loads(fields[7])
     if type(data) is not dict:
-        raise ValueError("its data is no object")
+        raise ValueError("its data is not a JSON object")
     if fields[14] is not None:
         fields[14] = fields[14].hex()
     return Event.in_order(fields)
 
 
 def _check(types: tuple[type, ...]) -> None:
-    """A damaged file may have anything in a column, whatever the schema says."""
+    """Check the types: in a damaged file, a column may hold anything, despite the schema."""
     for found, wanted in zip(types, _EVENT, strict=True):
         if found.__name__ != wanted.removesuffix("?") and not (found is type(None) and wanted.endswith("?")):
-            raise ValueError(f"a column has the type {found.__name__} in place of {wanted.removesuffix('?')}")
+            raise ValueError(f"a column has the type {found.__name__} instead of {wanted.removesuffix('?')}")
     _known.add(types)

@@ -1,4 +1,4 @@
-"""A team lead and a developer who hand tasks to and fro through two JSON mailboxes: `pack.toml` is the protocol.
+"""A team lead and a developer exchange tasks through two JSON mailboxes. `pack.toml` defines the protocol.
 
-`rules` has what data cannot say about its messages.
+`rules` checks what the message schemas cannot express.
 """

@@ -1,4 +1,4 @@
-"""What the data of this protocol cannot say: odd builds, one platform per task, and who reports on an assignment."""
+"""Rules that need code: doubtful builds, one platform per task, and who may report on an assignment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Orchestrator(Protocol):
         deliver(work, self, saying)
 
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
-        """Approving a doubtful report requires a reason, and the move says what was doubtful."""
+        """Approving a doubtful report requires a reason, and the move records the doubts."""
         if verb != "approve" or task.report is None:
             return ()
         doubts = _doubts(work.message(task.report))
@@ -46,7 +46,7 @@ class Orchestrator(Protocol):
             raise Refused(
                 "build_unproven" if doubts[0].startswith("build") else "report_doubtful",
                 f"The report {task.report} of {task.id} is doubtful: {'; '.join(doubts)}.",
-                f"Reject it, or accept it knowingly: `{command_line('task approve', task.id, options=REASON)}`.",
+                f"Reject it, or approve it with a reason: `{command_line('task approve', task.id, options=REASON)}`.",
                 task=task.id,
                 doubts=list(doubts),
             )
@@ -54,7 +54,7 @@ class Orchestrator(Protocol):
 
 
 def _doubts(report: Message) -> tuple[str, ...]:
-    """Why a report should not pass without a thought: its build is not proven, or it was said in an earlier attempt."""
+    """Why a report is doubtful: its build is not proven, or it belongs to an earlier attempt."""
     status = ((report.data or {}).get("buildResult") or {}).get("status")
     build = (f"build {status}",) if status in _UNPROVEN else ()
     return (*build, *(flag for flag in report.flags if flag.startswith("said_before")))
@@ -66,7 +66,7 @@ def _check_platform(task: Task, found: str) -> None:
         raise Refused(
             "platform_differs",
             f"{task.id} is for the platform {own}; the message says {found}.",
-            f"Say {own}, or add another task for {found}.",
+            f"Use {own}, or add another task for {found}.",
             task=task.id,
             expected=own,
             found=found,
@@ -74,9 +74,9 @@ def _check_platform(task: Task, found: str) -> None:
 
 
 def _check_taker(work: Work, saying: Saying, task: Task) -> None:
-    """The agent that took an assignment of this attempt reports on it.
+    """Only the agent that took the assignment of this attempt may report on it.
 
-    A file names nobody: moot cannot know who wrote a report into it, or who read an assignment in it.
+    Files are exempt: moot cannot know who wrote a report into a file, or who read an assignment from it.
     """
     if saying.source is not None:
         return
@@ -87,7 +87,7 @@ def _check_taker(work: Work, saying: Saying, task: Task) -> None:
         return
     raise Held(
         "assignment_taken",
-        f"{task.id} was taken by {name_of(taker)}; the report is theirs to make.",
+        f"{task.id} was taken by {name_of(taker)}; only {name_of(taker)} can report on it.",
         f"Leave it to {name_of(taker)}, or ask: `{command_line('send', name_of(taker))} …`.",
         task=task.id,
         taker=taker,

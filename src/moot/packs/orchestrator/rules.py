@@ -1,6 +1,6 @@
-"""What the schemas cannot say about the two messages of this protocol.
+"""Checks of the two messages that the schemas cannot express.
 
-Pure: the arguments say where a message came from and when it arrived. The schemas refuse malformed data.
+Pure: source and arrival time of a message are arguments. The schemas refuse malformed data.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _NAMED = 5
 def review(
     kind: str, data: dict[str, Any], *, from_file: bool, at: float | None = None
 ) -> tuple[list[Defect], list[str]]:
-    """Defects beyond the schema, and flags: each a code, a colon and a sentence for the reviewer.
+    """Defects that the schema cannot find, and flags: each is a code, a colon and a sentence for the reviewer.
 
-    `at` is the time of arrival in seconds since 1970; without it no clocks are compared.
+    `at` is the arrival time in seconds since 1970; without it, times are not compared.
     """
     wrong: list[Defect] = []
     flags = clock_flags(data.get("timestamp"), at)
@@ -39,7 +39,7 @@ def _review_build(build: Any, from_file: bool) -> tuple[list[Defect], list[str]]
         return [], []
     wrong, flags = [], []
     if build.get("output", "") == "":
-        # A file cannot be handed back to its writer: an honest failure without output is better than none.
+        # A file cannot be refused: a reported failure without output is better than no report.
         if from_file:
             flags.append("failed_without_output: the build failed and the report does not show its output")
         else:
@@ -59,6 +59,6 @@ def _twice_listed(data: dict[str, Any]) -> list[str]:
 
 
 def _texts(data: dict[str, Any], field: str) -> dict[str, None]:
-    """The strings of a list, each once, in order."""
+    """The distinct strings of a list, in order."""
     given = data.get(field)
     return dict.fromkeys(text for text in given if isinstance(text, str)) if isinstance(given, list) else {}
