@@ -1,1 +1,1 @@
-"""Mirrors: the files of a protocol, rendered from the log and absorbed back when somebody else writes them."""
+"""Mirrors: the files of a protocol. moot renders them from the log, and absorbs what other programs write to them."""

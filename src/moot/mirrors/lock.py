@@ -1,11 +1,10 @@
-"""Who may work on the mirrors now, and who still has a file open.
+"""The lock for mirrors, and a check whether a file is open for writing.
 
-One turn at a time per workspace. Turns are combined: whoever waits and finds that another one's turn has already done
-what it came for goes away without having had its own. One waiter at a time stands at the gate, in front of all who
-come later: without it, somebody who takes turn after turn leaves the others none (measured). The kernel gives locks
-back when their holder dies.
+One process at a time per workspace syncs mirrors. A waiting process gives up its wait when another process has already
+done its work. A second lock, the gate, admits one waiter at a time: without it, a process that locks repeatedly starves
+the others (measured). The kernel releases locks when their holder dies.
 
-This module does not know what is done in a turn.
+This module does not know what is done under the lock.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _NAP, _LONGEST_NAP = 0.001, 0.008
 
 
 def turn(lock_path: str, timeout: float, done: Callable[[], bool]) -> MirrorTurn:
-    """Wait for a turn. As a context it gives "ours", "done" (by somebody else, as `done` says) or "timeout"."""
+    """Wait for the lock. As a context manager it gives "ours", "done" (by another process) or "timeout"."""
     return MirrorTurn(lock_path, timeout, done)
 
 
@@ -54,7 +53,7 @@ class MirrorTurn:
         self._lock.leave()
 
     def _wait(self, deadline: float) -> Got:
-        for flock, longest in ((self._gate, _LONGEST_NAP), (self._lock, _NAP)):  # the first in line looks often
+        for flock, longest in ((self._gate, _LONGEST_NAP), (self._lock, _NAP)):  # the first in line polls often
             nap = _NAP
             while not flock.take():
                 if self._done():
@@ -68,7 +67,7 @@ class MirrorTurn:
 
 
 class _Flock:
-    """A lock on a file that anybody may delete."""
+    """A lock on a file that may be deleted at any time."""
 
     def __init__(self, path: str) -> None:
         self._path, self._fd = path, -1
@@ -87,10 +86,10 @@ class _Flock:
         except OSError as error:
             raise Unavailable(
                 "mirror_lock_unusable",
-                f"the lock of the mirrors cannot be taken: {self._path}: {error.strerror}",
+                f"the mirrors' lock cannot be taken: {self._path}: {error.strerror}",
                 "make its directory writable, on a local file system",
             ) from error
-        self.leave()  # the file was deleted, and perhaps made anew: this lock keeps nobody out
+        self.leave()  # the file was deleted, perhaps created again: this lock excludes no one
         return False
 
     def _is_at_its_path(self) -> bool:
@@ -109,16 +108,16 @@ class _Flock:
 
 
 def open_for_writing(fd: int) -> bool | None:
-    """Whether anybody has the file behind the read-only `fd` open for writing. None where the system cannot say.
+    """Whether any process has the file behind the read-only `fd` open for writing; None if unknown.
 
-    Linux grants a read lease only if nobody has. The lease stays until `fd` is closed.
+    Linux grants a read lease only if none has. The lease lasts until `fd` is closed.
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return None
     from signal import SIGURG
 
     try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # the signal of a broken lease; the default one would end the process
+        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # the signal for a broken lease; the default would end the process
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:
         return True if error.errno == errno.EAGAIN else None

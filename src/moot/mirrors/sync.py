@@ -1,11 +1,11 @@
-"""Bringing files and log into step: look at all mirrors in all worktrees, absorb, render, look again.
+"""Syncs mirror files with the log: read all mirrors in all worktrees, absorb, render, read again.
 
-One turn at a time per workspace. The foreground never waits for a writer: a torn file that is young is left alone
-and the answer warns; an old one goes into quarantine. A changed file is never overwritten before its content is
-absorbed or held. What a content means is known to its form (`moot.api.protocol.form`).
+One sync at a time per workspace. A command never waits for another writer: it leaves a recently torn file alone and
+warns, and quarantines an older one. A changed file is never overwritten before its content is absorbed or held. The
+form of a mirror interprets its content (`moot.api.protocol.form`).
 
-Each file is looked at once in a turn, and read only if its signature does not prove that it is unchanged. What one
-author says in a content is one commit. Only files that changed, or whose streams moved, are rendered.
+Each file is checked once per sync, and read only if its signature does not prove that it is unchanged. The entries of
+one author in one content are one commit. Only files that changed, or whose streams moved, are rendered.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ if TYPE_CHECKING:
     from moot.mirrors.files import Displaced
     from moot.mirrors.looks import Look
 
-_TURN = 5.0  # seconds to wait for another's turn
-_ROUNDS = 8  # looks within one turn, while others keep writing
-_PAGE = 1000  # events: from so many on, everything is rendered
+_TURN = 5.0  # seconds to wait for the lock
+_ROUNDS = 8  # maximum rounds per sync, while others keep writing
+_PAGE = 1000  # events: above this number, everything is rendered
 _FILE_LIMIT = 256 * 1024 * 1024
 
 
 class Seen(Record):
-    """One look at one file."""
+    """The state of one file, as read once."""
 
     form: Form
     one: Instance
@@ -65,9 +65,9 @@ class FileMirrors(Mirrors):
     def sync(self, call: Call) -> tuple[Notice, ...]:
         try:
             return tuple(dict.fromkeys(_Sync(call).run()))
-        except OSError as error:  # a command is not refused, and no append taken back, because of a file beside the log
+        except OSError as error:  # a file next to the log must not make a command fail
             why = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
-            return (Notice("mirror_pending", f"The mirrors cannot be kept now ({why}); they follow later."),)
+            return (Notice("mirror_pending", f"The mirrors cannot be synced now ({why}); a later command syncs them."),)
         except Refused as error:
             if error.code != "pack_failed":
                 raise
@@ -78,7 +78,7 @@ class FileMirrors(Mirrors):
 
 
 class _Sync:
-    """What one call does about the mirrors."""
+    """The sync of one call."""
 
     def __init__(self, call: Call) -> None:
         self._call, self._engine = call, call.engine
@@ -87,9 +87,9 @@ class _Sync:
         self._forms = [form_of(spec, call.packs) for spec in call.packs.mirrors]
         self._trees = worktrees(call.place)
         self._accounts = _Accounts(call.place)
-        self._maker: str = sys.modules["moot"].__version__  # loaded before all else; nothing inside imports it
+        self._maker: str = sys.modules["moot"].__version__  # modules of moot do not import the package root
         self._warnings: list[Notice] = []
-        self._news: list[Event] = []  # what this turn has appended
+        self._news: list[Event] = []  # the events that this sync has appended
         self._seen: list[Seen] = []
         self._turn = -1  # after which it was seen
 
@@ -101,12 +101,12 @@ class _Sync:
             return []
         patience = self._engine.log.handle.patience
         longest = _TURN if patience is None else min(_TURN, patience)
-        # Another turn may render our events, too; then only the files are left to look at.
+        # Another process may have rendered our events; then only the files need a check.
         with turn(os.path.join(self._directory, "lock"), longest, lambda: self._is_in_step(wanted)) as got:
             if got == "ours":
                 self._work()
             elif got == "timeout":
-                self._warn("mirror_pending", "Another process is busy with the mirrors; they follow later.")
+                self._warn("mirror_pending", "Another process is syncing the mirrors; a later command syncs the rest.")
         return self._warnings
 
     def files(self) -> list[tuple[Form, Instance, MirrorFile]]:
@@ -118,10 +118,10 @@ class _Sync:
             for one in form.instances(store, self._trees)
         ]
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- reading -----------------------------------------------------------------------------------------------------
 
     def _is_in_step(self, wanted: int) -> bool:
-        """Whether there is nothing to do. Looks at the files, unless nobody had a turn since the last look."""
+        """Whether there is nothing to do. Reads the files, unless no process has synced since the last read."""
         if self._turn >= 0 and not self._memory.is_news():
             return False
         self._memory.read()
@@ -142,7 +142,7 @@ class _Sync:
         return memory.rendered >= wanted and self._is_of_this_log() and memory.maker == self._maker
 
     def _is_of_this_log(self) -> bool:
-        """Whether what was rendered is a part of this log. One that lost its end, or was put back, has other events."""
+        """Whether the rendered commit is in this log. A restored or truncated log has other events."""
         return self._memory.commit == self._commit_at(self._memory.rendered)
 
     def _is_as_left(self, seen: Seen) -> bool:
@@ -155,7 +155,7 @@ class _Sync:
         return isinstance(seen.look, Unchanged)
 
     def _remember_settled(self) -> None:
-        """Keep signatures that prove more than those before, so that the next call need not read the files."""
+        """Keep signatures that prove more than the previous ones, so that the next call need not read the files."""
         newer = {
             seen.file.path: self._memory.known(seen.file.path).replace(signature=seen.look.signature)
             for seen in self._seen
@@ -176,7 +176,7 @@ class _Sync:
             return commit if position else ""
         return "".join(event.commit for event in self._engine.log.read(position - 1, 1))
 
-    # --- a turn: rounds of absorbing and rendering until nothing new came in -----------------------------------------
+    # --- a sync: rounds of absorbing and rendering until nothing new comes in -----------------------------------------
 
     def _work(self) -> None:
         if not self._is_of_this_log():
@@ -193,11 +193,11 @@ class _Sync:
             self._engine.read()
             self._look()
         else:
-            self._warn("mirror_pending", "Others keep writing into the mirrors; they follow later.")
+            self._warn("mirror_pending", "Other programs keep writing to the mirrors; a later command syncs them.")
         self._keep_memory()
 
     def _welcome(self) -> None:
-        """Begin to measure the silence of those who speak through files, once in a boot."""
+        """Start to measure the silence of agents that use only files, once per boot."""
         if self._memory.boot != (boot := self._call.clock.boot_id()):
             for speaker in {speaker for form in self._forms for speaker in form.speakers}:
                 self._call.presence.welcome(speaker, 0)
@@ -207,17 +207,17 @@ class _Sync:
         try:
             self._memory.write()
         except OSError as error:
-            self._warn("mirror_pending", f"What was seen of the mirrors cannot be kept ({error.strerror}).")
+            self._warn("mirror_pending", f"The state of the mirrors cannot be cached ({error.strerror}).")
 
     def _absorb(self) -> tuple[set[str], set[str]]:
-        """Take in everything that others wrote. Returns the files that must not be written now, and those to render."""
+        """Absorb what other programs wrote. Returns the files that must not be written now, and those to render."""
         blocked: set[str] = set()
         changed: set[str] = set()
         for seen in self._seen:
             path, known = seen.file.path, self._memory.known(seen.file.path)
             for found in seen.graves:
                 if found.unreadable is not None:
-                    self._warn("mirror_pending", f"What was put in place of {path} is kept: {found.unreadable}.")
+                    self._warn("mirror_pending", f"The file that replaced {path} is kept: {found.unreadable}.")
                     seen.file.absorbed(found)
                 elif self._take(seen, found.data, None, found.age):
                     seen.file.absorbed(found)
@@ -246,23 +246,23 @@ class _Sync:
         self._warn("mirror_pending", f"{path} cannot be used: {reason}.{trusting}")
 
     def _miss(self, seen: Seen, known: Known) -> None:
-        """A file is not there: it is new, or somebody deleted it."""
+        """Handle a missing file: it is new, or it was deleted."""
         policy, noted = seen.form.spec.missing, seen.form.notes_deletions
         absent = "ignored" if policy == "ignore" and (known.signature or known.absent) else ""
         if known.signature is not None and noted and not absent:
             if os.path.isdir(os.path.dirname(seen.file.path)):
                 self._commit(seen, "moot", lambda work: seen.form.vanished(work, seen.one, known.memo))
             else:
-                absent = "folder"  # nobody meant the file: perhaps the worktree is being removed
+                absent = "folder"  # not a deletion of the file: perhaps the worktree is being removed
         self._know(seen.file.path, signature=None, memo=None, torn=None, absent=absent)
 
     def _take(self, seen: Seen, data: bytes, memo: Any, age: float | None = None) -> bool:
-        """Absorb one content, or put it into quarantine. False: leave it alone, it is torn and young, or has no room.
+        """Absorb one content, or quarantine it. False if the file must stay: recently torn, or no room to keep it.
 
-        `memo` is of what its writer had in front of it, None if that is not known. `age`: of a file that was replaced.
+        `memo` describes the content that its writer had read, None if unknown. `age` is that of a replaced file.
         """
         if not data and seen.form.spec.emptied == "restore" and not seen.file.is_being_written():
-            return True  # whoever appends to it with a filter would go on to write nothing
+            return True  # render it again: a filter that reads an empty file would write an empty one
         try:
             with _code(seen.form):
                 content = seen.form.read(data)
@@ -283,11 +283,11 @@ class _Sync:
         return True
 
     def _take_from(self, seen: Seen, author: str, content: Any, memo: Any, facts: Any) -> Any:
-        """One commit of what this author says. Returns the facts for another one, if one is not enough."""
+        """Commit this author's entries. Returns the facts for another commit, if one is not enough."""
         return self._commit(seen, author, lambda work: seen.form.take(work, seen.one, content, memo, facts)).rest
 
     def _commit(self, seen: Seen, by: str, act: Callable[[Work], Taken]) -> Taken:
-        """Commit what somebody wrote into this file of the repository; the commit says so."""
+        """Commit what was written to this file; the commit records the file as its source."""
         taken = Taken()
 
         def signed(work: Work) -> None:
@@ -301,7 +301,7 @@ class _Sync:
         return taken
 
     def _age(self, file: MirrorFile, data: bytes) -> float:
-        """For how long a torn content has been there: since it was first seen so, or since it was written."""
+        """The age of a torn content: since it was first seen, or since it was written."""
         known, now = self._memory.known(file.path), self._call.clock.monotonic()
         if known.torn != (digest := digest_of(data)):
             self._know(file.path, torn=digest, torn_since=now)
@@ -312,7 +312,7 @@ class _Sync:
         return max(now - self._memory.known(file.path).torn_since, written)
 
     def _quarantine(self, seen: Seen, data: bytes, reason: str) -> bool:
-        """Keep the bytes, then say so in the log. False: they could not be kept, so the file must stay as it is."""
+        """Keep the bytes and record it in the log. False if they could not be kept; the file must then stay."""
         try:
             digest = self._call.put_blob(data)
         except Unavailable as error:
@@ -331,7 +331,7 @@ class _Sync:
         return True
 
     def _render(self, blocked: set[str], changed: set[str]) -> bool:
-        """Write what the log says into the files that need it. False: something displaced is to be absorbed."""
+        """Render the files that need it. False if a write displaced content that must be absorbed."""
         settled, moved = True, self._moved()
         made: dict[tuple[str, str, str], Rendering | None] = {}
         for seen in self._seen:
@@ -350,7 +350,7 @@ class _Sync:
         return settled
 
     def _moved(self) -> list[Form]:
-        """The forms whose streams have moved since they were last rendered."""
+        """The forms whose streams have changed since they were last rendered."""
         if self._memory.maker != self._maker or self._memory.commit is None:
             return self._forms
         after, news = self._memory.rendered, self._news
@@ -367,7 +367,7 @@ class _Sync:
             return True
         written = seen.file.write(rendering.data, known.signature, sync=seen.form.durable)
         if isinstance(written, Unwritable):
-            self._warn("mirror_pending", f"{path} cannot be written: {written.reason}. It catches up later.")
+            self._warn("mirror_pending", f"{path} cannot be written: {written.reason}. A later command tries again.")
             self._know(path, signature=None)  # so that the next call tries again
             return True
         self._know(path, signature=written.signature, memo=rendering.memo, absent="")

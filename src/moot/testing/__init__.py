@@ -1,7 +1,7 @@
-"""A pytest plugin for those who build on moot: the fixture `moot_workspace`, and the marker that says what is in it.
+"""A pytest plugin for users of moot: the fixture `moot_workspace` and the marker that configures it.
 
-pytest finds it by itself where moot is installed. It is loaded in every run, also in those that have nothing to do with
-moot: so it loads nothing of moot before a test asks for the fixture. Nothing else in moot knows pytest.
+pytest finds the plugin wherever moot is installed, and loads it in every run. So it imports nothing from moot before a
+test uses the fixture. Nothing else in moot knows pytest.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def moot_workspace(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Rehearsal]:
-    """A temporary workspace with scripted agents. The test reports where they failed; at its end all is verified."""
+    """A temporary workspace with scripted agents. Failures of agents fail the test; at its end the log is verified."""
     from moot.testing.rehearsal import rehearse
 
     marker = request.node.get_closest_marker("moot")
@@ -39,7 +39,7 @@ def moot_workspace(
 
 @contextmanager
 def kinds(more: Mapping[str, str]) -> Iterator[None]:
-    """Inside it, these kinds are known beside moot's own, in this process: prefix → "module:attribute".
+    """Register additional kinds in this process while the context is active: prefix → "module:attribute".
 
     The command line that is called in this process (`moot.surfaces.cli.main.main`) knows them as well.
     """

@@ -1,12 +1,12 @@
-"""The kit for those who write a pack: load it, try every move, play its samples over every surface.
+"""Helpers to test a pack: load it, try every move, play its samples through every surface.
 
-    load, defects   the pack in a folder, and everything that is wrong with it as text for a snapshot
-    pairs           every state with every verb of a lifecycle, and what comes of it
+    load, defects   the pack in a folder, and all its defects as text for a snapshot
+    pairs           every state with every verb of a lifecycle, and the outcome
     samples, play   the messages in `samples/`, sent through Python, the command line and the files
-    FileAgent       an agent that knows nothing but the file
-    ledger          requirements on one side, the tests that name them on the other
+    FileAgent       an agent that knows only the file
+    ledger          the requirements, and the tests that name them
 
-`moot.testing.torture` has what is done to a file to see that nothing is lost.
+`moot.testing.torture` damages files and checks that nothing is lost.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ SURFACES = ("python", "cli", "file")
 
 
 def load(folder: str | os.PathLike[str], code: type[Protocol] | None = None) -> Pack:
-    """The pack in a folder. Raises `Usage` with everything that is wrong with it. `code`: what it is installed with."""
+    """The pack in a folder. Raises `Usage` with all its defects. `code` is its `Protocol`, if there is one."""
 
     def read(name: str) -> bytes:
         with open(os.path.join(folder, name), "rb") as file:
@@ -53,7 +53,7 @@ def load(folder: str | os.PathLike[str], code: type[Protocol] | None = None) -> 
 
 
 def defects(folder: str | os.PathLike[str], code: type[Protocol] | None = None) -> str:
-    """Everything that is wrong with a pack, a line for each: file, line, key, what to do. Nothing if it is in order."""
+    """All defects of a pack, one per line: file, line, key, text. Empty if there are none."""
     try:
         load(folder, code)
     except Usage as error:
@@ -66,7 +66,7 @@ def defects(folder: str | os.PathLike[str], code: type[Protocol] | None = None) 
 
 
 class Pair(Record):
-    """A state and a verb, with the edge that there is, if any."""
+    """A state and a verb, with their edge, if there is one."""
 
     lifecycle: Lifecycle
     state: str
@@ -77,7 +77,7 @@ class Pair(Record):
         return f"{self.verb}-from-{self.state}"
 
     def tried(self) -> str:
-        """The state that follows, or the code of the refusal if nobody can do it, whatever they bring along."""
+        """The next state, or the code of the refusal if no actor can make the move."""
         life, said = self.lifecycle.replace(attempts=1000), "nobody"  # this is not about how often
         phase = life.phase(self.state)
         for review in (True, False):
@@ -117,7 +117,7 @@ def pairs(lifecycle: Lifecycle) -> list[Pair]:
 
 
 def _actors(life: Lifecycle) -> list[Actor]:
-    """Somebody of every sort that the edges of a lifecycle name."""
+    """One actor of each sort that the edges of a lifecycle name."""
     roles = tuple(dict.fromkeys(who for edge in life.edges for who in edge.who))
     members = [Actor(f"{role.title()}#1", roles=(role,)) for role in roles]
     return [*members, Actor("Holder#1", roles=roles), Actor("Maker#1"), Actor("person:somebody")]
@@ -127,7 +127,7 @@ def _actors(life: Lifecycle) -> list[Actor]:
 
 
 class Sample(Record):
-    """A message as it is sent. They are played in the order of their names."""
+    """A message to send. Samples are played in the order of their names."""
 
     name: str
     type: str
@@ -147,7 +147,7 @@ def samples(folder: str | os.PathLike[str]) -> list[Sample]:
 
 
 def play(rehearsal: Rehearsal, pack: Pack, said: Sequence[Sample], surface: str) -> list[dict[str, Any]]:
-    """Send the samples through a surface. What is stored of each: its recipients, data, and the state of its task.
+    """Send the samples through a surface. Returns for each: recipients, data, and the state of its task.
 
     Each role of the pack is an agent of that name. A message that no file shows is sent through Python instead.
     """
@@ -207,7 +207,7 @@ def _command(rehearsal: Rehearsal, sender: Workspace, *words: str) -> None:
 
 
 class FileAgent:
-    """An agent that reads a file of entries, changes it and writes it back. It knows nothing of moot."""
+    """An agent that reads a file of entries, changes it and writes it back. It does not know moot."""
 
     def __init__(self, root: str | os.PathLike[str], mirror: MirrorSpec) -> None:
         self.path = os.path.join(root, mirror.path)
@@ -223,7 +223,7 @@ class FileAgent:
         return found
 
     def write(self, content: Any, **form: Any) -> None:
-        """In place, as an editor does that knows nothing of renaming."""
+        """Write in place, as some editors do, instead of renaming."""
         self.write_bytes(json.dumps(content, **form).encode())
 
     def write_bytes(self, data: bytes) -> None:
@@ -245,7 +245,7 @@ class FileAgent:
 def file_agent(
     root: str | os.PathLike[str], mirror: MirrorSpec, script: Sequence[Callable[[FileAgent], Any] | dict[str, Any]]
 ) -> FileAgent:
-    """Let a file agent follow a script: functions that get it, and entries that it appends."""
+    """Run a file agent with a script: functions that get the agent, and entries that it appends."""
     agent = FileAgent(root, mirror)
     for step in script:
         step(agent) if callable(step) else agent.append(step)

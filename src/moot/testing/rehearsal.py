@@ -1,7 +1,7 @@
-"""A workspace in a temporary directory, and agents that play their scripts in it.
+"""A workspace in a temporary directory, with agents that run scripts.
 
-Each agent is a thread with a workspace of its own. It uses what every program has: the Python API, and for steps that
-are written as a command line, the real command in a process of its own. Every wait is bounded.
+Each agent is a thread with its own workspace. It uses the Python API, and runs command lines as real processes. Every
+wait is bounded.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_CEILING_DIRECTORIES", "TRACEPARENT")
-_SHOWN = 10  # events that a wait in vain shows
+_SHOWN = 10  # events shown when a wait times out
 
 
 class ScriptedAgent:
-    """An agent at work. `result` waits for its end and gives what its script returned, or raises what went wrong."""
+    """A running agent. `result` waits for the script, returns its result or raises its exception."""
 
     def __init__(self, name: str, root: str, script: Script, roles: Sequence[str], patience: float) -> None:
         self.name = name
@@ -51,7 +51,7 @@ class ScriptedAgent:
         return self._thread.is_alive()
 
     def result(self, timeout: float | None = None) -> Any:
-        """What the (last step of the) script returned. Raises its failure, or `TimedOut` if it is still at work."""
+        """The result of the script's last step. Raises its exception, or `TimedOut` if it is still running."""
         self.wait(self._patience if timeout is None else timeout)
         self.raise_failure()
         if self.working:
@@ -70,7 +70,7 @@ class ScriptedAgent:
     def too_slow(self) -> TimedOut:
         return TimedOut(
             "agent_still_working",
-            f"{self.name} is still at work.",
+            f"{self.name} is still running.",
             "Give its waits a shorter timeout, or the test more patience: @pytest.mark.moot(patience=…).",
             agent=self.name,
         )
@@ -83,7 +83,7 @@ class ScriptedAgent:
                     for step in self._steps:
                         self._returned = self._command(ws, step) if isinstance(step, str) else step(ws)
                 except BaseException as error:
-                    self.failure = error  # before it leaves: who waits is woken by that, and finds it here
+                    self.failure = error  # set before it leaves, because leaving wakes the waiters
                     raise
                 finally:
                     self._leave(ws)
@@ -91,12 +91,12 @@ class ScriptedAgent:
             self.failure = self.failure or error
 
     def _leave(self, ws: Workspace) -> None:
-        """As far as it is still itself: a script may leave, or lose its name to another."""
+        """Leave, unless the script has left or another agent has taken over the name."""
         if ws.agent == self.name and any(m.name == self.name and m.incarnation == ws.incarnation for m in ws.agents()):
             ws.leave()
 
     def _command(self, ws: Workspace, line: str) -> str:
-        """Run `moot` with these words as the agent, in a real process. What it printed comes back."""
+        """Run a `moot` command line as the agent, in a real process; returns its output."""
         env = {**os.environ, "MOOT_AGENT": self.name, "MOOT_INCARNATION": str(ws.incarnation)}
         words = [sys.executable, "-m", "moot", *shlex.split(line)]
         done = subprocess.run(
@@ -108,7 +108,7 @@ class ScriptedAgent:
 
 
 class Rehearsal:
-    """What `moot_workspace` is: a person in the workspace, and agents that follow scripts."""
+    """The value of `moot_workspace`: a person in the workspace, and agents that run scripts."""
 
     def __init__(self, path: str, packs: str | Sequence[str], patience: float) -> None:
         self.path = path
@@ -117,22 +117,22 @@ class Rehearsal:
         self.person = Workspace.init(path, packs, person=True)
 
     def open(self, agent: str | None = None) -> Workspace:
-        """Another handle on the workspace, an agent's or the person's. Close it yourself."""
+        """Open another handle on the workspace, for an agent or the person. The caller closes it."""
         return Workspace(self.path, agent=agent, person=agent is None)
 
     def agent(self, name: str, script: Script, *, role: str | Sequence[str] = ()) -> ScriptedAgent:
-        """Let an agent join, follow its script and leave, beside the test.
+        """Start an agent in its own thread: it joins, runs its script and leaves.
 
-        A script is a function that gets the agent's `Workspace`, or the words of a `moot` command, or a list of both.
+        A script is a function that gets the agent's `Workspace`, or a `moot` command line, or a list of both.
         """
         agent = ScriptedAgent(name, self.path, script, (role,) if isinstance(role, str) else role, self.patience)
         self.agents.append(agent)
         return agent
 
     def until(self, found: Callable[[Workspace], Found], timeout: float | None = None) -> Found:
-        """Look again after each event until `found(person's workspace)` is true, and give that back.
+        """Check after each event until `found(person's workspace)` is true, and return that value.
 
-        Raises what an agent failed with meanwhile, or `TimedOut` with the last events.
+        Raises the exception of an agent that fails meanwhile, or `TimedOut` with the last events.
         """
         end = time.monotonic() + (self.patience if timeout is None else timeout)
         position = 0
@@ -149,13 +149,13 @@ class Rehearsal:
             next(self.person.follow(after=position, timeout=left), None)
 
     def join(self, timeout: float | None = None) -> None:
-        """Wait until every agent has ended, and raise what went wrong."""
+        """Wait until every agent has ended, and raise their failures."""
         end = time.monotonic() + (self.patience if timeout is None else timeout)
         for agent in self.agents:
             agent.result(max(0.0, end - time.monotonic()))
 
     def close(self) -> None:
-        """The end of the test: all agents end, failures that nobody has seen are raised, the log is verified."""
+        """End the test: stop all agents, raise failures that were not raised yet, verify the log."""
         failures = self._failures()
         try:
             if not any(agent.working for agent in self.agents):
@@ -186,8 +186,8 @@ class Rehearsal:
         ]
         return TimedOut(
             "timeout",
-            "Waited in vain. The last events: " + ("; ".join(last) or "none"),
-            "See which one did not come, or wait for longer: until(…, timeout=…).",
+            "The condition did not become true. The last events: " + ("; ".join(last) or "none"),
+            "Check which event is missing, or wait longer: until(…, timeout=…).",
         )
 
 
@@ -199,7 +199,7 @@ def rehearse(
     git: bool = True,
     patience: float = 30.0,
 ) -> Iterator[Rehearsal]:
-    """A rehearsal in `path`. Whoever runs the tests may be an agent elsewhere: its environment stays outside."""
+    """A rehearsal in `path`. Variables of moot in the environment of the test run are ignored."""
     for name in (*_FOREIGN, *AGENTS_SHELLS, *(name for name in os.environ if name.startswith("MOOT_"))):
         without(name, raising=False)
     if git:
@@ -213,7 +213,7 @@ def rehearse(
 
 def _make_repository(path: str) -> None:
     if shutil.which("git") is None:
-        return  # then it is a plain directory, which is a workspace as well
+        return  # without git, use a plain directory
     subprocess.run(["git", "init", "--quiet", path], check=True, timeout=60, stdin=subprocess.DEVNULL)
     author = ("-c", "user.name=moot", "-c", "user.email=moot@localhost", "-c", "commit.gpgsign=false")
     subprocess.run(

@@ -1,4 +1,4 @@
-"""A row that cannot be read: the log ends before it, for whoever reads. Loaded when one was met."""
+"""Handles a row that cannot be read: for readers, the log ends before it. Loaded only when needed."""
 
 from __future__ import annotations
 

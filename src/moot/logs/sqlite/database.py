@@ -1,6 +1,6 @@
-"""The one connection of a handle: opened when needed, closed over a fork, its errors said in moot's words.
+"""The connection of a handle: opened on demand, closed before a fork, its errors translated into errors of moot.
 
-It knows nothing of commits and conditions.
+It does not know commits and conditions.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Database:
 
     @property
     def outdated(self) -> bool:
-        """Whether the file is of an older version. Whoever only looks leaves it so."""
+        """Whether the file has an older version. A read-only handle does not upgrade it."""
         return self.version < file.VERSION
 
     def bring_up_to_date(self, progress: Progress) -> tuple[int, int] | None:

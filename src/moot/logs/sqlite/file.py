@@ -1,6 +1,6 @@
-"""The file `log.db`: making it, telling it from other files, connecting to it, migrating it.
+"""The file `log.db`: creating it, recognising it, connecting to it, migrating it.
 
-A file that is not ours, or not whole, is refused before SQLite has seen it: SQLite would repair or fill it.
+A file that is not a complete log of moot is refused before SQLite opens it: SQLite would repair or fill it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _YES = array("i", [1])  # SQLite wants the address of a number
 
 
 def create(directory: str, timeout: float) -> bool:
-    """Make an empty log in `directory`, whole or not at all. False if there is one already."""
+    """Create an empty log in `directory`, atomically. False if there is already one."""
     path = os.path.join(directory, NAME)
     guard.check_sqlite()
     guard.check_place(directory)
@@ -72,7 +72,7 @@ def create(directory: str, timeout: float) -> bool:
 
 
 def make(directory: str) -> bool:
-    """The same for one who has the turn of the writers."""
+    """The same, for a caller that holds the writer lock."""
     path = os.path.join(directory, NAME)
     if os.path.exists(path):
         recognise(path)
@@ -93,7 +93,7 @@ def make(directory: str) -> bool:
 
 
 def _sweep(directory: str) -> None:
-    """Remove drafts, also of those who were killed: only who has the turn makes one."""
+    """Remove drafts of killed processes. The caller holds the writer lock, so no draft is in use."""
     for name in os.listdir(directory):
         if name.startswith(_DRAFT):
             os.unlink(os.path.join(directory, name))
@@ -114,7 +114,7 @@ def _fill(path: str) -> None:
 
 
 def check_safe(path: str) -> None:
-    """Refuse a log that is planted: SQLite would follow a link, and wait for a FIFO."""
+    """Refuse a planted log: SQLite would follow a link, and wait for a FIFO."""
     for kind in ("", "-wal", "-shm", "-journal"):
         try:
             check_private(f"{path}{kind}")
@@ -236,7 +236,7 @@ def version_of(connection: apsw.Connection) -> int:
 
 
 def flush(file: int) -> None:
-    """Wait until the disk has what was written to this file."""
+    """Flush this file to disk."""
     if sys.platform == "darwin":  # where fsync alone leaves it in the cache of the drive
         import fcntl
 

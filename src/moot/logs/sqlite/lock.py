@@ -1,8 +1,8 @@
 """The writer lock: an advisory lock on a file, taken before SQLite's own.
 
-SQLite lets waiting writers sleep for longer and longer, so that some of them starve for seconds. Here all of them look
-again at about the same pace, however long they have waited, so each has the same chance. The lock only orders writers;
-that they never mix is SQLite's work, with or without it.
+SQLite lets waiting writers sleep longer and longer, so some of them starve for seconds. Here all waiters poll at about
+the same rate, however long they have waited, so each has the same chance. The lock only orders writers; SQLite isolates
+them from each other, with or without it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from moot.fork_safety import watch
 from moot.logs.sqlite import faults
 from moot.private_files import open_private
 
-_QUICK = 0.0001  # seconds between the first few looks: most writers hold the lock for less than a millisecond
+_QUICK = 0.0001  # seconds between the first few polls: most writers hold the lock for less than a millisecond
 _LOOKS = 3
 _PAUSE = 0.001
-_LONG = 1.0  # seconds: whoever holds the lock for so long will not release it in a millisecond
+_LONG = 1.0  # seconds: a writer that has held the lock for so long will not release it in a millisecond
 _LONG_PAUSE = 0.005
 
 
@@ -34,7 +34,7 @@ class WriterLock:
         watch(self)
 
     def acquire(self, patience: float | None = None) -> None:
-        """Wait for it, at most for the timeout, or for `patience` seconds if that is less."""
+        """Wait for the lock, at most for the timeout, or for `patience` seconds if that is less."""
         try:
             if self._file is None:
                 self._file = open_private(self._path, os.O_RDWR | os.O_CREAT, 0o660)
@@ -69,7 +69,7 @@ class WriterLock:
         self.close()
 
     def _holder(self) -> int | None:
-        """The process that has the lock; None where the system does not tell."""
+        """The process that holds the lock; None if unknown."""
         try:
             place = os.stat(self._path)
             name = f"{os.major(place.st_dev):02x}:{os.minor(place.st_dev):02x}:{place.st_ino}"

@@ -1,11 +1,10 @@
 """`SqliteLog`: the contract of `moot.log` on one SQLite file.
 
-An append is one transaction behind the writer lock (`lock.py`), and done when it is on the disk. Readers see a
-snapshot, and neither wait for writers nor make them wait. Then the bell wakes those who follow.
+An append is one transaction under the writer lock (`lock.py`), and is done when it is on disk. Then the bell wakes
+followers. Readers see a snapshot; they do not wait for writers, and writers do not wait for them.
 
-What is known of the file is not asked for again while nobody else writes to it. SQLite counts the changes that a
-connection sees: as long as that count is the one after our own last commit, the end of the log and the versions of
-streams are what they were.
+The end of the log and the versions of streams are cached while no other process writes. SQLite counts the changes that
+a connection sees: the cache is valid as long as that count equals the one after our own last commit.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from moot.log import Archive, Mismatch
 
 _PAGE = 500
-CHAINED = 4  # the version from which on there is a chain
-_POLL = 1.0  # seconds: how late a follower may be whom the bell did not reach
+CHAINED = 4  # the first version with a hash chain
+_POLL = 1.0  # seconds: the maximum delay of a follower that missed the bell
 _REMEMBERED = 1000  # versions of streams
 
 
@@ -48,7 +47,7 @@ class SqliteHandle(Handle):
 
 
 class SqliteLog(Log):
-    """A handle on the log in `directory`, for one thread at a time. A forked child may go on using it."""
+    """A handle on the log in `directory`, for one thread at a time. A forked child may use it, too."""
 
     def __init__(
         self,
@@ -85,7 +84,7 @@ class SqliteLog(Log):
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
-        """Make an empty log. True if it was made now, False if it was there and was left as it is."""
+        """Create an empty log. True if it was created, False if it already existed."""
         return file.create(os.path.abspath(directory), lock_timeout)
 
     @property
@@ -115,7 +114,7 @@ class SqliteLog(Log):
             from moot.logs.sqlite.codec import data_of  # a reader never needs it
 
             self._encode = data_of
-        data = [self._encode(draft) for draft in events]  # before the lock: nobody need wait for this
+        data = [self._encode(draft) for draft in events]  # before taking the lock, so that other writers do not wait
         self.check_writable()
         try:
             if turn is not None:
@@ -136,7 +135,7 @@ class SqliteLog(Log):
     def _make_sure(self, turn: ExclusiveBlock | None) -> None:
         """A caller that is told that it was done before relies on it, and who did it may have died before its flush."""
         if turn is not None:
-            turn.relied = True  # flushed when the turn ends
+            turn.relied = True  # flushed when the lock is released
         else:
             self.database.flush()
 
@@ -220,7 +219,7 @@ class SqliteLog(Log):
         self._versions.update(versions)
 
     def upgrade(self) -> None:
-        """Upgrade the file, inside a turn that is about to write."""
+        """Upgrade the file, while holding the writer lock and about to write."""
         if self.handle.kept:
             raise faults.older(self.database.path, self.database.version, file.VERSION)
         tell = self._progress
@@ -292,7 +291,7 @@ class SqliteLog(Log):
             else:
                 head = int(connection.execute(queries.HEAD).get)
             now = connection.data_version()
-            if now != self._looked:  # others have written: they may have upgraded the log, or repaired it
+            if now != self._looked:  # another process has written: it may have upgraded or repaired the log
                 self._looked, self.handle.damage = now, None
                 self.database.superseded(connection)  # an error only for a caller that follows or appends
         damage = self.handle.damage

@@ -1,6 +1,6 @@
-"""What one append does inside its transaction: is it known, did a stream move, then write.
+"""The steps of an append inside its transaction: check for a duplicate, check the conditions, write.
 
-It knows the tables, and neither locks, files nor the bell.
+It knows the tables, but not locks, files or the bell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _FEW = 5  # streams that are asked for one by one: that is faster than to prepar
 
 
 def known(connection: apsw.Connection, commit: Commit, key: Key | None) -> Duplicate | Mismatch | None:
-    """The answer to a commit or a request that the log has seen, None if it has not."""
+    """The result for a commit or request that is already in the log; None if it is new."""
     found = connection.execute(queries.COMMIT, (commit.id,)).get
     if found is not None:
         return Duplicate(*found)

@@ -1,7 +1,7 @@
-"""A file that is said to be a log, read as rows and never run: nothing in it can make SQLite do anything else.
+"""Reads an untrusted file as rows of a log. Nothing in the file can make SQLite do anything else.
 
-Triggers, views and virtual tables stay unused, functions in its schema are not trusted, and what takes too long or too
-much room is given up. Each row comes with the type that its column must have, or there is an error that says where.
+Triggers, views and virtual tables are not used, functions in its schema are not trusted, and queries that take too long
+or too much space are aborted. Each column of a row is checked for its type; an error names the row.
 """
 
 from __future__ import annotations

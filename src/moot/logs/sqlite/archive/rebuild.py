@@ -1,11 +1,11 @@
-"""Making a log anew from the rows of a file that lies somewhere, in a fresh schema and with a chain of its own.
+"""Rebuilds a log from the rows of a file, in a fresh schema and with its own hash chain.
 
-Every commit is checked as an import checks it: it goes on where the one before ends, it is in one piece, its data is
-JSON, and it can be folded. The new log has no name until `restore.py` gives it one; SQLite keeps it in a temporary file
-that is gone when it is closed.
+Every commit is checked as an import does: it follows the previous one, it is contiguous, its data is JSON, and it can
+be folded. The new log has no name until `restore.py` gives it one; SQLite keeps it in a temporary file that disappears
+when it is closed.
 
-A file of version 4 or later has a chain. Where what it says is not what was written first, somebody changed it, and it
-is not taken: whatever came of that would be called sound from then on.
+A file of version 4 or later has a hash chain. If its content does not match the chain, it was changed, and is refused:
+otherwise the changed content would count as sound from then on.
 """
 
 from __future__ import annotations

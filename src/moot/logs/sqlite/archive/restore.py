@@ -1,11 +1,11 @@
-"""Putting a log that was made anew into its place, under the feet of everybody who has the old one open.
+"""Puts a rebuilt log in place while other processes have the old one open.
 
-The pages are written into the file that is there, in one transaction of SQLite: whoever has it open sees the old log or
-the new one, and nobody goes on writing into a file that has lost its name. Only a file that is none any more is moved
-away. The caller has the turn of the writers, or there is nobody who could write.
+The pages are written into the existing file, in one SQLite transaction. Processes that have it open see the old log or
+the new one, and none keeps writing to a deleted file. Only a file that is not a usable log is moved away. The caller
+holds the writer lock, or no process can write.
 
-Whatever is not finished lies in a folder of its own. So this may be killed at any moment: the log is the old one or the
-new one, a damaged one stays damaged until the new one is whole, and the next who comes clears the folder away.
+Unfinished work is in a separate folder. So this may be killed at any moment: the log is the old one or the new one, a
+damaged log stays damaged until the new one is complete, and the next command removes the folder.
 """
 
 from __future__ import annotations
