@@ -1,8 +1,8 @@
-"""What happens to open files and connections when the process forks.
+"""Closes files and connections when the process forks.
 
-SQLite keeps the locks of a process in memory that a child inherits, while the locks themselves stay with the
-parent: even a new connection of the child would believe in locks that nobody holds. So connections are closed
-before a fork and opened again afterwards, by whoever needs them, on either side.
+SQLite tracks the locks of a process in memory, which a child inherits, while the locks themselves stay with the parent.
+Even a new connection in the child would rely on locks that it does not hold. So connections are closed before a fork.
+Parent and child open them again when they need them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Watched(Protocol):
-        """Something with an open file."""
+        """An object with an open file."""
 
         def before_fork(self) -> None: ...
         def after_fork_in_parent(self) -> None: ...
@@ -27,23 +27,23 @@ _first: dict[int, ref[Watched]] = {}
 
 
 def watch(thing: Watched, *, first: bool = False) -> None:
-    """Tell `thing` about every fork for as long as it lives.
+    """Notify `thing` about every fork as long as it exists.
 
-    `first`: what another thread does with it may need one of the others to come to its end.
+    `first`: notify it before the others. A thread that uses it may need one of the others to finish.
     """
     number, among = id(thing), _first if first else _watched
     among[number] = ref(thing, lambda _: among.pop(number, None))
 
 
 def _alive() -> list[Watched]:
-    # Copies: a garbage collection in the middle of a loop removes what is gone.
+    # Copies, because garbage collection during the loop can remove entries.
     known = [*_first.copy().values(), *_watched.copy().values()]
     return [thing for thing in (its() for its in known) if thing is not None]
 
 
 def _before() -> None:
     for thing in _alive():
-        thing.before_fork()  # what an interrupt leaves open here is refused in the child
+        thing.before_fork()  # if an interrupt leaves one open here, the child refuses to use it
 
 
 def _after_in_parent() -> None:

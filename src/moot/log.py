@@ -1,7 +1,7 @@
-"""The contract of a log: five operations, the same on every engine. An engine that can do so also offers an `Archive`.
+"""The contract of a log: five operations, the same for every engine. An engine may also offer an `Archive`.
 
-A log is one gap-free total order of events per workspace. Every implementation passes `tests/logs/conformance.py`, and
-is finished when it does; `moot.testing.memory_log` is the smallest. A log knows nothing of views, rules or agents.
+A log is one total order of events per workspace, without gaps. Every implementation must pass
+`tests/logs/conformance.py`; `moot.testing.memory_log` is the smallest. A log does not know views, rules or agents.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
     from moot.core.event import Commit, Draft, Event, Key
 
-    Progress = Callable[[int, int], None]  # so much is done, of so much in all
+    Progress = Callable[[int, int], None]  # done, total
     BlobPieces = tuple[str, Iterable[bytes]]  # the SHA-256 of a blob, and its bytes piece by piece
 
-REDACTIONS = "redactions"  # the stream of the tombstones; what they name is shown without its text
+REDACTIONS = "redactions"  # the stream of tombstones; the events that they name are shown without their text
 _TOMBSTONE = "event:redacted"
 _PAGE = 500
 
 
 class Appended(Record):
-    """The commit is durable, at these positions. `digests` are of its events; they follow from what was appended."""
+    """The commit was appended at these positions. `digests` are those of its events."""
 
     first: int
     last: int
@@ -49,21 +49,21 @@ class Duplicate(Record):
 
 
 class Conflict(Record):
-    """A stream moved since it was read. Nothing was written; read again and decide again."""
+    """A stream has changed since it was read. Nothing was written. Read again and decide again."""
 
     stream: str
     version: int
 
 
 class Mismatch(Record):
-    """The key was used before for another request. Nothing was written."""
+    """The key was used before for a different request. Nothing was written."""
 
     key: str
     first: int
 
 
 class Archived(Exception):
-    """The events asked for were archived; `floor` is the first position that can be read."""
+    """The requested events are archived. `floor` is the first position that can be read."""
 
     def __init__(self, floor: int) -> None:
         super().__init__(f"events before {floor} are archived")
@@ -72,24 +72,24 @@ class Archived(Exception):
 
 def not_json(stream: str, what: str) -> Usage:
     """The error for data that is not JSON."""
-    sentence = f"An event for {stream} holds what JSON cannot say: {what}."
-    return Usage("not_json", sentence, "Use text, numbers, true, false, null, lists and objects.", stream=stream)
+    sentence = f"An event for {stream} contains a value that JSON cannot represent: {what}."
+    return Usage("not_json", sentence, "Use strings, numbers, true, false, null, lists and objects.", stream=stream)
 
 
 def not_text(commit: str, text: str) -> Usage:
     """The error for a name that UTF-8 cannot encode."""
     sentence = f"The commit {commit!a} contains a name that is not valid Unicode: {text!a}."
-    return Usage("not_text", sentence, "Only the data of an event may hold half a surrogate pair.")
+    return Usage("not_text", sentence, "Use valid Unicode. Only the data of an event may contain lone surrogates.")
 
 
 class Handle:
-    """How a caller uses its handle on a log, and what the handle found. An engine without such things ignores it.
+    """Options and findings of one open log. An engine that does not support them ignores them.
 
     kept: the caller does not want the log upgraded, so an append to an `outdated` log is refused.
     outdated: the log has the format of an older version of moot. It can be read; the first append upgrades it.
     upgraded: the versions before and after, if this handle upgraded the log. The caller that reports it resets it.
     damage: why an event cannot be read. For this handle the log ends before that event.
-    patience: seconds to wait for another writer; None leaves it to the engine.
+    patience: seconds to wait for another writer; None for the engine's default.
     """
 
     kept = False
@@ -105,8 +105,8 @@ class Handle:
 class Log(ABC):
     """See the module. Every operation may raise `moot.core.errors.Unavailable`.
 
-    A log can be replaced while a handle is open on it, by `moot restore`. Readers then continue on the new one, and an
-    append whose conditions were read from the old one is answered with `Conflict`.
+    `moot restore` can replace a log while it is open. Readers then continue on the new one. An append whose conditions
+    were read from the old one returns `Conflict`.
     """
 
     handle: Handle
@@ -117,12 +117,12 @@ class Log(ABC):
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """Append all `events` as one commit if every stream in `conditions` still has the given version.
 
-        The positions of a commit are consecutive, its events numbered from 0. Without events nothing is checked or
-        written; the answer only says whether the commit or the key is known: `Duplicate`, `Mismatch`, or
+        The positions of a commit are consecutive, and its events are numbered from 0. Without events, nothing is
+        checked or written. The result only shows whether the commit or the key is known: `Duplicate`, `Mismatch`, or
         `Appended(0, 0)` if neither is. After an error, the same commit id may be tried again.
 
-        What is appended is durable when this returns, or inside of `exclusive` when that ends. A commit that builds on
-        it earlier comes after it in the log, so it cannot be durable alone.
+        The commit is durable when this returns; inside `exclusive`, when that ends. A commit that builds on it earlier
+        comes later in the log, so it cannot become durable alone.
         """
 
     @abstractmethod
@@ -135,93 +135,93 @@ class Log(ABC):
 
     @abstractmethod
     def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
-        """Whole commits past `after`, as they come, in lists of at least one event.
+        """Whole commits past `after` as they arrive, in lists of at least one event. Never yields part of a commit.
 
-        Ends when `timeout` seconds passed since the start; never ends without one. Never shows half a commit.
-        It also ends, at once, when the file descriptor `stop` can be read or its other end was closed: this is how one
-        thread ends what another one waits for.
+        Ends `timeout` seconds after the start, or never if there is no timeout. It also ends as soon as the file
+        descriptor `stop` is readable or its other end is closed. So one thread can stop another that is waiting.
         """
 
     @abstractmethod
     def exclusive(self) -> AbstractContextManager[object]:
-        """Keep other writers out for a moment, where the engine can; elsewhere conflicts do the work.
+        """Hold the writer lock, if the engine has one. Otherwise writers rely on conflicts.
 
         Not re-entrant. The other operations may be used inside.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Release what is open."""
+        """Close the files and connections of the log."""
 
     @property
     def archive(self) -> Archive:
-        """The log as a whole, where the engine can copy it or erase from it."""
+        """Operations on the whole log. Raises if the engine cannot copy or erase it."""
         raise Unavailable(
             "no_archive",
-            "This kind of log cannot be carried by moot.",
-            "Use the tools of the server that keeps it.",
+            "moot cannot back up, restore or erase this kind of log.",
+            "Use the tools of the server that stores it.",
         )
 
 
 class Archive(ABC):
-    """A log as a whole: what it takes to carry it somewhere else, or to make something in it unreadable."""
+    """Operations on a whole log: back it up, extend it by import, audit it, erase text from it."""
 
     @abstractmethod
     def identity(self) -> str:
-        """The id that the log was given when it was made; it goes with the events wherever they go."""
+        """The id that the log got when it was created. Backups and exports keep it."""
 
     @abstractmethod
     def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
-        """Append whole commits in one durable step if the log still ends at `head`; False if it does not.
+        """Append whole commits in one durable step if the log still ends at `head`; otherwise return False.
 
-        No stream needs a condition then: nothing can have moved. An empty log takes on the `identity`.
+        Streams need no conditions, because nothing can have changed. An empty log takes the `identity`.
         """
 
     @abstractmethod
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
-        """Whether it is what was appended, up to this position: what is not, as sentences. Texts may have been erased.
+        """Check the log up to this position against its hash chain, and yield each problem as a sentence.
 
-        Not part of that is whether its end was cut off, or all of it replaced: for this there is `tip`.
+        Erased text is not a problem. This does not detect a truncated or replaced log: use `tip` for that.
         """
 
     @abstractmethod
     def tip(self, at: int | None = None) -> tuple[int, str]:
-        """Where the last commit ends, or the one at `at`, and its hash; 0 and "" if there is none, or it has none."""
+        """The end position and hash of the last commit, or of the one at `at`; 0 and "" if it does not exist."""
 
     @abstractmethod
     def has(self, position: int, mark: str) -> bool:
-        """Whether a commit ends there that has this hash."""
+        """Whether a commit with this hash ends at `position`."""
 
     @abstractmethod
     def carried(self) -> list[dict[str, Any]]:
-        """What was brought into it from elsewhere, the oldest first: imports and restores. They are no events."""
+        """The imports and restores of this log, oldest first. They are not events."""
 
     @abstractmethod
     def note_carried(self, what: dict[str, Any]) -> None:
-        """Add to this list, which keeps the last hundred."""
+        """Add an import or restore to that list, which keeps the last hundred."""
 
     @abstractmethod
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
-        """Write a copy of the log, as it is at one moment, to a new file while others go on. Returns its head.
+        """Write a consistent copy of the log to a new file while others keep writing. Returns its head.
 
-        Then the `blobs` are asked for, and put into the same file: what the copy names was durable before.
+        The `blobs` are read after the log is copied, and added to the same file. So every blob that the copy references
+        was durable before.
         """
 
     @abstractmethod
     def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
-        """Put other data in place of what stands at these positions, and let no byte of it stay in any file.
+        """Replace the data at these positions, and leave no byte of the old data in any file.
 
-        Only what a tombstone of `REDACTIONS` names can be changed, and only to what carries its digest.
+        Only events that a tombstone in `REDACTIONS` names can change, and only to data that carries its digest.
         """
 
 
 class Shown(Log):
-    """A log as it may be seen: what a tombstone names comes without its text, however it is read."""
+    """A log whose reads leave out redacted text: events that a tombstone names come without it."""
 
     def __init__(self, log: Log) -> None:
         self.raw = log
         self.handle = log.handle
-        # These show nothing, and are on the way of every command.
+        # These return no event text and are used by every command, so call them directly.
         self.append, self.head, self.exclusive = log.append, log.head, log.exclusive  # type: ignore[method-assign]
         self._last: tuple[int, str] = (0, "")  # the last known tombstone: its position and commit
         self._named: dict[int, dict[str, Any]] = {}  # the data of tombstones, by the position that they name
@@ -252,11 +252,11 @@ class Shown(Log):
         return self.raw.archive
 
     def tombstones(self) -> dict[int, dict[str, Any]]:
-        """What the tombstones say, by the position that they name: together, and `each` of them as it stands there."""
+        """The tombstones by the position that they name: merged, and under `each` the original data of each one."""
         last = self._last[0]
         new = self.raw.read(max(last - 1, 0), _PAGE, REDACTIONS)
         if last:
-            if not new or (new[0].position, new[0].commit) != self._last:  # another log was put in its place
+            if not new or (new[0].position, new[0].commit) != self._last:  # the log was replaced
                 self._last, self._named = (0, ""), {}
                 return self.tombstones()
             del new[0]
@@ -265,12 +265,12 @@ class Shown(Log):
 
             for event in new:
                 if event.type != _TOMBSTONE or not is_well_formed(event.data):
-                    continue  # nothing of ours says that
-                said, position = event.data, event.data["position"]
-                before = self._named.get(position, {"fields": [], "removed": [], "digest": said["digest"], "each": []})
-                more = {name: [*before[name], *said.get(name, ())] for name in ("fields", "removed")}
+                    continue  # moot did not write it
+                data, position = event.data, event.data["position"]
+                before = self._named.get(position, {"fields": [], "removed": [], "digest": data["digest"], "each": []})
+                more = {name: [*before[name], *data.get(name, ())] for name in ("fields", "removed")}
                 more["digest"] = before["digest"]
-                self._named[position] = {**said, **more, "each": [*before["each"], said]}
+                self._named[position] = {**data, **more, "each": [*before["each"], data]}
             self._last = new[-1].position, new[-1].commit
             new = self.raw.read(new[-1].position, _PAGE, REDACTIONS)
         return self._named

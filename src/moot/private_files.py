@@ -1,8 +1,8 @@
-"""Opening the files that moot keeps for itself: in a state directory, and in the user's own store.
+"""Opens the files that moot keeps for itself, in a state directory and in the user's state directory.
 
-Whatever lies there may have come with a repository, so no link is followed, nothing but a regular file is opened
-(a FIFO would block), and a file that belongs to somebody else, or that everybody may write, is refused.
-The checks are made on the open descriptor: nobody can exchange the file between the check and the use.
+These files may have come with a repository. So no symbolic link is followed, only regular files are opened (a FIFO
+would block), and a file that belongs to another account, or that every account can write, is refused. The checks use
+the open descriptor, so nobody can replace the file between check and use.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ _LARGEST = 64 << 20
 EXHAUSTED = (errno.EMFILE, errno.ENFILE)
 _TOO_MANY = "too_many_open_files"
 _NEEDED = 8  # descriptors: SQLite opens up to three at a time for a file
-_OPEN = "every account on this machine may write to it"
+_OPEN = "every account on this machine can write to it"
 _ROOT = 0
 _KINDS = {S_IFREG: "regular file", S_IFDIR: "directory"}
 _NO_FILE = (errno.ELOOP, errno.EMLINK, errno.ENXIO, errno.EISDIR)  # a link, a FIFO or socket, a directory
 
 
 def owners() -> tuple[int, ...]:
-    """The accounts whose files are the caller's own: the effective user, and under sudo the one who called it."""
+    """The accounts whose files belong to the caller: the effective user, and under sudo also the original user."""
     me = os.geteuid()
     asked = os.environ.get("SUDO_UID", "") if me == 0 else ""
     return (me, int(asked)) if asked.isascii() and asked.isdigit() and len(asked) < 11 else (me,)
 
 
 def hand_over(made: str | int, above: str | int | None = None) -> None:
-    """Under sudo, give what root has made to the owner of the directory that it is in: they must be able to use it.
+    """Under sudo, give a file that root created to the owner of its directory, so that the owner can use it.
 
-    `made` and `above`, its directory, are paths or descriptors. What has a second name is left alone: it may be one of
-    root's files elsewhere, to which somebody made a link here.
+    `made` and its directory `above` are paths or descriptors. A file with several hard links is left alone: it may be a
+    file of root that somebody linked here.
     """
     mine = owners()
     if len(mine) == 1:
@@ -55,11 +55,11 @@ def hand_over(made: str | int, above: str | int | None = None) -> None:
         if sole and found.st_uid == _ROOT != owner.st_uid and owner.st_uid in mine:
             os.fchown(made, owner.st_uid, owner.st_gid)
     except OSError:
-        return  # it stays as it is, and the owner is told so
+        return  # root keeps it; the owner gets an error with a remedy when using it
 
 
 def make_folder(path: str) -> None:
-    """Make a directory for this account alone, and those above it; under sudo for the account that it is for."""
+    """Create a private directory and its parents; under sudo for the owner of the directory above."""
     missing = []
     while not os.path.isdir(path) and not os.path.lexists(path):
         missing.append(path)
@@ -68,16 +68,16 @@ def make_folder(path: str) -> None:
         try:
             os.mkdir(one, 0o700)
         except FileExistsError:
-            continue  # another one was faster
+            continue  # another process created it
         hand_over(one)
 
 
 def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     """A descriptor of the file at `path`. Raises `OSError` as `os.open` does, and `Unavailable` for an unsafe file.
 
-    A file may also belong to the owner of its directory (a directory that was accepted was accepted with its owner),
-    or to root, from whom nothing is safe. Only the last part of `path` is looked at: see `check_folders`.
-    Never pass `O_TRUNC`: it would empty the file before it was checked.
+    The file may also belong to the owner of its directory (an accepted directory includes its owner) or to root. Only
+    the last part of `path` is checked: for the others see `check_folders`. Never pass `O_TRUNC`: it would empty the
+    file before the check.
     """
     try:
         file = os.open(path, flags | _ALWAYS, mode)
@@ -113,9 +113,9 @@ def _flaw(found: os.stat_result, path: str, kind: int = S_IFREG) -> str | None:
 
 
 def is_private(path: str, *, missing: bool = False) -> bool:
-    """Whether the file may be used, for those that SQLite opens by itself; `missing`: what is said if there is none.
+    """Whether a file that SQLite opens by itself may be used. `missing`: the answer if it does not exist.
 
-    To open one and close it again here would give up the locks that this process has on it.
+    Opening and closing the file here would release the locks that this process holds on it.
     """
     try:
         found = os.lstat(path)
@@ -129,9 +129,9 @@ def _is_accepted(uid: int, path: str) -> bool:
 
 
 def check_private(path: str) -> bool:
-    """Whether there is a file at `path`, for one that somebody else is going to open. Raises what `open_private` does.
+    """Whether a file exists at `path`, before other code opens it. Raises as `open_private` does.
 
-    It says nothing about a later moment: use it only where none but the owner of the directory can put files.
+    The file may change after the check: use it only in a directory where nobody but its owner can create files.
     """
     try:
         found = os.lstat(path)
@@ -142,9 +142,9 @@ def check_private(path: str) -> bool:
 
 
 def check_folders(directory: str, *names: str, make: bool = False) -> str:
-    """The path of a folder some levels below `directory`, each of which is a real folder if it is there at all.
+    """The path of a folder below `directory`. Every level that exists must be a real, private folder.
 
-    No link is followed on the way. With `make`, those that are missing are made, for this account alone.
+    No symbolic link is followed. With `make`, missing folders are created for this account only.
     """
     path = directory
     for name in names:
@@ -157,7 +157,7 @@ def check_folders(directory: str, *names: str, make: bool = False) -> str:
             try:
                 os.mkdir(path, 0o700)
             except FileExistsError:
-                pass  # another one was faster
+                pass  # another process created it
             hand_over(path)
             found = os.lstat(path)
         _check(found, path, S_IFDIR)
@@ -165,7 +165,7 @@ def check_folders(directory: str, *names: str, make: bool = False) -> str:
 
 
 def read_private(path: str, limit: int = _LARGEST) -> bytes:
-    """The content of the file, of which there may be no more than `limit` bytes."""
+    """The content of the file. Raises if it is larger than `limit` bytes."""
     file = open_private(path)
     try:
         if os.fstat(file).st_size > limit:
@@ -179,9 +179,9 @@ def read_private(path: str, limit: int = _LARGEST) -> bytes:
 
 
 def write_private(path: str, content: bytes, *, sync: bool = False) -> None:
-    """Put a file in place as a whole, under a name that nobody could foresee until it is complete.
+    """Write a file atomically: to a temporary file with a random name, which is then renamed.
 
-    What is at `path` is replaced, not written to: if it is a link, the link goes and its target stays as it is.
+    The file at `path` is replaced, not written to. If it is a link, the link is replaced and its target is unchanged.
     """
     draft = f"{path}.{os.urandom(6).hex()}"
     file = open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
@@ -199,12 +199,12 @@ def write_private(path: str, content: bytes, *, sync: bool = False) -> None:
         try:
             os.unlink(draft)
         except FileNotFoundError:
-            pass  # it has its name already
+            pass  # it was renamed already
         raise
 
 
 def locked(file: int) -> bool:
-    """Whether this descriptor has the lock now, without waiting for it."""
+    """Try to lock the file without waiting. Returns whether this descriptor holds the lock."""
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -213,7 +213,7 @@ def locked(file: int) -> bool:
 
 
 def is_still(path: str, file: int) -> bool:
-    """Whether the open file is the one that has this name: another process may have removed it before it was locked."""
+    """Whether `path` still names the open file. Another process may have removed it before it was locked."""
     try:
         return os.path.samestat(os.lstat(path), os.fstat(file))
     except FileNotFoundError:
@@ -221,12 +221,12 @@ def is_still(path: str, file: int) -> bool:
 
 
 def forbidden(error: BaseException) -> Unavailable | None:
-    """The same for what this account may not use; None if the error is another one."""
+    """The error for a file that this account has no permission to use; None for other errors."""
     if not isinstance(error, PermissionError) or not isinstance(error.filename, str):
         return None
     path = error.filename
     while not os.path.lexists(path) and path != os.path.dirname(path):
-        path = os.path.dirname(path)  # up to what can be seen at all
+        path = os.path.dirname(path)  # up to the first path that is visible
     try:
         found = os.lstat(path)
     except OSError:
@@ -235,17 +235,17 @@ def forbidden(error: BaseException) -> Unavailable | None:
         remedy = f"chmod -R u+rwX {shell_word(path, 'FILE')}"
     else:
         remedy = f"sudo chown -R {os.geteuid()} {shell_word(path, 'FILE')}"
-    return unsafe(path, f"this account may not use it, and it belongs to uid {found.st_uid}", remedy)
+    return unsafe(path, f"this account has no permission to use it (it belongs to uid {found.st_uid})", remedy)
 
 
 def unsafe(path: str, why: str, remedy: str = "") -> Unavailable:
-    """The refusal to use a file or directory of moot's own."""
+    """The error for a file or directory of moot that is not safe to use."""
     command = (
         f"Run `{remedy}`"
         if remedy
-        else f"Look at it, and remove it if it is not yours: `ls -ld {shell_word(path, 'FILE')}`"
+        else f"Inspect it with `ls -ld {shell_word(path, 'FILE')}`, and remove it if it is not yours"
     )
-    return Unavailable("unsafe_file", f"{path} is not used: {why}.", f"{command}. Then try again.", path=path)
+    return Unavailable("unsafe_file", f"{path} is not safe to use: {why}.", f"{command}. Then try again.", path=path)
 
 
 def _is_link(path: str) -> bool:
@@ -257,9 +257,9 @@ def _is_link(path: str) -> bool:
 
 
 def is_exhausted(error: BaseException | None) -> bool:
-    """Whether it comes from this: the process, or the whole machine, may open no more files."""
+    """Whether the cause is that the process, or the whole machine, cannot open more files."""
     seen: set[int] = set()
-    while error is not None and id(error) not in seen:  # an error may be said to be its own cause
+    while error is not None and id(error) not in seen:  # the chain of causes may contain a cycle
         if isinstance(error, OSError) and error.errno in EXHAUSTED:
             return True
         if isinstance(error, Unavailable) and error.code == _TOO_MANY:
@@ -270,7 +270,7 @@ def is_exhausted(error: BaseException | None) -> bool:
 
 
 def hardly_any_left() -> bool:
-    """Whether there are hardly any descriptors left, for those whom SQLite does not tell why it cannot open a file."""
+    """Whether few descriptors are left. SQLite does not report this as the reason when it cannot open a file."""
     had: list[int] = []
     try:
         while len(had) < _NEEDED:
@@ -286,7 +286,7 @@ def hardly_any_left() -> bool:
 def too_many_open_files() -> Unavailable:
     return Unavailable(
         "too_many_open_files",
-        "This process has too many files open, or the whole machine has: no more can be opened.",
-        "Close what is not needed (workspaces, followers, files), or raise the limit, such as with `ulimit -n 4096`. "
-        "Then do it again.",
+        "The process or the machine has too many open files.",
+        "Close workspaces, followers and files that you do not need, or raise the limit (`ulimit -n 4096`). "
+        "Then try again.",
     )

@@ -240,7 +240,7 @@ def test_a_nul_byte_in_what_git_says_is_refused_in_words(tmp_path: Path, name: s
     for words in (["board"], ["check", "--", "true"], ["init"]):
         ran = command(*words, cwd=path.parent if name == ".git" else command.repo)
         assert "git_broken" in ran.err
-        assert f"{path} does not lead to a repository: it holds a NUL byte" in ran.err
+        assert f"{path} does not lead to a repository: it contains a NUL byte" in ran.err
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "folder"])

@@ -1,11 +1,11 @@
-"""Where a workspace is, and what a path that somebody typed means in it.
+"""Finds a workspace, and resolves the paths that users type in it.
 
-One repository is one workspace, shared by all its worktrees; its state lives in `<git common dir>/moot`. Outside
-git a workspace is a folder with `.moot/` or `moot.toml`. Nothing here runs git, or opens the log. A workspace that may
-not be trusted (`moot.location.trust`) is not even given out.
+One repository is one workspace, shared by all its worktrees. Its state is in `<git common dir>/moot`. Outside git a
+workspace is a folder with `.moot/` or `moot.toml`. This module does not run git or open the log. It never returns a
+workspace that is not trusted (`moot.location.trust`).
 
-A path means the real file: links are followed, the last part included, so that two spellings of one file are one
-claim. What lies behind a link that leaves the worktree is refused.
+A path means the real file: symbolic links are followed, including the last part, so that two spellings of one file are
+one claim. A link that leads out of the worktree is refused.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
 
 VARIABLE = "MOOT_WORKSPACE"
 MAIN = "."
-"""The name of the worktree that is not a linked one. Git calls no linked worktree so."""
+"""The name of the main worktree. Git never uses it for a linked one."""
 
 
 class Place(Record):
     """A workspace, seen from one of its worktrees."""
 
-    root: str  # of the worktree; the repository itself if it is bare and we are in none
+    root: str  # of the worktree; of the repository itself if it is bare and the caller is in no worktree
     state: str
     common: str | None  # the git common directory; None outside git
-    worktree: str  # git's name of a linked worktree, else MAIN
-    main_root: str | None  # of the main worktree; None if the repository is bare, or does not say
+    worktree: str  # the name of the linked worktree in git, or MAIN
+    main_root: str | None  # of the main worktree; None if the repository is bare or the root is unknown
 
 
 class Worktree(Record):
@@ -45,18 +45,18 @@ class Worktree(Record):
 
 
 class ResolvedPath(Record):
-    """What a path or glob that somebody typed means."""
+    """A path or glob that a user typed, resolved."""
 
-    path: str  # the repository's own; a slash at its end stays: it says that all below is meant
-    worktree: str  # the name of the one that it is in
-    there: int = 0  # how many of its parts, from the first on, are on this machine by exactly that name
-    directory: bool = False  # all of them are, and the last is a directory
+    path: str  # relative to the repository; a trailing slash is kept and means everything below
+    worktree: str  # the name of the worktree that contains it
+    there: int = 0  # how many of its leading parts exist on this machine
+    directory: bool = False  # it exists and is a directory
 
 
 def find(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
-    """The workspace of a directory or file, which need not exist yet.
+    """The workspace of a directory or file. The path need not exist yet.
 
-    `MOOT_WORKSPACE` overrides it, unless the directory was `named` by the caller (as with `-C`).
+    `MOOT_WORKSPACE` overrides it, unless the caller `named` the directory (as with `-C`).
     """
     here = os.path.realpath(start)
     asked = None if named else env.get(VARIABLE)
@@ -69,25 +69,25 @@ def find(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     known = (*known, *_named(here, env, os.path.realpath(asked)))
     place = _locate(os.path.realpath(asked), known) if os.path.isdir(asked) else None
     if place is None:
-        missing = "is in no workspace" if os.path.isdir(asked) else "is not a directory"
+        missing = "is not in a workspace" if os.path.isdir(asked) else "is not a directory"
         raise Unavailable(
             "no_workspace",
-            f"{VARIABLE} says {asked}, which {missing}.",
+            f"{VARIABLE} is set to {asked}, which {missing}.",
             f"Set {VARIABLE} to a directory inside the workspace, or unset it.",
         )
     try:
         near = _locate(_directory(here), known)
     except MootError:
         near = None
-    # Whoever stands in a worktree of the workspace asked for is seen from there.
+    # If the caller is in a worktree of that workspace, use that worktree.
     place = near if near is not None and near.state == place.state else place
     return _trusted(place, env, os.path.realpath(asked))
 
 
 def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str], *, named: bool = False) -> Place:
-    """The one workspace of these files, or of `cwd` if they are in none; in the worktree of the first file.
+    """The workspace of these files, seen from the worktree of the first one; that of `cwd` if they are in none.
 
-    Links inside a path are not followed here: a link in a workspace belongs to it, wherever it leads.
+    Links inside a path are not followed: a link belongs to the workspace that contains it.
     """
     if env.get(VARIABLE) and not named:
         return find(cwd, env)
@@ -113,11 +113,11 @@ def for_paths(paths: Sequence[str], cwd: str, env: Mapping[str, str], *, named: 
 
 
 def create(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
-    """The workspace of a directory, with its state directory made. What exists is left as it is."""
+    """The workspace of a directory. Creates the state directory if it does not exist."""
     asked = None if named else env.get(VARIABLE)
     start = os.path.realpath(asked or start)
     if not os.path.isdir(start):
-        raise Usage("not_a_directory", f"{start} is not a directory.", "Name an existing directory, or make it first.")
+        raise Usage("not_a_directory", f"{start} is not a directory.", "Give an existing directory, or create it.")
     place = _locate(start, _named(start, env, start if asked or named else None))
     if place is None and _ignored(start) is not None:
         raise _nowhere(start)
@@ -129,16 +129,17 @@ def create(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     except OSError as problem:
         raise Unavailable(
             "state_unwritable",
-            f"{place.state} cannot be made: {problem.strerror}.",
-            "Make the directory above it writable, or free some space.",
+            f"{place.state} cannot be created: {problem.strerror}.",
+            "Make its parent directory writable, or free some disk space.",
         ) from problem
     return _trusted(place, env, start)
 
 
 def _trusted(place: Place, env: Mapping[str, str], start: str) -> Place:
-    """Whoever is given a place may use it: nobody gets one in another way.
+    """The place, if it is trusted. Every place that this module returns passes through here.
 
-    A repository that another account put above a plain workspace, as everybody can in /tmp, does not hide that.
+    Another account may create a repository above a plain workspace (anybody can in /tmp). That does not hide the plain
+    workspace.
     """
     try:
         trust.check(place, env)
@@ -163,12 +164,12 @@ def _plain_below(root: str, start: str) -> Place | None:
     return None
 
 
-def _named(here: str, env: Mapping[str, str], said: str | None) -> tuple[str, ...]:
-    """The git directories that the caller named: `said`, which may also be a state directory, and GIT_DIR."""
+def _named(here: str, env: Mapping[str, str], given: str | None) -> tuple[str, ...]:
+    """The git directories that the caller named: `given`, which may also be a state directory, and GIT_DIR."""
     asked = env.get("GIT_DIR")
-    named = [] if said is None else [said]
-    if said is not None and os.path.basename(said) == "moot":
-        named.append(os.path.dirname(said))
+    named = [] if given is None else [given]
+    if given is not None and os.path.basename(given) == "moot":
+        named.append(os.path.dirname(given))
     return (*named, os.path.realpath(os.path.join(here, asked))) if asked else tuple(named)
 
 
@@ -177,24 +178,24 @@ def worktrees(place: Place) -> list[Worktree]:
     if place.common is None:
         return [Worktree(place.root, MAIN)]
     linked = gitdir.linked_worktrees(place.common)
-    # In the place of a worktree that was deleted, another account may have made a directory that points back.
+    # Another account may have created a directory in place of a deleted worktree that points back to the repository.
     found = {name: root for name, root in linked if trust.is_own(root, place)}
     if place.main_root is not None and os.path.isdir(place.main_root):
         found = {MAIN: place.main_root, **found}
     if place.root != place.common:
-        found[place.worktree] = place.root  # we are in it, even if it was moved and git was not told
+        found[place.worktree] = place.root  # the current one, even if it was moved without `git worktree move`
     return [Worktree(root, name) for name, root in found.items()]
 
 
 def ignore_case(place: Place) -> bool:
-    """Whether paths that differ only in case are one file here."""
+    """Whether the file system ignores case in paths."""
     if place.common is None:
-        return os.path.exists(os.path.join(place.root, ".MOOT"))  # nobody wrote it down, so ask the file system
+        return os.path.exists(os.path.join(place.root, ".MOOT"))  # there is no git config, so ask the file system
     return gitdir.truth(gitdir.config(place.common).get("core.ignorecase"))
 
 
 def _locate(directory: str, named: tuple[str, ...]) -> Place | None:
-    """The workspace around a directory, which is given by its real path. It is not known yet whether to trust it."""
+    """The workspace around a directory, given as a real path. The caller must still check whether it is trusted."""
     found = _owner(directory, named)
     if found is None:
         return None
@@ -203,7 +204,7 @@ def _locate(directory: str, named: tuple[str, ...]) -> Place | None:
 
 
 def _owner(directory: str, named: tuple[str, ...]) -> tuple[str, str | None] | None:
-    """The nearest directory above that makes a workspace, and its git directory if that is the reason."""
+    """The nearest parent directory that is a workspace, and its git directory if it has one."""
     for here in _upwards(directory):
         git_directory = gitdir.at(here, named=here in named)
         if git_directory is not None:
@@ -219,7 +220,7 @@ def _is_plain(here: str) -> bool:
 
 
 def _in_git(here: str, git_directory: str) -> Place:
-    """The place whose `.git` is at `here`, or whose git directory `here` itself is."""
+    """The place whose `.git` is in `here`, or whose git directory is `here`."""
     inside = here == git_directory
     git_directory = gitdir.real(git_directory, {here: here})
     common = gitdir.common_of(git_directory)
@@ -235,7 +236,7 @@ def _in_git(here: str, git_directory: str) -> Place:
     elif gitdir.truth(config.get("core.bare")):
         root = None
     else:
-        # Seen through a `.git`, a main worktree is where that stands, unless the repository says otherwise.
+        # The main worktree is the directory that contains `.git`, unless the config sets another one.
         if not inside and (main is None or "core.worktree" not in config):
             main = here
         root = main
@@ -243,12 +244,12 @@ def _in_git(here: str, git_directory: str) -> Place:
 
 
 def _main_root(common: str, config: Mapping[str, str]) -> str | None:
-    """The main worktree's root, as far as the shared git directory tells."""
+    """The root of the main worktree, as far as the shared git directory shows it."""
     if gitdir.truth(config.get("core.bare")):
         return None
     if "core.worktree" in config:
-        said = os.path.realpath(os.path.join(common, config["core.worktree"]))
-        return said if os.path.isdir(said) else None
+        root = os.path.realpath(os.path.join(common, config["core.worktree"]))
+        return root if os.path.isdir(root) else None
     return os.path.dirname(common) if os.path.basename(common) == ".git" else None
 
 
@@ -257,7 +258,7 @@ def _outside(root: str) -> Place:
 
 
 def _ignored(here: str) -> str | None:
-    """What only looks like a git directory, and was not named."""
+    """A parent directory that looks like a git directory but was not named by the caller."""
     return next((above for above in _upwards(_directory(here)) if gitdir.is_git_directory(above)), None)
 
 
@@ -267,14 +268,14 @@ def _nowhere(here: str) -> Unavailable:
     if ignored is not None:
         return Unavailable(
             "no_workspace",
-            f"{here} is in no workspace. {ignored} looks like a git directory, but may be somebody's committed files.",
-            f"If it is a repository of yours, name it: `moot -C {shell_word(ignored, 'DIR')} …`.",
+            f"{here} is not in a workspace. {ignored} looks like a git directory, but may be committed files.",
+            f"If it is your repository, name it: `moot -C {shell_word(ignored, 'DIR')} …`.",
             repositories=[ignored],
         )
-    remedy = "Go into a git repository, or run `moot init` to make this folder a workspace."
+    remedy = "Change to a git repository, or run `moot init` to make this folder a workspace."
     if below:
-        remedy = f"Go into one of the repositories here: {', '.join(below)}. Or run `moot init` in this folder."
-    return Unavailable("no_workspace", f"{here} is in no workspace.", remedy, repositories=below)
+        remedy = f"Change to one of the repositories here: {', '.join(below)}. Or run `moot init` in this folder."
+    return Unavailable("no_workspace", f"{here} is not in a workspace.", remedy, repositories=below)
 
 
 def _repositories_below(directory: str, looks: int = 2000, enough: int = 20) -> list[str]:
@@ -299,7 +300,7 @@ def _upwards(path: str) -> Iterator[str]:
 
 
 def _directory(path: str) -> str:
-    """The path itself or what is nearest above it and a directory."""
+    """The path itself, or its nearest parent that is a directory."""
     return next(above for above in _upwards(path) if os.path.isdir(above))
 
 
@@ -313,39 +314,39 @@ def _write_new(path: str, content: bytes) -> None:
 
 
 def resolve(place: Place, cwd: str, given: str) -> ResolvedPath:
-    """A path or glob as typed: relative to `cwd`, or absolute in any worktree."""
+    """Resolve a path or glob as typed: relative to `cwd`, or absolute in any worktree."""
     from moot.core.paths import HERE, canonical
 
     if not _speakable(given):
-        raise Refused("path_malformed", f"{given!r} is no path.", "Name a file, a directory or a glob.")
+        raise Refused("path_malformed", f"{given!r} is not a valid path.", "Give a file, a directory or a glob.")
     if given == "~" or given.startswith("~/"):
         raise Refused(
             "path_outside",
-            f"{given} is in a home, and moot does not look there.",
-            f"Name a path inside the workspace; a file that is called so is ./{given}.",
+            f"moot does not expand the home directory in {given}.",
+            f"Give a path inside the workspace. For a file with that name, write ./{given}.",
             path=given,
         )
     slash = "/" if given.endswith("/") else ""
     here = os.path.realpath(cwd)
     if place.root == place.common == here and not os.path.isabs(given):
-        # In a bare repository's own directory nothing else can be meant.
+        # In the directory of a bare repository, the path can only be relative to the repository.
         return ResolvedPath(canonical(given) + slash, place.worktree)
     typed = os.path.join(here, given)
     real = os.path.realpath(typed)
     roots = {_identity(worktree.root): worktree.name for worktree in worktrees(place)}
-    roots.pop(None, None)  # gone
+    roots.pop(None, None)  # worktrees that no longer exist
     top = _top(real, roots)
     typed_top = _top(os.path.normpath(typed), roots)
     if typed_top is not None and (top is None or _identity(top) != _identity(typed_top)):
         raise Refused(
             "path_symlink",
-            f"{given} leads through a link out of the worktree, to {real}.",
-            "Name a file inside the worktree; what is behind the link belongs to another place.",
+            f"{given} leads through a symbolic link out of the worktree, to {real}.",
+            "Give a file inside the worktree.",
             path=given,
         )
     if top is None:
         outside = f"{given} is outside the workspace {place.root}."
-        remedy = "Name a path inside one of its worktrees, relative to where you are."
+        remedy = "Give a path inside one of its worktrees, relative to the current directory."
         if os.path.isabs(given):
             raise Refused("path_absolute", outside, remedy, path=given)
         raise Refused("path_outside", outside, remedy, path=given)
@@ -354,17 +355,17 @@ def resolve(place: Place, cwd: str, given: str) -> ResolvedPath:
     path = canonical(inner or ".") + slash
     parts = inner.split("/")
     there = next((n for n in range(len(parts)) if not os.path.lexists(os.path.join(top, *parts[: n + 1]))), len(parts))
-    there += path.startswith(HERE)  # one part more, which is there
+    there += path.startswith(HERE)  # one more part, which exists
     return ResolvedPath(path, roots[_identity(top)], there, os.path.isdir(real))
 
 
 def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:
-    """Refuse what is inside a worktree's directory and still not the repository's."""
+    """Refuse a path in the worktree that does not belong to the repository's content."""
     parts = inner.split("/")
     kept = os.path.relpath(place.common or place.state, top)  # starts with `..` if it is elsewhere
     if ".git" in (part.lower() for part in parts) or f"{inner}/".startswith(f"{kept}/"):
         raise Refused(
-            "path_internal", f"{given} is git's or moot's own, not content.", "Name a file of the project.", path=given
+            "path_internal", f"{given} is an internal file of git or moot.", "Give a file of the project.", path=given
         )
     for end in range(1, len(parts)):
         nested = os.path.join(top, *parts[:end])
@@ -378,7 +379,7 @@ def _refuse_foreign(place: Place, given: str, top: str, inner: str) -> None:
 
 
 def _top(path: str, roots: Mapping[tuple[int, int] | None, str]) -> str | None:
-    """The nearest worktree root above a path, as the path spells it (another case, a link above the worktree)."""
+    """The nearest worktree root above a path, spelled as in the path (case or links may differ)."""
     return next((above for above in _upwards(path) if _identity(above) in roots), None)
 
 
@@ -391,7 +392,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _speakable(path: str) -> bool:
-    """Whether it can be a path at all, and one that can be written down."""
+    """Whether the text can be a path: not empty, no NUL, valid Unicode."""
     try:
         return bool(path) and b"\0" not in path.encode()
     except UnicodeEncodeError:

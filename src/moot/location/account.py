@@ -1,4 +1,4 @@
-"""The account that calls, by its name. Not as the environment has it: that is anybody's to say."""
+"""The account of the caller. Its name comes from the system, not from the environment, which anybody can set."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LONGEST = 64
 
 
 def login() -> str:
-    """The name of the effective user, as far as it can be part of a principal."""
+    """The name of the effective user, reduced to characters that a principal may contain."""
     import pwd
 
     uid = os.geteuid()
@@ -20,7 +20,7 @@ def login() -> str:
 
 
 def exists(name: str) -> bool:
-    """Whether the machine has an account of this name."""
+    """Whether this machine has an account with this name."""
     import pwd
 
     try:

@@ -1,6 +1,6 @@
-"""Small files of what was worked out before, each with a checksum over it.
+"""Small cache files, each with a checksum.
 
-A cache may be lost at any time, and one in which a single bit is wrong counts as lost.
+A cache may be lost at any time. A damaged cache counts as lost.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_PRIME = (1 << 61) - 1  # the rest of a division by it is a checksum that needs no module: no short change keeps it
+_PRIME = (1 << 61) - 1  # the remainder modulo this prime is a checksum that needs no import and detects short changes
 
 
 def recall(path: str) -> Any:
-    """What was kept there; None if there is nothing, or not what was written, or not by us."""
+    """The cached value; None if the cache is missing, damaged or not private."""
     try:
-        told, _, content = read_private(path).partition(b"\n")
-        return loads(content.decode("ascii")) if told == _sum(content) else None
+        checksum, _, content = read_private(path).partition(b"\n")
+        return loads(content.decode("ascii")) if checksum == _sum(content) else None
     except (OSError, ValueError, RecursionError, Unavailable):
         return None
 
 
 def keep(path: str, value: Any) -> None:
-    """Keep a value that JSON can say. Nothing is left of what could not be written."""
+    """Cache a JSON value. A failed write leaves no file."""
     content = dumps_ascii(value).encode("ascii")
     write_private(path, _sum(content) + b"\n" + content)
 

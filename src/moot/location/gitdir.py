@@ -1,10 +1,9 @@
-"""What a `.git` says, read without running git: starting git would cost more than a whole command of ours.
+"""Reads a git directory without running git, because starting git takes longer than a whole moot command.
 
-Knows git's files (`.git` as a directory or file, `commondir`, `worktrees/*/gitdir`, `config`) and nothing of
-workspaces. It never looks at the environment: whoever calls says what was named in it.
+Knows git's files (`.git` as a directory or file, `commondir`, `worktrees/*/gitdir`, `config`) but not workspaces. It
+does not read the environment: the caller passes what was named there.
 
-What is read here may be a stranger's: nothing but a regular file is opened (a FIFO would block), and no file makes
-more work than its size allows.
+The files may come from anybody. Only regular files are opened (a FIFO would block), and the work per file is limited.
 """
 
 from __future__ import annotations
@@ -18,17 +17,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_LONGEST_POINTER = 8192  # a path with a word in front
+_LONGEST_POINTER = 8192  # a path with a prefix
 _LONGEST_CONFIG = 4 << 20
 _MOST_WORK = 1 << 18  # characters in values with quotes, escapes or comments, which are read one by one
 
 
 def at(directory: str, *, named: bool = False) -> str | None:
-    """The git directory that belongs to this very directory: its `.git`, or itself; None if it has none.
+    """The git directory of exactly this directory: its `.git`, or the directory itself; None if it has none.
 
-    As git has it: only a `.git` file must lead to a repository. Any other leftover of that name is as good as none.
-    A directory that only looks like a git directory may be a stranger's committed files. It counts if somebody `named`
-    it, or if it is git's own place.
+    As in git, a `.git` file must lead to a repository; a `.git` directory that is not a repository is ignored. A
+    directory that only looks like a git directory may be committed files. It counts only if the caller `named` it, or
+    if it is in a location that only git writes.
     """
     dot_git = os.path.join(directory, ".git")
     try:
@@ -48,12 +47,12 @@ def at(directory: str, *, named: bool = False) -> str | None:
 
 
 def _is_gits(directory: str) -> bool:
-    """Whether it is a `.git`, or where git keeps those of submodules and worktrees: no commit puts files there."""
+    """Whether it is a `.git`, or a git directory of a submodule or worktree. Committed files cannot be there."""
     return directory.endswith("/.git") or "/.git/modules/" in directory or "/.git/worktrees/" in directory
 
 
 def _has_odd_head(directory: str) -> bool:
-    """Whether HEAD is something that git would wait for, such as a FIFO."""
+    """Whether HEAD is a special file that would block git, such as a FIFO."""
     try:
         mode = os.stat(os.path.join(directory, "HEAD")).st_mode
     except OSError:
@@ -62,13 +61,13 @@ def _has_odd_head(directory: str) -> bool:
 
 
 def is_root(directory: str) -> bool:
-    """Whether its `.git` makes it a repository's or a worktree's root, be it a broken one."""
+    """Whether its `.git` makes it the root of a repository or worktree, even a broken one."""
     dot_git = os.path.join(directory, ".git")
     return os.path.isfile(dot_git) or is_git_directory(dot_git)
 
 
 def is_git_directory(directory: str) -> bool:
-    """Whether it is a repository's git directory or a linked worktree's."""
+    """Whether it is the git directory of a repository or of a linked worktree."""
     try:
         mode = os.lstat(os.path.join(directory, "HEAD")).st_mode
     except OSError:
@@ -80,23 +79,25 @@ def is_git_directory(directory: str) -> bool:
 
 
 def common_of(git_directory: str) -> str:
-    """The git directory that all worktrees of the repository share. Both paths are real ones."""
+    """The git directory that all worktrees of the repository share. Both are real paths."""
     pointer = os.path.join(git_directory, "commondir")
     if not os.path.lexists(pointer):
         return git_directory
-    said = _line(pointer)
-    # From a directory without links in its name, `../..` leads to another one.
-    common = os.path.realpath(said) if os.path.isabs(said) else os.path.normpath(os.path.join(git_directory, said))
+    target = _line(pointer)
+    # `git_directory` is a real path, so normalizing `../..` textually is safe.
+    common = (
+        os.path.realpath(target) if os.path.isabs(target) else os.path.normpath(os.path.join(git_directory, target))
+    )
     if not is_git_directory(common):
-        raise _broken(pointer, f"it names {common}, which is not a repository")
+        raise _broken(pointer, f"it points to {common}, which is not a repository")
     return common
 
 
 def worktree_of(git_directory: str, known: dict[str, str] | None = None) -> str | None:
-    """The root of the linked worktree with this git directory, or None if it is gone.
+    """The root of the linked worktree with this git directory, or None if it no longer exists.
 
-    Another repository may stand in its place by now: only a `.git` that points back counts.
-    `known` remembers the real paths of parents, for those who ask about several neighbours.
+    Another repository may be in its place, so its `.git` must point back. `known` caches the real paths of parent
+    directories between calls.
     """
     try:
         dot_git = os.path.join(git_directory, _line(os.path.join(git_directory, "gitdir")))
@@ -111,7 +112,7 @@ def worktree_of(git_directory: str, known: dict[str, str] | None = None) -> str 
 
 
 def real(path: str, known: dict[str, str] | None = None) -> str:
-    """The path without links in it. Resolving a whole path is slow, so the parents' are taken from `known`."""
+    """The real path. Resolving a whole path is slow, so those of parent directories are cached in `known`."""
     parent, name = os.path.split(os.path.normpath(path))
     known = {} if known is None else known
     if parent not in known:
@@ -121,7 +122,7 @@ def real(path: str, known: dict[str, str] | None = None) -> str:
 
 
 def linked_worktrees(common: str) -> Iterator[tuple[str, str]]:
-    """Name and root of each linked worktree that is still there."""
+    """Name and root of each linked worktree that still exists."""
     folder = os.path.join(common, "worktrees")
     try:
         names = sorted(os.listdir(folder))
@@ -138,13 +139,13 @@ def config(common: str) -> dict[str, str]:
     """The keys of `[core]` and `[extensions]`, in lower case, such as `core.bare`. The last value wins."""
     values = _parsed(os.path.join(common, "config"))
     if truth(values.get("extensions.worktreeconfig")):
-        # Git moves core.bare and core.worktree there when it turns this extension on.
+        # Git moves core.bare and core.worktree there when it enables this extension.
         values |= _parsed(os.path.join(common, "config.worktree"))
     return values
 
 
 def truth(value: str | None) -> bool:
-    """A config value as git's yes or no."""
+    """A config value as a boolean, as git reads it."""
     return value is not None and value.lower() in ("true", "yes", "on", "1")
 
 
@@ -153,7 +154,7 @@ def _parsed(path: str) -> dict[str, str]:
 
 
 def entries(path: str) -> Iterator[tuple[str, str, str]]:
-    """Section, name and value of all that a config says, in its order; nothing if there is no such file."""
+    """Section, name and value of each entry in a config file, in order; nothing if the file does not exist."""
     try:
         raw = read(path, _LONGEST_CONFIG)
     except FileNotFoundError:
@@ -171,18 +172,18 @@ def entries(path: str) -> Iterator[tuple[str, str, str]]:
             section, text = _header(text)
         if not text or text[0] in "#;":
             continue
-        name, equals, said = text.partition("=")
-        yield section, name.strip().lower(), _value(said, lines, work) if equals else "true"
+        name, equals, value = text.partition("=")
+        yield section, name.strip().lower(), _value(value, lines, work) if equals else "true"
 
 
 def _header(text: str) -> tuple[str, str]:
-    """The section that a line opens, and what follows on the line. A section with a subsection is not ours."""
+    """The section that a line opens, and the rest of the line. A subsection stays part of the name."""
     end = text.find('"]') + 1 if '"' in text.partition("]")[0] else text.find("]")
     return text[1:end].strip().lower(), text[end + 1 :].strip()
 
 
 class _Work:
-    """How much of a file was read one character after the other."""
+    """Limits how much of a file is read character by character."""
 
     def __init__(self, path: str) -> None:
         self._path, self._left = path, _MOST_WORK
@@ -194,10 +195,10 @@ class _Work:
 
 
 def _value(raw: str, lines: Iterator[str], work: _Work) -> str:
-    """A value without quotes, escapes and comment; a backslash at the end of a line takes the next line in."""
+    """A value without quotes, escapes and comment. A backslash at the end of a line continues on the next line."""
     if not any(letter in raw for letter in '"\\#;'):
         return raw.strip()
-    said: list[str] = []
+    letters: list[str] = []
     quoted, at = False, 0
     work.take(len(raw))
     while at < len(raw):
@@ -208,22 +209,22 @@ def _value(raw: str, lines: Iterator[str], work: _Work) -> str:
                 work.take(len(raw) + 1)
                 continue
             at += 1
-            said.append({"n": "\n", "t": "\t", "b": "\b"}.get(raw[at], raw[at]))
+            letters.append({"n": "\n", "t": "\t", "b": "\b"}.get(raw[at], raw[at]))
         elif letter == '"':
             quoted = not quoted
         elif letter in "#;" and not quoted:
             break
         else:
-            said.append(letter)
+            letters.append(letter)
         at += 1
-    return "".join(said).strip()
+    return "".join(letters).strip()
 
 
 def _pointed_to(dot_git: str) -> str:
-    said = _line(dot_git)
-    if not said.startswith("gitdir: "):
+    line = _line(dot_git)
+    if not line.startswith("gitdir: "):
         raise _broken(dot_git, "it is a file without a line `gitdir: …`")
-    target = os.path.join(os.path.dirname(dot_git), said.removeprefix("gitdir: "))
+    target = os.path.join(os.path.dirname(dot_git), line.removeprefix("gitdir: "))
     if not is_git_directory(target):
         raise _broken(dot_git, f"it points to {target}, which is not a repository")
     return target
@@ -238,16 +239,16 @@ def _line(path: str) -> str:
 
 
 def _checked(path: str, raw: bytes) -> bytes:
-    """The same, unless it cannot be text: no path with a NUL in it names anything."""
+    """The same bytes. Raises if they contain a NUL, which no path can."""
     if b"\0" in raw:
-        raise _broken(path, "it holds a NUL byte")
+        raise _broken(path, "it contains a NUL byte")
     return raw
 
 
 def read(path: str, limit: int, check_author: Callable[[int], None] | None = None) -> bytes:
-    """The first bytes of a regular file, one more than `limit` if there are more. Waits for nobody.
+    """Up to `limit` + 1 bytes of a regular file; `limit` + 1 means that it is too long. Never blocks.
 
-    A link is followed, as git does. `check_author` is told whose file it is, before it is read.
+    A link is followed, as in git. `check_author` gets the owner of the file before it is read.
     """
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     try:
@@ -269,7 +270,7 @@ def _broken(path: str, why: str) -> Unavailable:
     return Unavailable(
         "git_broken",
         f"{path} does not lead to a repository: {why}.",
-        "See what `git status` says there. `git worktree repair` mends a moved worktree, "
-        "`git submodule update --init` a submodule; remove the `.git` if it is a leftover.",
+        "Run `git status` there. `git worktree repair` repairs a moved worktree, `git submodule update --init` a "
+        "submodule. If the `.git` is a leftover, remove it.",
         path=path,
     )

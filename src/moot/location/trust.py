@@ -1,13 +1,13 @@
-"""Whether a workspace may be used at all: git's `safe.directory`, for moot.
+"""Decides whether a workspace may be used: the equivalent of git's `safe.directory`.
 
-Whoever owns a repository decides what is in its log and its settings. So a workspace is used only if its root, its git
-directory and its state directory belong to the caller, or if the caller trusts it in spite of that: by `safe.directory`
-in git's system or global config (never the repository's own), or by a line in `trusted` of the user's store.
-A state directory that is a link, or that everybody may write, is never used.
-The same goes for each file from which settings or messages are taken: its author must be the caller, the owner of the
-workspace that was accepted, or root; anybody else only where the workspace is trusted by name.
+The owner of a repository controls its log and its settings. So a workspace is used only if its root, its git directory
+and its state directory belong to the caller, or if the caller trusts it explicitly: by `safe.directory` in git's system
+or global config (never the repository's own), or by a line in `trusted` in the user's state directory. A state
+directory that is a symbolic link, or that every account can write, is never used.
+The same rule applies to each file with settings or messages: its author must be the caller, the owner of an accepted
+workspace, or root. Files of other accounts are used only if the workspace is trusted explicitly.
 
-This is asked before settings are read, before git is called, and before anything is made.
+The check happens before settings are read, before git runs, and before anything is created.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def check(place: Place, env: Mapping[str, str]) -> None:
         if not S_ISDIR(state.st_mode):
             raise _unsafe(place.state, "it is a link" if S_ISLNK(state.st_mode) else "it is not a directory")
         if state.st_mode & S_IWOTH:
-            raise _unsafe(place.state, "every account on this machine may write to it", "chmod o-w")
+            raise _unsafe(place.state, "every account on this machine can write to it", "chmod o-w")
     mine = owners()
     if state is not None and state.st_uid not in mine:
         return _insist(place, place.state, state.st_uid, env)
@@ -49,13 +49,13 @@ def check(place: Place, env: Mapping[str, str]) -> None:
             return _insist(place, path, found.st_uid, env)
     for root in (place.main_root or place.root, place.root):
         found = _status(f"{root}/moot.toml")
-        if found is not None:  # the first one holds
+        if found is not None:  # only the first file is used
             return None if found.st_uid in (*mine, _ROOT) else _insist(place, f"{root}/moot.toml", found.st_uid, env)
     return None
 
 
 def _decisive(place: Place) -> Iterator[tuple[str, bool]]:
-    """What makes this a workspace, and whether a link there stands for what it leads to."""
+    """The paths whose owners count, and whether to follow a link there."""
     yield place.root, True
     if place.common is not None:
         yield place.common, True
@@ -64,13 +64,13 @@ def _decisive(place: Place) -> Iterator[tuple[str, bool]]:
 
 
 def check_author(place: Place, path: str, uid: int) -> None:
-    """Raise unless what this account wrote into a file of the workspace may be taken."""
+    """Raise unless files of this account may be used in the workspace."""
     if not may_write(place, uid):
         _insist(place, path, uid, os.environ)
 
 
 def may_write(place: Place, uid: int) -> bool:
-    """Whether files of this account in the worktrees are taken at their word, in a workspace that was accepted."""
+    """Whether files of this account may be used in an accepted workspace."""
     if uid == _ROOT or uid in owners():
         return True
     for path in (place.root, place.common or place.root, place.state):
@@ -81,9 +81,9 @@ def may_write(place: Place, uid: int) -> bool:
 
 
 def remedy(place: Place, env: Mapping[str, str]) -> str:
-    """How to trust the workspace by its name."""
-    if os.path.basename(place.root) == "*" or place.root != place.root.strip():  # it would mean other folders, too
-        return "A folder with this name cannot be trusted by its name: give it another one first."
+    """How to trust the workspace explicitly."""
+    if os.path.basename(place.root) == "*" or place.root != place.root.strip():  # it would match other folders, too
+        return "A folder with this name cannot be trusted. Rename it first."
     root = shell_word(place.root, "DIR")
     if place.common is not None:
         command = f"git config --global --add safe.directory {root}"
@@ -92,7 +92,7 @@ def remedy(place: Place, env: Mapping[str, str]) -> str:
 
         store = shell_word(home(env), "DIR")
         command = f"mkdir -p -m 700 {store} && printf '%s\\n' {root} >> {store}/{TRUSTED}"
-    return f"If you trust that account with it: `{command}`."
+    return f"If you trust that account, run `{command}`."
 
 
 def is_own(path: str, place: Place) -> bool:
@@ -111,8 +111,8 @@ def _insist(place: Place, path: str, uid: int, env: Mapping[str, str]) -> None:
         return
     raise Unavailable(
         "unsafe_workspace",
-        f"The workspace {place.root} is not used: {path} belongs to another account (uid {uid}), "
-        "who would decide what is said there.",
+        f"The workspace {place.root} is not trusted: {path} belongs to another account (uid {uid}), "
+        "which could change its content.",
         _returned(place, path, uid) or remedy(place, env),
         path=path,
         workspace=place.root,
@@ -120,26 +120,26 @@ def _insist(place: Place, path: str, uid: int, env: Mapping[str, str]) -> None:
 
 
 def _returned(place: Place, path: str, uid: int) -> str | None:
-    """The remedy where root has made a state directory in a place of the caller's own."""
+    """The remedy if root created the state directory in a directory of the caller."""
     above = _status(os.path.dirname(place.state), follow=True)
     if uid != _ROOT or path != place.state or above is None or above.st_uid not in owners():
         return None
-    return f"If it is yours, take it back: `sudo chown -R {os.geteuid()} {shell_word(path, 'DIR')}`."
+    return f"If it is yours, run `sudo chown -R {os.geteuid()} {shell_word(path, 'DIR')}`."
 
 
 def _unsafe(path: str, why: str, remedy: str = "") -> Unavailable:
     at = shell_word(path, "DIR")
-    command = f"Run `{remedy} {at}`" if remedy else f"Look at it (`ls -ld {at}`), and remove it"
+    command = f"Run `{remedy} {at}`" if remedy else f"Inspect it (`ls -ld {at}`) and remove it"
     return Unavailable(
         "unsafe_workspace",
-        f"The state directory {path} is not used: {why}.",
+        f"The state directory {path} is not safe to use: {why}.",
         f"{command}. Then try again.",
         path=path,
     )
 
 
 def _status(path: str, *, follow: bool = False) -> os.stat_result | None:
-    """None if there is nothing. What cannot even be looked at is refused by whoever needs it."""
+    """The status of a file; None if there is none, or if it cannot be read (opening it then fails)."""
     try:
         return os.stat(path, follow_symlinks=follow)
     except OSError:
@@ -149,16 +149,16 @@ def _status(path: str, *, follow: bool = False) -> os.stat_result | None:
 def _is_trusted(root: str, env: Mapping[str, str]) -> bool:
     from moot.location.user_state import read
 
-    said = (read(env, TRUSTED) or b"")[:_LONGEST_LIST]
-    if _covers(root, os.fsdecode(said).removesuffix("\n").split("\n"), env):
+    listed = (read(env, TRUSTED) or b"")[:_LONGEST_LIST]
+    if _covers(root, os.fsdecode(listed).removesuffix("\n").split("\n"), env):
         return True
     return _covers(root, _safe_directories(env), env)
 
 
-def _covers(root: str, said: list[str], env: Mapping[str, str]) -> bool:
-    """Whether a list of directories has this one, as git reads it: `*`, a `/*` at the end, an empty line to reset."""
+def _covers(root: str, lines: list[str], env: Mapping[str, str]) -> bool:
+    """Whether a list covers this directory. As in git: `*`, a trailing `/*`, and an empty line resets the list."""
     covered = False
-    for line in said:
+    for line in lines:
         named = line.strip()
         if not named:
             covered = False
@@ -176,7 +176,7 @@ def _covers(root: str, said: list[str], env: Mapping[str, str]) -> bool:
 
 
 def _safe_directories(env: Mapping[str, str]) -> list[str]:
-    """All values of `safe.directory` in git's system and global config. Git itself is not called before the check."""
+    """All values of `safe.directory` in git's system and global config, read without running git."""
     home = env.get("HOME") or os.path.expanduser("~")
     files: list[str] = []
     if env.get("GIT_CONFIG_NOSYSTEM", "").lower() not in ("1", "true", "yes", "on"):
@@ -186,19 +186,19 @@ def _safe_directories(env: Mapping[str, str]) -> list[str]:
     else:
         above = env.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
         files += [os.path.join(above, "git", "config"), os.path.join(home, ".gitconfig")]
-    return [value for file in files if os.path.isabs(file) for value in _said_in(file, home, _DEEPEST)]
+    return [value for file in files if os.path.isabs(file) for value in _safe_in(file, home, _DEEPEST)]
 
 
-def _said_in(path: str, home: str, deep: int) -> Iterator[str]:
+def _safe_in(path: str, home: str, deep: int) -> Iterator[str]:
     from moot.location.gitdir import entries
 
     try:
         found = list(entries(path))
     except Unavailable:
-        return  # it says nothing that could be read
+        return  # an unreadable config trusts nothing
     for section, name, value in found:
         if (section, name) == ("safe", "directory"):
             yield value
         elif (section, name) == ("include", "path") and deep:
             named = os.path.join(home, value[2:]) if value.startswith("~/") else value
-            yield from _said_in(os.path.join(os.path.dirname(path), named), home, deep - 1)
+            yield from _safe_in(os.path.join(os.path.dirname(path), named), home, deep - 1)

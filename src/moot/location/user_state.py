@@ -1,11 +1,11 @@
-"""What moot keeps for this account outside of every repository, in `$XDG_STATE_HOME/moot` (`~/.local/state/moot`).
+"""State of this account outside every repository, in `$XDG_STATE_HOME/moot` (`~/.local/state/moot`).
 
-    allowed/<workspace>      what a person has allowed to run there (`moot.effects.consent`)
-    known/<workspace>        the last commit that was seen there, so that `verify` notices a log that was rewritten
+    allowed/<workspace>      what a person has allowed there (`moot.effects.consent`)
+    known/<workspace>        the last commit seen there, so that `verify` detects a rewritten log
     trusted                  directories of other accounts that a person trusts, one per line
 
-A workspace is named by the id of its log and its place, so that a copy from elsewhere inherits nothing.
-Nothing here is trusted if another account could have written it: every directory on the way is checked.
+A workspace is identified by the id of its log and its path, so that a copy inherits nothing. A file is used only if no
+other account could have written it: every directory on its path is checked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROOT = 0
 
 
 def home(env: Mapping[str, str]) -> str:
-    """The directory. It need not exist."""
+    """The path of the directory. It need not exist."""
     named = env.get("XDG_STATE_HOME") or ""
     if not os.path.isabs(named):
         named = os.path.join(env.get("HOME") or os.path.expanduser("~"), ".local", "state")
@@ -32,14 +32,14 @@ def home(env: Mapping[str, str]) -> str:
 
 
 def workspace_name(workspace: str, state: str) -> str:
-    """What the files about one workspace are called. `workspace` is the id of its log."""
+    """The name of the files about one workspace. `workspace` is the id of its log."""
     from hashlib import sha256
 
     return sha256(f"{workspace}\n{os.path.realpath(state)}".encode()).hexdigest()[:32]
 
 
 def read(env: Mapping[str, str], *names: str) -> bytes | None:
-    """The content of a file in the directory; None if there is none."""
+    """The content of a file in the directory; None if it does not exist."""
     path = os.path.join(home(env), *names)
     if not os.path.lexists(path):
         return None
@@ -51,7 +51,7 @@ def read(env: Mapping[str, str], *names: str) -> bytes | None:
 
 
 def write(env: Mapping[str, str], *names: str, content: bytes, sync: bool = True) -> None:
-    """Put a file into the directory, which is made for this account alone."""
+    """Write a file in the directory. Creates the directory for this account only."""
     path = os.path.join(home(env), *names)
     make_folder(os.path.dirname(path))
     check_way(os.path.dirname(path))
@@ -59,7 +59,7 @@ def write(env: Mapping[str, str], *names: str, content: bytes, sync: bool = True
 
 
 def check_way(directory: str) -> None:
-    """Refuse a directory if another account could put something else in its place, or into it."""
+    """Refuse a directory that another account could replace or write to."""
     trusted = (*owners(), _ROOT)
     here = os.path.realpath(directory)
     while True:
@@ -67,7 +67,7 @@ def check_way(directory: str) -> None:
         if found.st_uid not in trusted:
             raise unsafe(here, f"it belongs to another account (uid {found.st_uid})")
         if found.st_mode & S_IWOTH and not found.st_mode & S_ISVTX:
-            raise unsafe(here, "every account on this machine may write to it", f"chmod o-w {shell_word(here, 'DIR')}")
+            raise unsafe(here, "every account on this machine can write to it", f"chmod o-w {shell_word(here, 'DIR')}")
         above = os.path.dirname(here)
         if above == here:
             return

@@ -1,10 +1,10 @@
-"""Running other programs: the only place that starts one. There is no shell; arguments are passed as they are.
+"""Runs other programs. Only this module starts one. No shell is involved: arguments are passed unchanged.
 
-`run` gives a program a session of its own, without a terminal, so that it can be ended together with all that it
-started: at its time limit, when the caller cancels it, or when the caller itself is interrupted. It reads all output,
-and keeps the end of it. `foreground` gives a program our own terminal, inputs and outputs instead.
+`run` starts a program in a new session without a terminal, so that the program and all its children can be ended
+together: at the time limit, when the caller cancels, or when the caller is interrupted. It reads all output and keeps
+the end of it. `foreground` gives a program the caller's terminal, input and output instead.
 
-Knows nothing of receipts, effects or agents. Loaded only to run something.
+Does not know receipts, effects or agents. Loaded only to run a program.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-_TICK = 0.05  # seconds until the exit of a program is noticed whose output somebody else keeps open
+_TICK = 0.05  # seconds between checks whether the program has exited
 _BEAT = 5.0  # seconds between calls of `alive`
-_AFTER = 1.0  # seconds that a program's output is read after its exit, if others keep it open
-_QUIET = 0.1  # the same, while nothing comes
+_AFTER = 1.0  # seconds to read output after the exit, if another process keeps it open
+_QUIET = 0.1  # seconds without output after which that reading stops
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class NotStarted(Exception):
-    """The program could not be started. `why` says it in a few words."""
+    """The program could not be started. `why` is the reason in a few words."""
 
     def __init__(self, why: str, *, absent: bool) -> None:
         super().__init__(why)
@@ -43,14 +43,14 @@ class NotStarted(Exception):
         self.absent = absent
 
     def usage(self, name: str) -> Usage:
-        """The error for a caller who named the program."""
+        """The error for a caller that named the program."""
         if self.absent:
-            return Usage("no_such_command", f"There is no command {name!r}.", "Check the name and PATH.")
+            return Usage("no_such_command", f"The command {name!r} was not found.", "Check the name and PATH.")
         return Usage("not_runnable", f"{name} cannot be run: {self.why}.", "Check its permissions and arguments.")
 
 
 class Output(Record):
-    """What a program wrote: the digest and size of all of it, and its end."""
+    """The output of a program: the digest and size of all of it, and its end."""
 
     digest: str
     size: int
@@ -62,13 +62,13 @@ class Output(Record):
 
 
 class Ran(Record):
-    """A program that has ended. `code` is as shells have it: its exit code, or 128 and the `signal` that ended it."""
+    """The result of a program. `code` is as in a shell: its exit code, or 128 plus the `signal` that ended it."""
 
     code: int
-    signal: int  # 0 if it ended by itself
+    signal: int  # 0 if no signal ended it
     seconds: float
     output: Output
-    errors: Output  # empty unless they were kept apart
+    errors: Output  # empty unless `apart` was set
     timed_out: bool = False
     cancelled: bool = False
 
@@ -87,16 +87,16 @@ def run(
     cancel: Callable[[], bool] | None = None,
     hold: Sequence[int] = (),
 ) -> Ran:
-    """Run a program to its end, and keep the last `keep` bytes of its output.
+    """Run a program until it exits, and keep the last `keep` bytes of its output.
 
-    `apart`: its errors are an output of their own, else they are part of the one that is shown and kept. `show` gets
-    the output as it comes, `alive` is called every few seconds, `cancel` says whether to end it now, and the files
-    `hold` stay open in it. What it leaves running when it exits by itself is not ended, nor waited for.
+    `apart`: keep standard error separately; otherwise it is part of the output. `show` gets the output as it arrives.
+    `alive` is called every few seconds. `cancel` returns whether to end the program now. The files `hold` stay open in
+    it. Processes that it leaves running when it exits are neither ended nor waited for.
     """
     errors = subprocess.PIPE if apart else subprocess.STDOUT
     with ExitStack() as stack:
         given = {"stdout": subprocess.PIPE, "stderr": errors, "start_new_session": True, "pass_fds": tuple(hold)}
-        child = _started(argv, cwd=cwd, env=env, said=stdin, **given)
+        child = _started(argv, cwd=cwd, env=env, data=stdin, **given)
         pipes = [stack.enter_context(pipe) for pipe in (child.stdout, child.stderr) if pipe is not None]
         readers = [_Reader(pipe.fileno(), keep, show if number == 0 else None) for number, pipe in enumerate(pipes)]
         return _Attended(child, readers).to_the_end(timeout, alive, cancel)
@@ -105,9 +105,9 @@ def run(
 def foreground(
     argv: Sequence[str], *, cwd: str, env: Mapping[str, str], alive: Callable[[], object], every: float
 ) -> int:
-    """Run a program with our terminal, inputs and outputs. Returns its exit code, as shells have it.
+    """Run a program with the caller's terminal, input and output. Returns its exit code, as in a shell.
 
-    The terminal sends an interrupt to both of us, and what it means is up to the program. Other signals are passed on.
+    The terminal sends an interrupt to both processes, and the program decides what to do. Other signals are forwarded.
     """
     child = _started(argv, cwd=cwd, env=env)
 
@@ -127,13 +127,13 @@ def foreground(
             signal.signal(number, handler)
 
 
-def _started(argv: Sequence[str], *, said: bytes | None = None, **given: Any) -> subprocess.Popen[bytes]:
-    """Start it. `said` is its input; None: it has ours."""
+def _started(argv: Sequence[str], *, data: bytes | None = None, **given: Any) -> subprocess.Popen[bytes]:
+    """Start the program. `data` is its standard input; None: it inherits the caller's."""
     try:
-        if not said:
-            return subprocess.Popen(list(argv), stdin=None if said is None else subprocess.DEVNULL, **given)
-        with tempfile.TemporaryFile() as file:  # a pipe would be full while nobody reads it
-            file.write(said)
+        if not data:
+            return subprocess.Popen(list(argv), stdin=None if data is None else subprocess.DEVNULL, **given)
+        with tempfile.TemporaryFile() as file:  # writing to a pipe would block until the program reads it
+            file.write(data)
             file.seek(0)
             return subprocess.Popen(list(argv), stdin=file, **given)
     except OSError as error:
@@ -158,7 +158,7 @@ class _Reader:
         self._tail = bytearray()
 
     def take(self) -> bool:
-        """Read what is there. False at the end of the output."""
+        """Read the available output. False at its end."""
         chunk = os.read(self.file, 1 << 16)
         self._digest.update(chunk)
         self._size += len(chunk)
@@ -178,7 +178,7 @@ class _Reader:
 
 
 class _Attended:
-    """A program while it runs."""
+    """A running program."""
 
     def __init__(self, child: subprocess.Popen[bytes], readers: list[_Reader]) -> None:
         self._child = child
@@ -208,7 +208,7 @@ class _Attended:
             seconds = round(time.monotonic() - start, 3)
             self._read_the_rest()
         finally:
-            if self._child.returncode is None:  # interrupted: nothing of it goes on without us
+            if self._child.returncode is None:  # interrupted: do not leave the program running
                 for reader in self._readers:
                     reader.mute()
                 self._end()
@@ -225,7 +225,7 @@ class _Attended:
         )
 
     def _listen(self, patience: float) -> bool:
-        """Take in some output, within so many seconds. False if there is none."""
+        """Wait up to `patience` seconds for output and read it. False if there is none."""
         if not self._open:
             try:
                 self._child.wait(patience)
@@ -245,7 +245,7 @@ class _Attended:
             pass
 
     def _end(self) -> None:
-        """Ask its whole group to end, and make what is left of it end; at once if we are interrupted meanwhile."""
+        """Terminate the whole process group, then kill what is left; at once if an interrupt arrives."""
         try:
             self._signal(signal.SIGTERM)
             until = time.monotonic() + _GRACE
@@ -259,7 +259,7 @@ class _Attended:
         try:
             os.killpg(self._child.pid, number)
         except (ProcessLookupError, PermissionError):
-            pass  # nothing is left of it, or it has become another user's
+            pass  # it has ended, or it now runs as another user
 
     def _wait(self) -> None:
         try:
@@ -267,8 +267,8 @@ class _Attended:
         except subprocess.TimeoutExpired:
             raise Unavailable(
                 "command_not_ended",
-                f"The command does not end (process {self._child.pid}): it belongs to another user, or its disk hangs.",
-                f"End it yourself: `sudo kill -9 {self._child.pid}`",
+                f"The command (process {self._child.pid}) does not end: it runs as another user, or its disk hangs.",
+                f"Kill it yourself: `sudo kill -9 {self._child.pid}`",
                 process=self._child.pid,
             ) from None
 

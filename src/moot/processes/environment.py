@@ -1,7 +1,7 @@
-"""The environment that handlers get: what programs need to run here, what moot says, and what the handler lists.
+"""The environment of handlers: the variables that programs need, those that moot sets, and those the handler lists.
 
-Everything else of the runner's environment stays with the runner: tokens and keys, and who it acts as. A handler that
-writes to the log says itself who it is.
+A handler does not get anything else from the runner's environment: no tokens, no keys, and not the runner's identity. A
+handler that writes to the log must set its own identity.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ BASE = (
     "XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
     "TRACEPARENT", "TRACESTATE",
 )  # fmt: skip
-SECRET = "MOOT_"  # noqa: S105 (how names begin that are never passed on, nor may be listed)
+SECRET = "MOOT_"  # noqa: S105 (the prefix of variables that are never passed on and cannot be listed)
 
 
 def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, str]:
-    """What is left of `env` for this handler."""
+    """The environment for this handler, made from `env`."""
     named = {*BASE, *handler.env}
     given = {name: value for name, value in env.items() if name in named or name.startswith("LC_")}
     given = {name: value for name, value in given.items() if not name.startswith(SECRET)}
@@ -32,11 +32,11 @@ def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, 
 
 
 def search_path(env: Mapping[str, str], *roots: str) -> list[str]:
-    """The directories of PATH, without those that a repository could fill."""
+    """The directories in PATH, without those inside `roots`, which the repository controls."""
     entries = (env.get("PATH") or os.defpath).split(os.pathsep)
     return [entry for entry in entries if os.path.isabs(entry) and outside(os.path.realpath(entry), *roots)]
 
 
 def outside(path: str, *roots: str) -> bool:
-    """Whether a path, absolute and without links, is in none of the directories `roots`."""
+    """Whether a real, absolute path is outside all the directories `roots`."""
     return not any(path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep) for root in roots)
