@@ -63,15 +63,15 @@ def test_a_repeat_by_key_says_who_holds_the_task_now(session):
     session.run("task claim", {"key": "k"})
     session.run("task release", {"task": "task-001"})
     said = session.run("task claim", {"key": "k"}).say
-    assert said[-1] == "already, by the same key; now it is open"
+    assert said[-1] == "repeated with the same key; now it is open"
 
 
 @pytest.mark.parametrize(
     ("given_back", "said", "gone"),
     [
-        ([], "now it is still there", ()),
-        (["a.py"], "now it holds only b.py", ("a.py",)),
-        (["a.py", "b.py"], "now it is gone: claim them anew, without this key", ("a.py", "b.py")),
+        ([], "the claim now is still held", ()),
+        (["a.py"], "the claim now holds only b.py", ("a.py",)),
+        (["a.py", "b.py"], "the claim now is gone: claim the paths again, without this key", ("a.py", "b.py")),
     ],
     ids=["all", "some", "none"],
 )
@@ -81,7 +81,7 @@ def test_a_repeat_by_key_says_what_is_left_of_the_claim(session, given_back, sai
     if given_back:
         session.run("release", {"what": given_back})
     again = session.run("claim", {"paths": ["a.py", "b.py"], "key": "k"})
-    assert again.say == (first.say[0], f"already, by the same key; {said}")
+    assert again.say == (first.say[0], f"repeated with the same key; {said}")
     assert (again.result.id, again.result.repeated, again.result.gone) == (first.result.id, True, gone)
 
 

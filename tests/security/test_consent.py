@@ -349,7 +349,7 @@ def test_consent_is_shown_before_it_is_stored(run: Command) -> None:
     assert refused["error"] == "not_confirmed"
     for part in ('["./hook.sh","--now"]', str(run.repo), "DEPLOY_TOKEN", "file hook.sh", "sha256", "Not covered"):
         assert part in refused["message"]
-    assert refused["remedy"] == "If you want it so: `moot allow hook --yes`."
+    assert refused["remedy"] == "To allow it: `moot allow hook --yes`."
     assert run("allow", "--json").result[0]["allowed"] is False
     assert caused(run) == "Nothing was due."
 

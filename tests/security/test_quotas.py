@@ -107,7 +107,7 @@ def test_a_message_that_is_too_large_by_itself_comes_alone_and_is_cut_where_it_i
         data = ada.send("Bob", "", data={"x": "y" * (300 * KIB)}, type="request").id
     shown = run("inbox", agent="Bob").out
     assert len(shown.encode()) < 300 * KIB
-    assert f"cut: it has 600.0 KiB. All of it: moot thread {big} --only" in shown
+    assert f"cut: the message has 600.0 KiB. To read all of it: moot thread {big} --only" in shown
     assert long in run("thread", big, "--only", agent="Bob").out
     run("send", "Bob", "the next one", agent="Ada")
     assert len(run("inbox", "--peek", agent="Bob").out) < 300 * KIB

@@ -63,7 +63,7 @@ def test_a_clone_that_turns_review_off_is_not_obeyed(run: Command) -> None:
     assert "moot.toml sets tasks.review = false" in refused["remedy"]
     assert "`moot allow settings`" in refused["remedy"]
     added = run("task", "add", "Another", agent="Ada")
-    assert "tasks.review = false; that is not in force until a person runs `moot allow settings`" in added.err
+    assert "tasks.review = false; this is not in force until a person runs `moot allow settings`" in added.err
     assert changes(run) == [], "nothing has changed, so nothing is recorded"
 
 
@@ -137,7 +137,7 @@ def test_an_agent_cannot_allow_settings(run: Command) -> None:
 def test_init_by_a_person_allows_what_is_there_and_says_so(run: Command, tmp_path: Path) -> None:
     settings(run, NO_REVIEW)
     said = run("init").out
-    assert "You allow, by this `moot init`, what weakens a rule in moot.toml: tasks.review = false." in said
+    assert "This `moot init` allows settings in moot.toml that weaken a rule: tasks.review = false." in said
     assert "moot allow settings --revoke" in said
     assert finished(run, "As agreed") is None
 

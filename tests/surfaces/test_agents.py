@@ -32,7 +32,7 @@ def crew(bare: Command) -> Town:
 def test_a_join_that_is_repeated_says_so(town: Town) -> None:
     first, second = (town.ask(None, "join", name="Cyd", key="k") for _ in range(2))
     assert (first.result.repeated, second.result.repeated) == (False, True)
-    assert second.say[0] == "You are Cyd#1 (already, by the same key)."
+    assert second.say[0] == "You are Cyd#1 (repeated with the same key)."
     assert second.result.here
 
 
@@ -44,7 +44,7 @@ def test_a_join_that_is_repeated_after_leaving_does_not_claim_that_the_agent_is_
     if back:
         town.ask(None, "join", name="Cyd")
     again = town.ask(None, "join", name="Cyd", key="k")
-    assert again.say[0] == "You were Cyd#1 (already, by the same key; Cyd#1 is not here any more)."
+    assert again.say[0] == "You were Cyd#1 (repeated with the same key; Cyd#1 has left since)."
     assert not any("export" in line for line in again.say)
     assert (again.result.incarnation, again.result.here, again.result.repeated) == (1, False, True)
     assert ("Cyd#2" in town.here()) is back
@@ -88,7 +88,7 @@ def test_a_leave_that_is_repeated_does_not_touch_who_came_since(town: Town) -> N
     town.ask("Ada", "task add", title="Write it")
     town.ask("Bob", "task claim", task="task-001")
     again = town.ask(None, "leave", name="Bob", key="k")
-    assert again.say == ("Bob#1 has left (already, by the same key; Bob#2 is here now).",)
+    assert again.say == ("Bob#1 has left (repeated with the same key; Bob#2 is here now).",)
     assert (again.result.incarnation, again.result.here, again.result.repeated) == (1, False, True)
     assert "Bob#2" in town.here()
     refused(Held, "task_held", town, "Ada", "task claim", task="task-001")
@@ -109,7 +109,7 @@ def test_an_agent_sends_away_another_that_fell_silent(town: Town) -> None:
 
 def test_a_person_sends_away_and_retires_whom_it_likes_and_an_agent_itself(town: Town) -> None:
     assert town.ask(None, "leave", name="Bob").say == ("Bob has left.",)
-    assert town.ask(None, "leave", name="Bob").say == ("Bob was not here.",)
+    assert town.ask(None, "leave", name="Bob").say == ("Bob had already left.",)
     refused(Refused, "person_required", town, "Ada", "leave", name="Bob", retire=True)
     assert town.ask(None, "leave", name="Bob", retire=True).say == ("Bob is retired.",)
     assert town.ask("Ada", "leave", retire=True).result.retired

@@ -225,7 +225,7 @@ CASES = {
     "held drop": Case(
         None, "held drop {entry} --reason No.", "dropped", lambda r: r["status"] == "dropped", world=orchestrate
     ),
-    "wait": Case("Bob", "wait --mail --timeout 30", "1 new: moot inbox", lambda r: r["new"] == 1),
+    "wait": Case("Bob", "wait --mail --timeout 30", "1 new message: moot inbox", lambda r: r["new"] == 1),
     "log": Case(None, "log --limit 1", "file:claimed", lambda r: [e["type"] for e in r] == ["file:claimed"]),
     "watch": Case(
         None,
@@ -686,7 +686,7 @@ def test_a_waiter_is_woken_by_mail(run: Command) -> None:
     with run.popen("wait", "--mail", "--timeout", "60", agent="Bob") as process:
         try:
             run("send", "Bob", "Hello.", agent="Ada")
-            assert read_line(process) == "1 new: moot inbox\n"
+            assert read_line(process) == "1 new message: moot inbox\n"
             assert process.wait(PATIENCE) == 0
         finally:
             process.kill()

@@ -82,11 +82,11 @@ def test_a_request_that_was_confirmed_still_waits_for_its_answer(town: Town) -> 
     asked = town.request("Ada", "Bob", within=0)
     answer = town.ask("Bob", "ack", ids=(asked,))
     assert answer.result == {"acked": [asked], "unanswered": [asked]}
-    assert answer.say == (f"acked {asked}", f"{asked} still wants an answer: moot reply {asked} '…'")
+    assert answer.say == (f"acked {asked}", f"{asked} still needs an answer: moot reply {asked} '…'")
     assert town.stages(asked) == {"Bob": "acked"}
     assert waiting(town.ask("Bob", "inbox")) == [asked]
     assert town.overdue() == [asked]
-    assert town.ask("Bob", "ack", ids=(asked,)).say[0] == f"{asked}: acked before"
+    assert town.ask("Bob", "ack", ids=(asked,)).say[0] == f"{asked}: already acked"
     town.ask("Bob", "reply", id=asked, text="Yes.")
     assert town.stages(asked) == {"Bob": "answered"}
     assert waiting(town.ask("Bob", "inbox")) == []

@@ -22,7 +22,7 @@ def test_a_log_of_one_event_is_told_as_such(lone: Command) -> None:
     assert lone("export", "../log.jsonl", "--force").out.startswith("1 event in ")
     assert lone("restore", "../copy.db").out.startswith("restored 1 event from ")
     assert lone("wait", "--type", "build:finished", "--timeout", "0.01").err.startswith(
-        "moot: Waited in vain: 0 of 1 event."
+        "moot: Timed out: 0 of 1 event."
     )
 
 

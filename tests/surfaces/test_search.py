@@ -88,7 +88,7 @@ def test_a_receipt_is_found_by_its_command_its_outcome_and_its_task(checked: Com
 
 def test_what_a_command_printed_is_not_searched(checked: Command) -> None:
     assert "40 sprockets" in checked("log", "--type", "receipt:recorded", "--json").out
-    assert checked("search", "sprockets").out == "Nothing says so.\n"
+    assert checked("search", "sprockets").out == "No matches.\n"
     assert checked("search", "--json", "sha256*").result == []
 
 
@@ -110,14 +110,14 @@ def test_of_an_effect_only_the_reasons_are_searched(said: Command) -> None:
     said("emit", "build:finished")
     said("handle", "--drain")
     assert "sprockets" in said("log", "--type", "effect:done", "--json").out
-    assert said("search", "sprockets").out == "Nothing says so.\n"
-    assert said("search", "publish").out == "Nothing says so.\n"
+    assert said("search", "sprockets").out == "No matches.\n"
+    assert said("search", "publish").out == "No matches.\n"
     assert "[gaskets]" in said("search", "gaskets").out
 
 
 def test_a_redacted_receipt_is_not_found_by_its_command(checked: Command) -> None:
     (receipt,) = checked("search", "quiet", "--json").result
     assert checked("redact", receipt["id"]).code == 0
-    assert checked("search", "quiet").out == "Nothing says so.\n"
+    assert checked("search", "quiet").out == "No matches.\n"
     (found,) = checked("search", "passed", "--kind", "receipts", "--json").result
     assert (found["id"], found["title"]) == (receipt["id"], "[redacted]")

@@ -130,7 +130,7 @@ def test_what_is_not_there_has_no_story(run: Command, thing: str) -> None:
 
 
 def test_claims_and_the_graph_have_one(run: Command) -> None:
-    assert run("explain", "graph").out == "Nothing has happened there yet.\n"
+    assert run("explain", "graph").out == "No events yet.\n"
     with Workspace(run.repo, agent="Ada") as ada:
         ada.task_add("One")
         ada.task_add("Two", needs="task-001")
@@ -142,7 +142,7 @@ def test_claims_and_the_graph_have_one(run: Command) -> None:
 @pytest.mark.on_disk
 def test_a_roles_mailbox_has_one_even_before_the_first_message(bare: Command) -> None:
     orchestrate(bare)
-    assert bare("explain", "@team-lead").out == "Nothing has happened there yet.\n"
+    assert bare("explain", "@team-lead").out == "No events yet.\n"
     bare("inbox", agent="Bob")
     assert "message:offered" in bare("explain", "@developer").out
 

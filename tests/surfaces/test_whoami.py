@@ -41,12 +41,12 @@ def test_an_agent_sees_its_incarnation_its_roles_and_its_mail(run: Command) -> N
 
 def test_an_agent_that_has_not_joined_or_was_replaced_is_told_what_to_do(run: Command) -> None:
     assert run("--agent", "Cleo", "whoami").out.splitlines()[:2] == [
-        "You are Cleo, who has not joined: --agent is set.",
+        "You are Cleo, an agent that has not joined: --agent is set.",
         "moot join Cleo",
     ]
     assert me(run, "--agent", "Cleo")["principal"] is None
     run("leave", agent="Bob")
-    assert "Bob is not here any more." in run("whoami", agent="Bob").out
+    assert "Bob has left." in run("whoami", agent="Bob").out
     run("join", "Bob")
     found = run("whoami", "--json", agent="Bob", incarnation=1).result
     assert (found["principal"], found["here"]) == ("Bob#1", False)
@@ -56,7 +56,7 @@ def test_an_agent_that_has_not_joined_or_was_replaced_is_told_what_to_do(run: Co
 def test_nobody_is_told_so_and_how_to_become_somebody(run: Command) -> None:
     ran = run("whoami", MOOT_PERSON="")
     assert ran.code == 0
-    assert ran.out.startswith("You are nobody here: nothing identifies you. You may look, and change nothing.\n")
+    assert ran.out.startswith("You are nobody here: nothing identifies you. You can read, but not change anything.\n")
     assert "`moot join NAME`" in ran.out
     in_a_shell = run("whoami", MOOT_PERSON="1", GEMINI_CLI="1").out
     assert in_a_shell.startswith("You are nobody here: GEMINI_CLI marks this as a coding agent's shell")

@@ -1,8 +1,8 @@
-"""One answer, three voices.
+"""One answer in three forms.
 
-result      the thing itself, for programs: `--json` prints it, the Python API returns it
-say         short lines, for agents: no decoration, nothing that is not needed
-table       columns and rows; a terminal with a person in front of it gets them drawn
+result      the value, for programs: `--json` prints it, the Python API returns it
+say         short plain lines, for agents
+table       columns and rows, for people at a terminal
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Marked(Record):
-    """A text with parts of it to be seen at once, as (start, end)."""
+    """A text with highlighted ranges, as (start, end)."""
 
     text: str
     marks: tuple[tuple[int, int], ...] = ()
@@ -29,7 +29,7 @@ class Table(Record):
 
 
 class Notice(Record):
-    """Something that the caller should know although the call went through."""
+    """A warning about a call that succeeded."""
 
     code: str
     message: str
@@ -40,9 +40,9 @@ class Answer(Record):
     say: tuple[str, ...] = ()
     table: Table | None = None
     warnings: tuple[Notice, ...] = ()
-    after: Callable[[], None] | None = None  # to be called once the answer was shown
-    more: Iterator[Answer] | None = None  # a stream: answers that are still to come
-    code: int = 0  # the exit code of a command that did what it was asked, and whose result is no success
+    after: Callable[[], None] | None = None  # call it after the answer was shown
+    more: Iterator[Answer] | None = None  # a stream of further answers
+    code: int = 0  # the exit code, if the command ran but its result is a failure
 
 
 def plain(result: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Which verbs there are. A surface finds a verb here, checks the arguments and runs it.
+"""The catalogue of verbs. A surface finds a verb here, checks the arguments and runs it.
 
-The index names the module of each verb, so that a short-lived command imports the one it needs.
+The index names the module of each verb, so a command imports only the module it needs.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Param(Record):
     """One argument of a verb.
 
     type: text, words (text, or `-` for standard input), int, seconds (`90`, `30m`), flag, json.
-    limit: how long a text may be, in characters (words: in bytes); 0 is what its name is worth, see `_LIMITS`.
-    person: with it, the call is for people only, whatever the class of the verb.
+    limit: the maximum length in characters (words: in bytes); 0 means the default for its name, see `_LIMITS`.
+    person: a call with this argument is only for people, whatever the class of the verb.
     """
 
     name: str
@@ -86,18 +86,18 @@ class Param(Record):
     person: bool = False
 
 
-# The classes of verbs, each with what a call of it can do at most. A surface, or a permission rule, can go by them.
+# The classes of verbs and the most that a call of each can do. Surfaces and permission rules can rely on them.
 KINDS = {
-    "look": "reads, and changes nothing that others see",
-    "speak": "says something to others: messages, answers, decisions, events",
+    "look": "reads; changes nothing that others see",
+    "speak": "communicates: messages, answers, decisions, events",
     "own": "changes tasks, files, roles and other things that are held or shared",
-    "person": "only for people: refused to agents, and in an agent's shell",
+    "person": "only for people: refused to agents and in an agent's shell",
     "local-exec": "runs commands on this machine",
 }
 
 
 class Verb(Record):
-    """One thing that can be done, on every surface under the same name."""
+    """One operation, with the same name on every surface."""
 
     name: str
     summary: str
@@ -108,22 +108,22 @@ class Verb(Record):
     detail: str = ""
     writes: bool = True
     opens: bool = True  # needs an existing workspace
-    past: bool | None = None  # whether it can be asked of the past; None: if it writes nothing
-    anybody: bool = False  # needs no identity, although it does more than look
-    quiet: bool = False  # leaves no trace: no sign of life of the caller, no turn of the files that others write
+    past: bool | None = None  # whether it accepts --at; None: if it writes nothing
+    anybody: bool = False  # needs no identity, although it writes
+    quiet: bool = False  # leaves no trace: no presence stamp, no synchronization of files
 
 
 _NOTHING: dict[str, Any] = {}
 
 
 def kind_of(verb: Verb, given: Mapping[str, Any]) -> str:
-    """The class of one call: that of its verb, unless an argument makes it a person's."""
+    """The class of one call: that of its verb, or `person` if an argument is only for people."""
     mine = verb.kind != "person" and any(p.person and given.get(p.name) not in _SILENCE for p in verb.params)
     return "person" if mine else verb.kind
 
 
 def admit(caller: Caller, verb: Verb, kind: str, given: Mapping[str, Any] = _NOTHING) -> None:
-    """Let a caller make a call of this class: what only people may is for them, and nobody only looks."""
+    """Refuse a call of this class that the caller may not make."""
     if kind == "person":
         people_only(caller, said(verb, given))
     elif kind != "look" and caller.nobody and not verb.anybody:
@@ -131,18 +131,18 @@ def admit(caller: Caller, verb: Verb, kind: str, given: Mapping[str, Any] = _NOT
 
 
 def needs_somebody(caller: Caller, name: str) -> None:
-    """Refuse nobody what takes a name: to act, other than in a verb that is for anybody, and to have mail."""
+    """Refuse a caller without an identity."""
     if caller.nobody and not (name and find(name).anybody):
         raise who_are_you(caller, said(find(name), _NOTHING) if name else "This")
 
 
 def only_looks(verb: Verb, kind: str) -> bool:
-    """Whether a call of this class appends nothing, although others of the verb do: those with a person's arguments."""
+    """Whether a call of this class appends nothing, although calls with a person's arguments do."""
     return kind == "look" and any(param.person for param in verb.params)
 
 
 def said(verb: Verb, given: Mapping[str, Any]) -> str:
-    """A call in short: its verb, and the arguments that make it a person's."""
+    """A call in short form: its verb, and the arguments that are only for people."""
     told = [p for p in verb.params if p.person and not p.positional and given.get(p.name) not in _SILENCE]
     for_people = [f"--{p.name.replace('_', '-')}" for p in told]
     return f"`{' '.join(['moot', verb.name, *for_people])}`"
@@ -155,18 +155,18 @@ _NAMES = (
     *("task", "thread", "to", "type"),
 )
 _LIMITS = {"title": 500, "stream": 4200, **dict.fromkeys(_NAMES, 200)}
-_WORDS_LIMITS = {"body": 1 << 20}  # a message is weighed as a whole, by its decider: `text` is not weighed here
+_WORDS_LIMITS = {"body": 1 << 20}  # the decider checks the size of a whole message, so `text` has no limit here
 
-DEEPEST = 100  # levels of JSON; what comes in must be readable by everybody later
+DEEPEST = 100  # levels of JSON that every reader can parse
 KEY = Param(
     "key",
-    "An idempotency key: the same key with the same request is done once. Each agent has its own keys: "
-    "the same key of another agent is another one.",
+    "An idempotency key: repeating a request with the same key has no further effect. Keys are per agent: "
+    "two agents can use the same key.",
 )
 
 
 def names() -> list[str]:
-    """All verbs, in the order of the catalogue."""
+    """All verbs, in catalogue order."""
     return [name for group in MODULES.values() for name in group]
 
 
@@ -174,7 +174,7 @@ _found: dict[str, Verb] = {}
 
 
 def find(name: str) -> Verb:
-    """The verb of that name, importing only its module."""
+    """The verb with this name. Imports only its module."""
     if name in _found:
         return _found[name]
     module = next((m for m, verbs in MODULES.items() if name in verbs), None)
@@ -187,9 +187,9 @@ def find(name: str) -> Verb:
 
 
 def unknown_verb(name: str, longer: str = "", own: Iterable[str] = ()) -> Usage:
-    """What to say about a verb that there is not.
+    """The error for a verb that does not exist.
 
-    `longer` is what it would be with the next word; `own` are words that the surface knows beside the verbs.
+    `longer` is the name with the next word appended; `own` are further commands of the surface.
     """
     from moot.core.text import closest
 
@@ -199,17 +199,17 @@ def unknown_verb(name: str, longer: str = "", own: Iterable[str] = ()) -> Usage:
 
 
 def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call, complete and of the right types; raises `Usage` with what is wrong."""
+    """The arguments of a call, complete and of the right types. Raises `Usage`."""
     params, room, silence, required = _plans.get(verb.name) or _planned(verb)
     values = silence.copy()
     for name, value in given.items():
-        if value is silence.get(name, required):  # what nobody said; the second is no value of anything
+        if value is silence.get(name, required):  # not given; `required` is never a value
             continue
-        # Most arguments are short and plain: what need not be looked at closely is taken as it is.
+        # Most arguments are short plain text, which needs no further check.
         if name in room and type(value) is str and len(value) <= room[name] and value.isascii() and "\0" not in value:
             values[name] = value if not params[name].many else (value,) if value else ()
         elif name not in params:
-            raise _usage(verb, f"`{verb.name}` takes no argument {name!r}")
+            raise _usage(verb, f"`{verb.name}` has no argument {name!r}")
         elif value is not None:
             values[name] = _value(verb, params[name], value)
     for name in required:
@@ -219,8 +219,8 @@ def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     return values
 
 
-# What a verb takes, as a call is checked: each argument by its name; how many characters of plain text it may have, if
-# it is one; what silence means; what must be said.
+# Prepared checks of a verb: its arguments by name, the maximum length of each plain text, the defaults, and the names
+# of required arguments.
 _plans: dict[str, tuple[dict[str, Param], dict[str, int], dict[str, Any], tuple[str, ...]]] = {}
 
 
@@ -235,7 +235,7 @@ def _planned(verb: Verb) -> tuple[dict[str, Param], dict[str, int], dict[str, An
 
 
 def _limit(param: Param) -> int:
-    """How long a text may be: in bytes for words, else in characters."""
+    """The maximum length: in bytes for words, otherwise in characters."""
     if param.type == "words":
         return param.limit or _WORDS_LIMITS.get(param.name, sys.maxsize)
     return param.limit or _LIMITS.get(param.name, _LIMIT)
@@ -252,9 +252,9 @@ def _single(verb: Verb, param: Param, value: Any) -> Any:
     match param.type:
         case "text" | "words":
             if not isinstance(value, str):
-                raise _usage(verb, f"{param.name}: expected a text, found {value!r}")
+                raise _usage(verb, f"{param.name}: expected text, got {value!r}")
             if param.choices and value not in param.choices:
-                raise _usage(verb, f"{param.name}: {value!r} is none of {', '.join(param.choices)}")
+                raise _usage(verb, f"{param.name}: {value!r} is not one of {', '.join(param.choices)}")
             return _sound(verb, param, value)
         case "flag":
             return bool(value)
@@ -267,7 +267,7 @@ def _single(verb: Verb, param: Param, value: Any) -> Any:
 
             found = seconds(value)
             if found is None:
-                raise _usage(verb, f"{param.name}: {value!r} is no duration (write 90, 90s, 30m, 2h or 1d)")
+                raise _usage(verb, f"{param.name}: {value!r} is not a valid duration (use 90, 90s, 30m, 2h or 1d)")
             return found
 
 
@@ -275,14 +275,14 @@ def _whole_number(verb: Verb, param: Param, value: Any) -> int:
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
-        raise _usage(verb, f"{param.name}: {value!r} is no whole number") from None
+        raise _usage(verb, f"{param.name}: {value!r} is not a whole number") from None
     if not 0 <= number < 1 << 63:
         raise _usage(verb, f"{param.name}: {value!r} is not between 0 and {(1 << 63) - 1}")
     return number
 
 
 def _sound(verb: Verb, param: Param, value: str) -> str:
-    """A text that can be stored and read by everybody later: real characters, none of them NUL, and not too many."""
+    """The text, if it can be stored: valid UTF-8, without NUL, and not too long."""
     words = param.type == "words"
     size = len(value)
     if not value.isascii():
@@ -298,8 +298,8 @@ def _sound(verb: Verb, param: Param, value: str) -> str:
         unit = "bytes" if words else "characters"
         raise Usage(
             "too_long",
-            f"{param.name} of `{verb.name}` has {size:,} {unit}; {limit:,} are allowed.",
-            "Say it shorter, or put it into a file of the repository and name that.",
+            f"{param.name} of `{verb.name}` has {size:,} {unit}; the limit is {limit:,}.",
+            "Shorten it, or put it into a file of the repository and name that file.",
             verb=verb.name,
             argument=param.name,
             size=size,
@@ -313,9 +313,9 @@ def _json(verb: Verb, param: Param, given: Any) -> Any:
 
     try:
         value = json.loads(given, object_pairs_hook=_unique) if isinstance(given, str) else given
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # no NaN, no half of a pair, nothing foreign
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()  # refuses NaN, lone surrogates and other types
     except (TypeError, ValueError, RecursionError) as error:
-        raise _usage(verb, f"{param.name} is no valid JSON: {error}", code="bad_json") from None
+        raise _usage(verb, f"{param.name} is not valid JSON: {error}", code="bad_json") from None
     if not _shallow(value, DEEPEST):
         raise _usage(verb, f"{param.name} is nested more than {DEEPEST} levels deep", code="bad_json")
     return value
@@ -325,7 +325,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"the key {next(n for n in names if names.count(n) > 1)!r} stands there twice")
+        raise ValueError(f"the key {next(n for n in names if names.count(n) > 1)!r} occurs twice")
     return found
 
 
@@ -335,4 +335,4 @@ def _shallow(value: Any, left: int) -> bool:
 
 
 def _usage(verb: Verb, message: str, code: str = "bad_arguments") -> Usage:
-    return Usage(code, f"{message}.", f"`moot {verb.name} --help` shows how it is called.", verb=verb.name)
+    return Usage(code, f"{message}.", f"`moot {verb.name} --help` shows the usage.", verb=verb.name)

@@ -1,4 +1,4 @@
-"""The whole story of a thing: which events it is made of."""
+"""The history of an entity: the events about it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from moot.engine.engine import Engine
     from moot.views.store import Store
 
-Streams = dict[str, "set[str] | None"]  # the streams to look into, each with the ids to look for (None: any event)
+Streams = dict[str, "set[str] | None"]  # the streams to search, each with the ids to search for (None: all events)
 
-_ALONE = ("task", "message", "agent", "entry", "effect")  # ids that are unlike all others
-_SHARED = ("mailbox", "topic")  # streams that are not of one thing
+_ALONE = ("task", "message", "agent", "entry", "effect")  # kinds whose ids are unique among all kinds
+_SHARED = ("mailbox", "topic")  # streams shared by several entities
 _PAGE = 500
-_LONGEST = 5000  # events of one story
+_LONGEST = 5000  # maximum number of events in one history
 _WIDTH = 200
 
 
 class Tale(Record):
-    """The events about a thing, in order; the oldest ones are left out of a very long one."""
+    """The events about an entity, in order. A very long history lacks its oldest events."""
 
     events: tuple[Event, ...]
     left_out: int = 0
@@ -42,9 +42,9 @@ def line(event: Event) -> str:
 
 
 def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
-    """Every event about one thing: whatever has an id or a name, and also a mailbox, all claims, or the graph.
+    """Every event about one entity, or about a mailbox, all claims, or the graph.
 
-    A role of `roles` has a mailbox even before the first message.
+    `roles` have a mailbox even before the first message.
     """
     streams = _streams(engine, thing)
     kept: dict[int, Event] = {event.position: event for event in _cause(engine, thing)}
@@ -58,7 +58,7 @@ def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
     if not kept and thing not in ("claims", "graph", "settings", *(f"@{role}" for role in roles)):
         raise Unknown(
             "unknown_thing",
-            f"Nothing here is called {thing[:80]!r}.",
+            f"Nothing is named {thing[:80]!r}.",
             "Name a task, a message (m-…), an agent, a claim (c-…), a path that was claimed, a held entry (h-…), an "
             "artifact or what it provides, a decision (d-…), a checkpoint (k-…), a receipt (r-…), an effect (e-…), a "
             "free stream (topic/…), a mailbox (@role), `claims`, `graph` or `settings`.",
@@ -75,7 +75,7 @@ def _forget_the_oldest(kept: dict[int, Event]) -> int:
 
 
 def _streams(engine: Engine, thing: str) -> Streams:
-    """The streams of all that has this id. What has a name that nothing else may have comes first, and is alone."""
+    """The streams of everything with this id. A kind with unique ids comes first and excludes the others."""
     store, found = engine.read(), Streams()
     for kind in kinds():
         if kind.single or kind.name in _SHARED or not states.state(store, kind, thing)[1]:
@@ -89,7 +89,7 @@ def _streams(engine: Engine, thing: str) -> Streams:
 
 
 def _is_stream(store: Store, thing: str) -> bool:
-    """Whether it is the name of a stream, and not of something in it: `claims`, `topic/build`."""
+    """Whether it is the name of a whole stream: `claims`, `topic/build`."""
     name, _, key = thing.partition("/")
     kind = find(name)
     single = kind is not None and kind.single and not key
@@ -97,7 +97,7 @@ def _is_stream(store: Store, thing: str) -> bool:
 
 
 def _look_for(store: Store, found: Streams, kind: Kind, name: str) -> None:
-    """All of an entity, with what was said because of it, and what belongs to it."""
+    """An entity, the messages about it, and what belongs to it."""
     found[kind.stream(name)] = None
     state, _ = states.state(store, kind, name)
     threads = [name]
@@ -126,7 +126,7 @@ def _look_for(store: Store, found: Streams, kind: Kind, name: str) -> None:
 
 
 def _look_for_work(store: Store, found: Streams, task: Task) -> None:
-    """What was made, decided, asked and needed for a task."""
+    """The artifacts, decisions, checkpoints and needs of a task."""
     for kind, name in queries.things_of_task(store, task.id):
         _look_for(store, found, kind_of(kind), name)
     for need in task.needs:
@@ -135,7 +135,7 @@ def _look_for_work(store: Store, found: Streams, task: Task) -> None:
 
 
 def _cause(engine: Engine, thing: str) -> list[Event]:
-    """What an effect is there for, which stands in another stream."""
+    """The event that caused an effect; it is in another stream."""
     if not thing.startswith("e-"):
         return []
     effect, _ = states.state(engine.read(), "effect", thing)

@@ -1,7 +1,7 @@
 """Following the log: the one loop behind `log --follow` and the Python API's `follow` and `follow_async`.
 
-Whoever follows counts as present, keeps the packs' files in step, and stays when the log cannot be used for a while.
-Each event comes once and in order. How it is shown, and in which thread this runs, is known to others.
+A follower counts as present, keeps the packs' files in sync, and survives a log that is unavailable for a while.
+Each event is delivered once and in order. Output and threads are the caller's concern.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
 
-ROUND = 2.0  # seconds between signs of life, and looks at files that others write
+ROUND = 2.0  # seconds between presence stamps and checks of files
 
 
 class Heard(Record):
-    """What came in one round: events that fit, or none; and what one should know."""
+    """The result of one round: matching events, if any, and warnings."""
 
     events: tuple[Event, ...] = ()
     warnings: tuple[Notice, ...] = ()
-    trouble: str | None = None  # the code of what failed and is being tried again
+    trouble: str | None = None  # the code of a failure that is being retried
 
 
 def follow(
@@ -41,10 +41,10 @@ def follow(
     end: float | None = None,
     stop: int | None = None,
 ) -> Iterator[Heard]:
-    """Past `after`, until the clock says `end` or the file descriptor `stop` has something to read.
+    """Events after `after`, until the clock reaches `end` or the file descriptor `stop` is readable.
 
-    What fails is told and tried again. Only when the time is over meanwhile, it is raised: there may be events that
-    were not seen.
+    Failures are reported and retried. If `end` is reached during a failure, the error is raised, because events may
+    have been missed.
     """
     trail = Trail(call.engine.log, after)
     while True:
@@ -81,11 +81,11 @@ def follow(
 
 
 def replaced(after: int) -> Notice:
-    return Notice("log_replaced", f"Another log was put into the place of this one; it goes on after position {after}.")
+    return Notice("log_replaced", f"The log was replaced by another one; following continues after position {after}.")
 
 
 def stopped(stop: int, within: float = 0.0) -> bool:
-    """Whether there is something to read, or its other end was closed, now or `within` so many seconds."""
+    """Whether the descriptor is readable, or its other end is closed, `within` this many seconds."""
     import select
 
     poll = select.poll()

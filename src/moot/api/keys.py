@@ -1,4 +1,4 @@
-"""The key under which a request is carried out once. Loaded by calls that were given one."""
+"""Idempotency keys. Loaded only by calls that have one."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def key_of(verb: str, name: str, arguments: Mapping[str, Any], cwd: str, scope: str | None) -> Callable[[str], Key]:
-    """What makes the key, once the principal is known. It belongs to the principal's name, or to `scope`."""
+    """A function that makes the key, given the principal. The key is scoped to the principal's name, or to `scope`."""
 
     def key(principal: str) -> Key:
-        # Paths are meant from where one stands: the same words elsewhere are another request.
+        # Paths are relative to the caller, so the same arguments in another directory are another request.
         here = cwd if any(arguments.get(given) for given in ("path", "paths", "what")) else None
         request = json.dumps([verb, arguments, here], sort_keys=True, default=str)
         digest = hashlib.sha256(request.encode()).hexdigest()

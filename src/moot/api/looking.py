@@ -1,7 +1,7 @@
-"""Looks where nothing can be written: one who writes stands still with the lock in hand, or the disk takes nothing.
+"""Reads that continue when nothing can be written: a stalled process holds the writer lock, or the disk is full.
 
-What is there is read all the same, past what cannot be written: the shared views as they are, and what they lack from
-the log, in a private copy. The answer says how far it goes. Loaded only then.
+They use the shared views as they are, and a private copy with the events that the views lack. The answer says up to
+which position it is current. Loaded only in that case.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from moot.api.call import Call
 
 _IN_THE_WAY = ("locked", "read_only", "disk_full", "views_unusable", "mirror_lock_unusable")
-_LONGEST = 30.0  # seconds to wait for one who is at work: it will be done, and then all need not be folded twice
-_UNCLEAR = 5.0  # the same for one of whom nothing is known, or who waits for the disk
+_LONGEST = 30.0  # seconds to wait for a process that is making progress, which avoids folding the same events twice
+_UNCLEAR = 5.0  # the same for a process of unknown state, or one that waits for the disk
 
 
 def look_on(call: Call, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable) -> Answer:
-    """Carry out a look that met `error`: `again` as a whole, once who is in the way is done, or what it `does`."""
+    """Complete a read that failed with `error`: call `again` once the writer is done, or `does` without writing."""
     waited = LOOKING
     while error.code == "locked" and waited < _patience_with(error.details.get("pid")):
         try:
@@ -50,7 +50,7 @@ def look_on(call: Call, again: Callable[[], Answer], does: Callable[[], Answer],
 
 
 def _patience_with(pid: object) -> float:
-    """How long to wait for the process that has the lock."""
+    """How long to wait for the process that holds the lock."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             state = file.read().rpartition(")")[2].split()[0]

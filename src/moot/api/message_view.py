@@ -1,4 +1,4 @@
-"""What waits for a reader, a message as its reader sees it, and the lines that tell it."""
+"""Messages that wait for a reader, and how a message is shown."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from moot.views.queries import Delivery
 
 
-ROOM = 256 << 10  # bytes of what others wrote, in one answer
+ROOM = 256 << 10  # maximum bytes of message text in one answer
 
 
 class Pile(Record):
-    """What waits for one reader: some of it, how much more there is (about `left` bytes), and what is too late now."""
+    """Messages that wait for one reader: some of them, how many more (about `left` bytes), and the expired ones."""
 
     mail: tuple[Delivery, ...]
     more: int
@@ -32,9 +32,9 @@ class Pile(Record):
 
 
 def pile(call: Call, reader: str, limit: int, *, seen: bool, room: int | None = None) -> Pile:
-    """The oldest of what the reader has seen and not settled, or of what is new to it, over all its mailboxes.
+    """The oldest messages that the reader has seen but not settled, or that are new, over all its mailboxes.
 
-    `room`: whole messages of so many bytes together. What is new begins with one message, however large that is.
+    `room`: maximum total size in bytes of whole messages. New messages include at least one, however large.
     """
     store, now = call.engine.read(), call.clock.wall_seconds()
     boxes = call.mailboxes()
@@ -69,7 +69,7 @@ def _fitting(mail: list[Delivery], room: int | None, *, least: bool) -> Iterator
 
 
 def weight(message: Message | Letter) -> int:
-    """About how many bytes it says."""
+    """Its approximate size in bytes."""
     text = message.text
     size = len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
     return size + (len(dumps(message.data)) if message.data is not None else 0)
@@ -83,7 +83,7 @@ def size_in_words(size: int) -> str:
 
 
 def expired(delivery: Delivery, now: float) -> bool:
-    """Whether its time is over, recorded or not."""
+    """Whether it has expired, recorded or not."""
     sent, limit = timestamps.parse(delivery.message.at), delivery.message.expires
     return limit is not None and sent is not None and now > sent + limit
 
@@ -116,12 +116,12 @@ class Letter(Record):
     hidden: str | None = None
     stages: tuple[tuple[str, str], ...] = ()
     trace: str | None = None
-    cut: int | None = None  # the bytes of the whole message, if only its beginning is here
-    via: str | None = None  # `file PATH` for what somebody wrote into a file of the repository
+    cut: int | None = None  # the size of the whole message in bytes, if it was cut
+    via: str | None = None  # `file PATH` for a message that came from a file of the repository
 
 
 def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Letter:
-    """As everybody sees it; `stages` says where it stands at each recipient."""
+    """A message as everybody sees it; `stages` has its state at each recipient."""
     return Letter(
         id=message.id,
         sender=label(message.sender),
@@ -143,7 +143,7 @@ def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Le
 
 
 def of_delivery(delivery: Delivery) -> Letter:
-    """As one recipient sees it."""
+    """A message as one recipient sees it."""
     entry = delivery.entry
     return of_message(delivery.message).replace(
         mailbox=delivery.mailbox, stage=entry.stage, taker=entry.taker, hidden=entry.hidden
@@ -151,7 +151,7 @@ def of_delivery(delivery: Delivery) -> Letter:
 
 
 def cut(letter: Letter, room: int) -> Letter:
-    """As much of it as there is room for: all of it, or the beginning of its text without its data."""
+    """The whole message if it fits, otherwise the beginning of its text without its data."""
     if letter.cut is not None or (size := weight(letter)) <= room:
         return letter
     text = letter.text or dumps(letter.data)
@@ -159,7 +159,7 @@ def cut(letter: Letter, room: int) -> Letter:
 
 
 def newest_whole(letters: Iterable[Letter], room: int = ROOM) -> tuple[Letter, ...]:
-    """All of them: the last as it is, others before it while there is room, and of the rest the beginning."""
+    """All messages: the last in full, earlier ones in full while they fit, and the rest cut."""
     found: list[Letter] = []
     for letter in reversed(list(letters)):
         found.append(cut(letter, room) if found else letter)
@@ -168,9 +168,9 @@ def newest_whole(letters: Iterable[Letter], room: int = ROOM) -> tuple[Letter, .
 
 
 def told(item: Letter, room: int | None = None) -> list[str]:
-    """The lines for an agent. What others wrote is fenced, so that it cannot pass for moot's own words.
+    """The lines for an agent. Message text is fenced, so it cannot be mistaken for moot's output.
 
-    `room`: bytes of the message that are shown at most. A program gets it whole; a reader is told how to see the rest.
+    `room`: maximum number of bytes shown. If the message is cut, a line shows how to read the rest.
     """
     if room is not None:
         item = cut(item, room)
@@ -189,11 +189,11 @@ def told(item: Letter, room: int | None = None) -> list[str]:
         lines += fence(json.dumps(item.data, ensure_ascii=False, indent=1)).splitlines()
     if item.cut is not None:
         whole = command_line("thread", item.id, options="--only")
-        lines.append(f"cut: it has {size_in_words(item.cut)}. All of it: {whole}")
+        lines.append(f"cut: the message has {size_in_words(item.cut)}. To read all of it: {whole}")
     lines += [f"! {flag}" for flag in item.flags]
     if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":
-            lines.append(f"wants an answer: {command_line('reply', item.id)} '…'")
+            lines.append(f"needs an answer: {command_line('reply', item.id)} '…'")
         elif item.wants == "ack" and item.stage != "acked":
-            lines.append(f"wants a confirmation: {command_line('ack', item.id)}")
+            lines.append(f"needs confirmation: {command_line('ack', item.id)}")
     return lines

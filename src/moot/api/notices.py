@@ -1,4 +1,4 @@
-"""Warnings that any answer can carry. Imported only when there is one to give."""
+"""Warnings that any answer can carry. Imported only when there is one."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _NAMED = 3
 
 def of_held(entries: Sequence[HeldEntry]) -> Notice:
     named = ", ".join(entry.id for entry in entries[:_NAMED]) + ("…" if len(entries) > _NAMED else "")
-    return Notice("entries_held", f"Held back from a file: {named}. `moot held` says why.")
+    return Notice("entries_held", f"Held back from a file: {named}. `moot held` shows why.")
 
 
 def of_effects(caused: int, state: str) -> Iterator[Notice]:
-    """Only while nobody performs them."""
+    """A warning, if no runner performs effects."""
     from moot.engine.runners import anybody_runs
 
     if anybody_runs(state):
         return
     said = f"{caused} effects wait" if caused > 1 else "An effect waits"
-    yield Notice("nobody_handles", f"{said}, and nobody performs effects here: `moot handle` does.")
+    yield Notice("nobody_handles", f"{said}, but no runner performs effects here. Start one: `moot handle`.")
 
 
 def of_upgrade(handle: Handle) -> Notice:
-    """The log was upgraded by this call; reported once."""
+    """This call upgraded the log."""
     before, now = handle.upgraded or (0, 0)
     handle.upgraded = None
     return Notice(

@@ -1,4 +1,4 @@
-"""What can be asked of the past: whatever only looks. Nobody is shown anything there, so nothing is recorded."""
+"""Verbs with --at: read-only, and nothing is recorded as shown."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def asked_of(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with which a verb only looks; refused if it can not."""
+    """The arguments that make the verb read-only; refused if it cannot be."""
     looks = not verb.writes if verb.past is None else verb.past
     if not looks or not verb.opens:
         raise read_only(f"`{verb.name}`")

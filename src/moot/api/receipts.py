@@ -1,4 +1,4 @@
-"""Receipts as proofs: which one is meant, and whether it still says something about the files as they are."""
+"""Receipts as proofs: which receipt applies, and whether it is valid for the current files."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
     from moot.engine.content_digest import Tree
     from moot.engine.unit_of_work import Work
 
-_LOOKED_AT = 1000  # of the newest receipts, for one's own last one
+_LOOKED_AT = 1000  # newest receipts to search for the caller's last one
 
 
 class ReceiptProof(Record):
-    """A receipt for a task, and the content that it must be about, looked at before anything is decided."""
+    """A receipt for a task, and the content that it must match. Read before the commit."""
 
     id: str
     task: str
     tree: str | None
 
     def checked(self, work: Work) -> str:
-        """Its id, if it proves something; raises the reason why it does not."""
+        """Its id, if it is valid; otherwise raises the reason."""
         receipts.check(work.state("receipt", self.id), self.task, self.tree)
         return self.id
 
 
 def proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> ReceiptProof | None:
-    """One that is given is for the files of whoever gives it; one that a task carries is for where it was made.
+    """A given receipt must match the caller's files; the receipt of a task must match the worktree where it was made.
 
-    Equal content has one name, so a receipt from another worktree with the same files is as good.
+    Equal content has one name, so a receipt from another worktree with the same files is valid too.
     """
     store = call.engine.read()
     if given is not None:
@@ -51,7 +51,7 @@ def proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -
 
 
 def content(call: Call, receipt: Receipt | None = None) -> Tree:
-    """What is in the worktree of a receipt, if that is still one of the workspace's; else in the caller's own."""
+    """The content of the receipt's worktree, if that worktree still exists; otherwise of the caller's."""
     roots = {known.root for known in worktrees(call.place)} if receipt is not None else set()
     root = receipt.worktree if receipt is not None and receipt.worktree in roots else call.place.root
     return content_digest.of(
@@ -64,4 +64,4 @@ def _last(call: Call, task: str) -> str:
     for receipt in queries.things(call.engine.read(), "receipt", _LOOKED_AT, ended=True):
         if same_agent(receipt.by, me) and receipt.task in (None, task):
             return str(receipt.id)
-    raise Unknown("unknown_receipt", "You have no receipt for this yet.", "Run a check: `moot check -- COMMAND`.")
+    raise Unknown("unknown_receipt", "You have no receipt for this task.", "Run a check: `moot check -- COMMAND`.")

@@ -1,4 +1,4 @@
-"""What settings and packs come to: a value that is swapped whole; and the one that a call goes by."""
+"""The settings and packs in force, as one value that is replaced as a whole, and the value that a call uses."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class Setup(Record):
-    """What the settings come to. A value, swapped whole: a call that is open keeps the one it began with."""
+    """The settings and packs in force. Replaced as a whole: an open call keeps the setup that it started with."""
 
-    written: Settings  # as moot.toml has them
+    written: Settings  # as in moot.toml
     settings: Settings  # the same with the rules in force
     packs: Packs
-    declared: Mapping[str, Lifecycle]  # as the packs and settings have them
-    lifecycles: Mapping[str, Lifecycle]  # as the rules in force have them
+    declared: Mapping[str, Lifecycle]  # as declared by packs and settings
+    lifecycles: Mapping[str, Lifecycle]  # with the rules in force
     reactions: Sequence[Reaction]
     in_force: str = ""  # the rules that settings can weaken, in the form of `moot.core.deciders.settings`
     withheld: tuple[Weak, ...] = ()  # settings that weaken a rule and are not in force
-    closers: Sequence[Callable[[Work], None]] = ()  # of the packs, run when everything else is decided
-    requests: Callable[[Work, str], None] | None = None  # of effects, where there are handlers
+    closers: Sequence[Callable[[Work], None]] = ()  # of the packs, run after everything else is decided
+    requests: Callable[[Work, str], None] | None = None  # requests effects, if there are handlers
     mirrors: Mirrors | None = None
 
     def under(self, rules: Rules) -> Setup:
@@ -46,7 +46,7 @@ class Setup(Record):
 
 
 class Ruling:
-    """The setup that one call goes by; judged anew when the log has recorded other rules than are in force."""
+    """The setup that one call uses. Evaluated again when the log has recorded other rules than those in force."""
 
     def __init__(self, workspace: Workspace, engine: Engine) -> None:
         """Let a borrowed engine decide by the setup of this moment, whatever it was used for before."""

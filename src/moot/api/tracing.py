@@ -1,7 +1,4 @@
-"""Verbs as spans. Loaded where there is something to trace.
-
-It changes no answer: it only looks at what goes by.
-"""
+"""Verbs as spans. Loaded only if tracing is enabled. It does not change answers."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def run_in_span(call: Call, tracing: Tracing, name: str, arguments: Mapping[str, Any]) -> Answer:
-    """Carry out a verb inside a span. What it stores carries the trace on."""
+    """Run a verb inside a span. Its events carry the trace context."""
     catalogue.find(name)  # an unknown verb has no span
     with tracing.span(f"moot.{name.replace(' ', '.')}") as span:
         try:
@@ -39,7 +36,7 @@ def run_in_span(call: Call, tracing: Tracing, name: str, arguments: Mapping[str,
 
 
 def _warned(tracing: Tracing, answer: Answer) -> Answer:
-    """If the provider that was asked for cannot be loaded, the first answer says so."""
+    """If the configured provider cannot be loaded, the first answer warns about it."""
     missing, tracing.missing = tracing.missing, None
     if missing is None:
         return answer

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
 
-# Names for those who bring none. Poets, because one remembers them.
+# Names for agents that join without one. Poets' names are easy to remember.
 NAMES = [
     "Achebe",
     "Akhmatova",
@@ -71,7 +71,7 @@ NAMES = [
 
 
 class Member(Record):
-    """An agent, as seen from outside."""
+    """An agent, as verbs return it."""
 
     name: str
     incarnation: int
@@ -86,7 +86,7 @@ class Member(Record):
 
 
 class MembershipChange(Member):
-    """The agent after it joined or left. `repeated`: that was before, under the same key."""
+    """The agent after it joined or left. `repeated`: an earlier call with the same key did it."""
 
     repeated: bool = False
 
@@ -109,7 +109,7 @@ def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None
             take_over=take_over,
         )
         work.do("agent", wanted, command)
-        # Before the append: from its first moment on the new incarnation must not look silent.
+        # Before the append: the new incarnation must never appear silent.
         work.facts.ensure_stamped(state.name, work.agent(wanted).incarnation)
 
     spare: list[str] = []
@@ -118,13 +118,13 @@ def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None
     now = _agent(call, str(joined.data["name"] if joined else call.caller.agent))
     me = now if joined is None else evolve(now, Joined.of(joined.data), meta_of(joined))  # as it was then
     call.caller = call.caller.replace(agent=me.name, incarnation=me.incarnation, person=False)
-    if not (now.here and now.incarnation == me.incarnation):  # a repeat by key, or another was fast
-        why = "already, by the same key; " if outcome.repeated else ""
-        gone = f"You were {me.principal} ({why}{me.principal} is not here any more)."
+    if not (now.here and now.incarnation == me.incarnation):  # a repeat by key, or another process was faster
+        why = "repeated with the same key; " if outcome.repeated else ""
+        gone = f"You were {me.principal} ({why}{me.principal} has left since)."
         result = _change(call, me.replace(here=False, retired=now.retired), outcome)
-        return Answer(result=result, say=(gone, "To come back, join with another key, or with none."))
+        return Answer(result=result, say=(gone, "To come back, join with another key or without one."))
     call.stamp()
-    again = " (already, by the same key)" if outcome.repeated else ""
+    again = " (repeated with the same key)" if outcome.repeated else ""
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
     lines = [f"You are {me.principal}{again}.{filled}"]
     if waiting := _unsettled(call, me.principal):
@@ -134,7 +134,7 @@ def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None
 
 
 def _role(call: Call, name: str) -> str:
-    """A role as its pack writes it; case does not count. Agents may fill roles that no pack knows."""
+    """A role in its pack's spelling; case is ignored. Agents may fill roles that no pack declares."""
     known = (role.name for pack in call.packs.packs for role in pack.roles)
     return next((role for role in known if role.lower() == name.lower()), None) or checked_name(name, "a role")
 
@@ -149,7 +149,7 @@ def _unsettled(call: Call, reader: str) -> int:
 
 
 def _free_name(work: Work, spare: list[str]) -> str:
-    """The first free name; when none is left, a made-up one in `spare`: every attempt must find the same one."""
+    """The first free name, or a generated one. `spare` keeps that one, because every attempt must use the same name."""
     taken = {a.name.lower() for a in queries.agents(work.store)}
     for name in (*NAMES, *spare):
         if name.lower() not in taken:
@@ -161,7 +161,7 @@ def _free_name(work: Work, spare: list[str]) -> str:
 def leave(call: Call, name: str | None, retire: bool, reason: str | None) -> Answer:
     who = call.caller.agent if name is None else checked_name(name)
     if who is None:
-        raise Usage("bad_arguments", "Who leaves?", "Name the agent: `moot leave Yeats`.")
+        raise Usage("bad_arguments", "`leave` needs the name of an agent.", "Name it: `moot leave Yeats`.")
 
     def act(work: Work) -> None:
         state = known(work.agent(who), work.agents)
@@ -173,7 +173,7 @@ def leave(call: Call, name: str | None, retire: bool, reason: str | None) -> Ans
     left = _found(outcome, Left.type)
     now = _agent(call, who)
     if left is None:
-        return Answer(result=_change(call, now, outcome), say=(f"{now.name} was not here.",))
+        return Answer(result=_change(call, now, outcome), say=(f"{now.name} had already left.",))
     then = evolve(now.replace(incarnation=left.data["incarnation"]), Left.of(left.data), meta_of(left))
     if not outcome.repeated:
         call.presence.forget(then.name, then.incarnation)
@@ -181,12 +181,12 @@ def leave(call: Call, name: str | None, retire: bool, reason: str | None) -> Ans
     if not outcome.repeated:
         return Answer(result=_change(call, then, outcome), say=(f"{then.name} {said}.",))
     back = f"; {now.principal} is here now" if now.here else ""
-    lines = (f"{then.principal} {said} (already, by the same key{back}).",)
+    lines = (f"{then.principal} {said} (repeated with the same key{back}).",)
     return Answer(result=_change(call, then, outcome), say=lines)
 
 
 class Me(Record):
-    """Who calls, as moot sees it, and which rule says so."""
+    """The caller's identity, and the rule that determined it."""
 
     kind: str  # agent, person, nobody
     name: str | None
@@ -194,7 +194,7 @@ class Me(Record):
     why: str
     here: bool = False
     roles: tuple[str, ...] = ()
-    mail: int = 0  # unsettled, in all your mailboxes
+    mail: int = 0  # unsettled messages in all of the caller's mailboxes
     workspace: str = ""
 
 
@@ -203,7 +203,7 @@ def whoami(call: Call) -> Answer:
     root = call.place.root
     if caller.nobody:
         me = Me(kind="nobody", name=None, principal=None, why=why, workspace=root)
-        said = f"You are nobody here: {why}. You may look, and change nothing."
+        said = f"You are nobody here: {why}. You can read, but not change anything."
         return Answer(result=me, say=(said, how_to_say(caller), f"workspace: {root}"))
     if caller.agent is not None:
         return _agent_i_am(call, caller.agent, why)
@@ -218,7 +218,8 @@ def _agent_i_am(call: Call, name: str, why: str) -> Answer:
     if not state.exists:
         me = Me(kind="agent", name=name, principal=None, why=why, workspace=call.place.root)
         return Answer(
-            result=me, say=(f"You are {name}, who has not joined: {why}.", command_line("join", name), *_place(me))
+            result=me,
+            say=(f"You are {name}, an agent that has not joined: {why}.", command_line("join", name), *_place(me)),
         )
     number = call.caller.incarnation or state.incarnation
     mine = state.here and number == state.incarnation
@@ -234,7 +235,7 @@ def _agent_i_am(call: Call, name: str, why: str) -> Answer:
     )
     lines = [f"You are {me.principal}, an agent: {why}."]
     if not mine:
-        now = f"{state.principal} is here now" if state.here else f"{state.name} is not here any more"
+        now = f"{state.principal} is here now" if state.here else f"{state.name} has left"
         lines += [f"{now}.", command_line("join", state.name)]
     lines += [f"roles: {', '.join(me.roles)}"] if me.roles else []
     return Answer(result=me, say=(*lines, *_place(me)))
@@ -267,7 +268,7 @@ def agents(call: Call, all: bool) -> Answer:  # noqa: A002 (named after the opti
         for m, row in zip(members, rows, strict=True)
     )
     table = Table(("agent", "", "roles", "silent", "mail", "holds"), rows, title="Agents")
-    return Answer(result=members, say=lines or ("Nobody is here.",), table=table if rows else None)
+    return Answer(result=members, say=lines or ("No agents.",), table=table if rows else None)
 
 
 def _agent(call: Call, name: str) -> Agent:
@@ -301,60 +302,63 @@ def _member(call: Call, agent: Agent) -> Member:
 VERBS = (
     Verb(
         "join",
-        "Become an agent of this workspace.",
+        "Join this workspace as an agent.",
         join,
         kind="own",
         anybody=True,
         params=(
-            Param("name", "Your name; without one you get a free one.", positional=True),
-            Param("role", "A role that you fill (repeat for more).", many=True),
-            Param("client", "What you run in, for example claude-code.", limit=200),
-            Param("take_over", "Replace an incarnation of this name that still seems to be here.", type="flag"),
+            Param("name", "Your name. Default: an unused name is chosen for you.", positional=True),
+            Param("role", "A role that you fill (repeatable).", many=True),
+            Param("client", "The program you run in, for example claude-code.", limit=200),
+            Param("take_over", "Replace an incarnation of this name that still appears active.", type="flag"),
             KEY,
         ),
         examples=("moot join Yeats --role reviewer",),
         detail=(
-            "Everything you do afterwards carries your name: set MOOT_AGENT (and MOOT_INCARNATION, so that a newer "
-            "process of the same name is told from you). `moot as` does all of it for a command."
+            "Set MOOT_AGENT afterwards, so that everything you do is recorded under your name. Set MOOT_INCARNATION "
+            "too: it distinguishes you from a newer process with the same name. `moot as` does all of this for a "
+            "command."
         ),
     ),
     Verb(
         "leave",
-        "Leave the workspace; what you hold is given back.",
+        "Leave the workspace and release what you hold.",
         leave,
         kind="own",
         params=(
-            Param("name", "Another agent than yourself.", positional=True),
-            Param("retire", "For good: the name is never used again, and mail to it is refused.", type="flag"),
+            Param("name", "Another agent. Default: yourself.", positional=True),
+            Param(
+                "retire", "Leave permanently: the name cannot be used again, and mail to it is refused.", type="flag"
+            ),
             Param("reason", "Why.", limit=2000),
             KEY,
         ),
         examples=("moot leave",),
         detail=(
-            "An agent sends away another one only after that was silent for tasks.ttl, and retires nobody but itself; "
-            "a person may do both at any time."
+            "An agent can remove another agent only after that agent was silent for tasks.ttl, and can retire only "
+            "itself. A person can do both at any time."
         ),
     ),
     Verb(
         "whoami",
-        "Who you are for moot, and why.",
+        "Show your identity, and which rule determined it.",
         whoami,
         kind="look",
         examples=("moot whoami",),
         detail=(
-            "In this order: --agent, --person, MOOT_AGENT; then a coding agent's shell is nobody's; then MOOT_PERSON, "
-            "and a terminal on the standard input, mean a person; otherwise you are nobody. Nobody may look at "
-            "everything, and changes nothing."
+            "The first rule that applies decides: --agent; --person; MOOT_AGENT; in a coding agent's shell you are "
+            "nobody; with MOOT_PERSON, or with a terminal on standard input, you are a person; otherwise you are "
+            "nobody. Nobody can read everything and change nothing."
         ),
         writes=False,
         past=False,
     ),
     Verb(
         "agents",
-        "Who is here, since when silent, with how much mail, holding what.",
+        "List agents: how long each has been silent, its unread mail, and what it holds.",
         agents,
         kind="look",
-        params=(Param("all", "Also those who left.", type="flag"),),
+        params=(Param("all", "Include agents that have left.", type="flag"),),
         examples=("moot agents --all",),
         writes=False,
     ),

@@ -1,4 +1,4 @@
-"""artifact add, modify, show, artifacts: what was made, and what it provides."""
+"""artifact add, modify, show, artifacts: registered work products and the names they provide."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 NAME_LIMIT = 500
-_CHANGES = 1000  # the most that is shown of an artifact
+_CHANGES = 1000  # maximum number of changes shown for an artifact
 
 
 class ArtifactResult(Record):
-    """An artifact after a change, and who was waiting for what it provides."""
+    """An artifact after a change, and the agents and tasks that were waiting for what it provides."""
 
     artifact: Artifact
     satisfied: dict[str, tuple[str, ...]]
@@ -42,11 +42,11 @@ class ArtifactChange(Record):
 
 
 class ArtifactView(Record):
-    """An artifact with what happened to it."""
+    """An artifact with its history."""
 
     artifact: Artifact
     changes: tuple[ArtifactChange, ...]
-    used_by: dict[str, tuple[str, ...]]  # per name, who needed it
+    used_by: dict[str, tuple[str, ...]]  # name → agents and tasks that needed it
 
 
 def add(
@@ -61,7 +61,7 @@ def add(
 ) -> Answer:
     found = places(call, paths)
     if not found and not uri:
-        raise Usage("bad_arguments", "Where is it?", "Name its paths, or --uri: moot artifact add src/user.py")
+        raise Usage("bad_arguments", "`artifact add` needs a path or --uri.", "Name one: moot artifact add src/user.py")
     identity = word(id, "id") if id else next(iter(found), None) or word(uri or "", "uri")
     absent = tuple(f"absent: {path}" for path, there in found.items() if not there)
 
@@ -83,8 +83,8 @@ def add(
 
     outcome = call.commit(act)
     for flag in absent:
-        call.warn("artifact_absent", f"{flag.removeprefix('absent: ')} is not there yet, in this worktree.")
-    return _changed(call, outcome, identity, "is known")
+        call.warn("artifact_absent", f"{flag.removeprefix('absent: ')} does not exist in this worktree yet.")
+    return _changed(call, outcome, identity, "registered")
 
 
 def modify(
@@ -118,7 +118,7 @@ def _changed(call: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     state: Artifact = states.state(call.engine.read(), "artifact", identity)[0]
     lines = [one_line(f"{identity} {said}{': provides ' if state.provides else ''}{', '.join(state.provides)}", 1000)]
     lines += [
-        f"  {one_line(name, 500)} was needed by {one_line(', '.join(who), 500)}: told" for name, who in told.items()
+        f"  {one_line(name, 500)} was needed by {one_line(', '.join(who), 500)}: notified" for name, who in told.items()
     ]
     made = ArtifactResult(artifact=state, satisfied=told, position=outcome.last, repeated=outcome.repeated)
     return Answer(result=made, say=tuple(lines))
@@ -134,7 +134,7 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
     state: Artifact = states.state(store, "artifact", identity)[0]
     if not state.exists:
         raise Unknown(
-            "unknown_artifact", f"Nothing provides {id!r}.", "`moot artifacts` lists what was made.", artifact=id
+            "unknown_artifact", f"Nothing provides {id!r}.", "`moot artifacts` lists all artifacts.", artifact=id
         )
     changes = []
     for event in call.engine.log.read(0, _CHANGES, f"artifact/{identity}"):
@@ -197,7 +197,7 @@ def artifacts(call: Call, provides: str | None, task: str | None, kind: str | No
 
 
 def _identity(call: Call, name: str) -> str:
-    """The artifact that is meant: by its id, by a path as one types it here, or by a name that it provides."""
+    """The id of the artifact with this id, with this path (relative to the caller), or that provides this name."""
     store = call.engine.read()
     if states.state(store, "artifact", name)[0].exists:
         return name
@@ -208,7 +208,7 @@ def _identity(call: Call, name: str) -> str:
 
 
 def places(call: Call, paths: tuple[str, ...], *, strict: bool = True) -> dict[str, bool]:
-    """The repository's paths for what was typed, each with whether it is there."""
+    """The given paths relative to the repository, each with whether it exists."""
     from moot.core.errors import Refused
 
     found: dict[str, bool] = {}
@@ -225,48 +225,52 @@ def places(call: Call, paths: tuple[str, ...], *, strict: bool = True) -> dict[s
 
 
 def word(text: str, what: str) -> str:
-    """A name that stands in one line and has nothing to trim."""
+    """A name on one line, without surrounding whitespace."""
     if text and text == text.strip() and text.isprintable():
         return text
-    raise Usage("bad_name", f"{what}: {text[:80]!r} cannot be a name.", "One line, without blanks around it.")
+    raise Usage("bad_name", f"{what}: {text[:80]!r} is not a valid name.", "Use one line without surrounding spaces.")
 
 
-_TASK = Param("task", "The task that it belongs to.")
-_PROVIDES = Param("provides", "A name that others can need it by (repeat for more).", many=True, limit=NAME_LIMIT)
+_TASK = Param("task", "The task it belongs to.")
+_PROVIDES = Param("provides", "A name that others can depend on (repeatable).", many=True, limit=NAME_LIMIT)
 
 VERBS = (
     Verb(
         "artifact add",
-        "Make known what you made: where it is and what it provides.",
+        "Register an artifact: where it is and what it provides.",
         add,
         kind="own",
         params=(
             Param("paths", "Its files or directories.", positional=True, many=True),
-            Param("uri", "Where it is, if it is no file of the repository.", limit=2000),
-            Param("id", "What to call it; without it, its first path or its URI."),
+            Param("uri", "Where it is, if it is not a file in the repository.", limit=2000),
+            Param("id", "Its id. Default: its first path or its URI."),
             Param("kind", "file, service, document, or any word.", limit=40),
             _PROVIDES,
-            Param("summary", "What it is, in a sentence."),
+            Param("summary", "A one-sentence description."),
             _TASK,
             KEY,
         ),
         examples=("moot artifact add src/models/user.ts --provides User --provides UserCreate",),
         detail=(
-            "Whoever needs one of its names, its paths or its URI is satisfied in the same moment, once, and gets "
-            "mail. A file that is not there yet is taken and flagged."
+            "Agents that need one of its names, its paths or its URI get mail, once, in the same commit; tasks that "
+            "wait for it can be claimed. A file that does not exist yet is accepted and flagged."
         ),
     ),
     Verb(
         "artifact modify",
-        "Say what changed in an artifact, or what more it provides.",
+        "Record a change to an artifact, or more names that it provides.",
         modify,
         kind="own",
         params=(
             Param(
-                "id", "The artifact: its id, path, or a name it provides.", positional=True, required=True, limit=4096
+                "id",
+                "The artifact: its id, its path, or a name it provides.",
+                positional=True,
+                required=True,
+                limit=4096,
             ),
-            Param("change", "What changed, in a few words (repeat for more).", many=True, limit=2000),
-            Param("paths", "A file that belongs to it now, too (repeat for more).", many=True),
+            Param("change", "What changed, in a few words (repeatable).", many=True, limit=2000),
+            Param("paths", "Another file that now belongs to it (repeatable).", many=True),
             _PROVIDES,
             _TASK,
             KEY,
@@ -275,23 +279,23 @@ VERBS = (
     ),
     Verb(
         "artifact show",
-        "An artifact, what happened to it, and who needed it.",
+        "Show an artifact, its history, and who needed it.",
         show,
         kind="look",
-        params=(Param("id", "Its id, path, or a name it provides.", positional=True, required=True, limit=4096),),
+        params=(Param("id", "Its id, its path, or a name it provides.", positional=True, required=True, limit=4096),),
         examples=("moot artifact show src/models/user.ts", "moot artifact show UserCreate"),
         writes=False,
     ),
     Verb(
         "artifacts",
-        "What was made, newest first.",
+        "List artifacts, newest first.",
         artifacts,
         kind="look",
         params=(
-            Param("provides", "Only what provides this name.", limit=4096),
-            Param("task", "Only what belongs to this task."),
-            Param("kind", "Only this kind.", limit=40),
-            Param("limit", "At most so many.", type="int", default=200),
+            Param("provides", "Only artifacts that provide this name.", limit=4096),
+            Param("task", "Only artifacts of this task."),
+            Param("kind", "Only artifacts of this kind.", limit=40),
+            Param("limit", "Maximum number of artifacts.", type="int", default=200),
         ),
         examples=("moot artifacts", "moot artifacts --provides UserCreate"),
         writes=False,

@@ -1,4 +1,4 @@
-"""checkpoint reach, resolve, withdraw, show, checkpoints: where work waits for a person."""
+"""checkpoint reach, resolve, withdraw, show, checkpoints: questions that only a person can answer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def reach(
     if wait:
         return _awaited(call, identity, event.position, timeout)
     state = _known(call, identity)
-    said = f"{identity} waits for a person. You get the answer as mail; {_waits(identity)} blocks."
+    said = f"{identity} waits for a person. The answer arrives as mail; `{_waits(identity)}` waits for it."
     return Answer(result=state, say=(said,) if state.open else tuple(_lines(state)))
 
 
@@ -76,12 +76,12 @@ def _awaited(call: Call, identity: str, position: int, timeout: float) -> Answer
             raise AwaitedFailed(
                 "checkpoint_withdrawn",
                 f"{identity} was withdrawn by {name_of(state.resolved_by or '')}: {one_line(state.text, 200)}",
-                "Nobody will answer it.",
+                "It will not be answered.",
                 checkpoint=identity,
             )
         return None if state.open else Answer(result=state, say=tuple(_lines(state)))
 
-    remedy = f"It stays open. Wait on: `{_waits(identity)}`; the answer also comes as mail."
+    remedy = f"It stays open. Keep waiting with `{_waits(identity)}`; the answer also arrives as mail."
     deadline = deadline_of(call, timeout)
     return look_at([]) or until(call, position, deadline, look_at, lambda: f"no answer to {identity}", remedy)
 
@@ -94,7 +94,9 @@ def resolve(call: Call, id: str, answer: str, text: str | None) -> Answer:  # no
     outcome = call.commit(act)
     state = _known(call, id)
     told = [box for event in outcome.events if event.type == Sent.type for box in event.data["to"]]
-    said = f"{id} answered: {one_line(state.answer or '', 500)}; told: {', '.join(told) or 'nobody, all are gone'}"
+    said = (
+        f"{id} answered: {one_line(state.answer or '', 500)}; notified: {', '.join(told) or 'no agent; all have left'}"
+    )
     return Answer(result=state, say=(said,))
 
 
@@ -152,7 +154,7 @@ def checkpoints(call: Call, all: bool, task: str | None, limit: int) -> Answer: 
         for r in rows
     )
     table = Table(("checkpoint", "state", "kind", "from", "task", "question", "answer"), rows, title="Checkpoints")
-    return Answer(result=found, say=lines or ("Nothing waits for a person.",), table=table if rows else None)
+    return Answer(result=found, say=lines or ("No open checkpoints.",), table=table if rows else None)
 
 
 def _known(call: Call, name: str) -> Checkpoint:
@@ -170,19 +172,19 @@ def _known(call: Call, name: str) -> Checkpoint:
 _ID = Param("id", "The checkpoint (k-…).", positional=True, required=True)
 _WAIT = (
     Param("wait", "Wait for the answer.", type="flag"),
-    Param("timeout", "With --wait: give up after this long; the checkpoint stays.", type="seconds", default=600.0),
+    Param("timeout", "With --wait: give up after this long. The checkpoint stays open.", type="seconds", default=600.0),
 )
 
 VERBS = (
     Verb(
         "checkpoint reach",
-        "Stop for a person: ask, and get the answer as mail, or wait for it.",
+        "Ask a person. The answer arrives as mail, or wait for it.",
         reach,
         kind="speak",
         params=(
             Param(
                 "question",
-                "What the person is to say or do.",
+                "What the person should decide or do.",
                 type="words",
                 positional=True,
                 required=True,
@@ -191,42 +193,42 @@ VERBS = (
             Param("kind", "human-verify, decision, human-action, or another word.", default=KINDS[0], limit=60),
             Param(
                 "option",
-                "An answer to choose from (repeat for more); without any, the answer is free.",
+                "A possible answer (repeatable). Without options, the answer is free text.",
                 many=True,
                 limit=500,
             ),
-            Param("awaiting", "What it waits for, in a few words."),
-            Param("task", "The task that it belongs to."),
+            Param("awaiting", "What the work waits for, in a few words."),
+            Param("task", "The task it belongs to."),
             *_WAIT,
             KEY,
         ),
         examples=("moot checkpoint reach 'Is the login page right?' --option yes --option no --task task-001",),
-        detail="Exit code with --wait: 0 it was answered, 5 not in time, 6 it was withdrawn.",
+        detail="Exit codes with --wait: 0 answered, 5 timeout, 6 withdrawn.",
     ),
     Verb(
         "checkpoint resolve",
-        "Answer a checkpoint. A person does this, once.",
+        "Answer a checkpoint. Only for people; the first answer counts.",
         resolve,
         kind="person",
         params=(
             _ID,
             Param(
                 "answer",
-                "One of the options (or its number), or free words.",
+                "One of the options (or its number), or free text.",
                 type="words",
                 positional=True,
                 required=True,
                 limit=65_536,
             ),
-            Param("text", "More words to go with it.", type="words", limit=65_536),
+            Param("text", "An explanation to go with the answer.", type="words", limit=65_536),
             KEY,
         ),
         examples=("moot checkpoint resolve k-4k2xw9a yes",),
-        detail="Whoever answers second gets exit code 3 and hears who answered, and what.",
+        detail="A second answer is refused with exit code 3; the error shows the first answer and who gave it.",
     ),
     Verb(
         "checkpoint withdraw",
-        "Take back a checkpoint that nobody needs to answer any more.",
+        "Withdraw a checkpoint that no longer needs an answer.",
         withdraw,
         kind="speak",
         params=(_ID, Param("reason", "Why.", required=True), KEY),
@@ -234,7 +236,7 @@ VERBS = (
     ),
     Verb(
         "checkpoint show",
-        "A checkpoint with its answer.",
+        "Show a checkpoint and its answer.",
         show,
         kind="look",
         params=(_ID, *_WAIT),
@@ -243,13 +245,13 @@ VERBS = (
     ),
     Verb(
         "checkpoints",
-        "The checkpoints that are open.",
+        "List open checkpoints.",
         checkpoints,
         kind="look",
         params=(
-            Param("all", "Also those that were answered or withdrawn; newest first.", type="flag"),
-            Param("task", "Only those of this task."),
-            Param("limit", "At most so many.", type="int", default=200),
+            Param("all", "Include answered and withdrawn checkpoints; newest first.", type="flag"),
+            Param("task", "Only checkpoints of this task."),
+            Param("limit", "Maximum number of checkpoints.", type="int", default=200),
         ),
         examples=("moot checkpoints",),
         writes=False,

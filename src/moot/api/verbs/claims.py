@@ -1,4 +1,4 @@
-"""claim, release, claims, who-holds: files held against each other."""
+"""claim, release, claims, who-holds: exclusive and shared holds on files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ClaimView(Record):
-    """A live claim, as seen from outside."""
+    """A live claim, as verbs return it."""
 
     id: str
     holder: str
@@ -33,13 +33,13 @@ class ClaimView(Record):
     reason: str
     task: str | None
     token: int
-    silent_for: float | None  # not known of the past
+    silent_for: float | None  # unknown for the past
     ttl: float
-    worktree: str | None  # None: in all of them
+    worktree: str | None  # None: in all worktrees
 
 
 class Grant(ClaimView):
-    """A claim as it was granted. `repeated`: that was before, by the same key; `gone`: its paths that it lost since."""
+    """A claim as it was granted. `repeated`: by an earlier call with the same key; `gone`: paths it has lost since."""
 
     repeated: bool = False
     gone: tuple[str, ...] = ()
@@ -91,32 +91,32 @@ def claim(
     elif kept is not None:
         held = kept
     else:
-        raise Held("lost_race", "The claim could not be found again.", "`moot claims` lists what is held.")
+        raise Held("lost_race", "The claim no longer exists.", "`moot claims` lists what is held.")
     said = f"{held.id} {held.mode}: {', '.join(held.paths)}{_in_words(held.worktree)} (token {held.token})"
     if not outcome.repeated:
         return Answer(result=Grant(**_holding(call, held).__dict__), say=(said,))
     now = states.claims(call.engine.read())[0].live.get(held.id)
     gone = tuple(path for path in held.paths if now is None or path not in now.paths)
     grant = Grant(**_holding(call, held).__dict__, repeated=True, gone=gone)
-    return Answer(result=grant, say=(said, f"already, by the same key; now it {_left_of(held, gone)}"))
+    return Answer(result=grant, say=(said, f"repeated with the same key; the claim now {_left_of(held, gone)}"))
 
 
 def _left_of(claim: Claim, gone: tuple[str, ...]) -> str:
     if not gone:
-        return "is still there"
+        return "is still held"
     left = [path for path in claim.paths if path not in gone]
-    return f"holds only {', '.join(left)}" if left else "is gone: claim them anew, without this key"
+    return f"holds only {', '.join(left)}" if left else "is gone: claim the paths again, without this key"
 
 
 def _silent(work: Work, claims: list[Claim]) -> tuple[tuple[str, float], ...]:
-    """For how long the holders of these claims were silent."""
+    """How long the holders of these claims have been silent."""
     silences = work.facts.silences(claim.holder for claim in claims)
     return tuple((claim.id, round(silences[claim.holder], 3)) for claim in claims)
 
 
 def release(call: Call, what: tuple[str, ...], all: bool, force: bool, reason: str | None) -> Answer:  # noqa: A002
     if not what and not all:
-        raise Usage("bad_arguments", "What is to be released?", "Name paths or claims (c-…), or --all of yours.")
+        raise Usage("bad_arguments", "`release` needs paths or claims.", "Name paths or claims (c-…), or use --all.")
     state, _ = states.claims(call.engine.read())
     ids = tuple(item for item in what if _is_claim(call, state, item))
     named = _named(call, tuple(item for item in what if item not in ids))
@@ -201,7 +201,7 @@ def _named(call: Call, paths: tuple[str, ...]) -> list[ResolvedPath]:
 
 
 def _scope(call: Call, named: list[ResolvedPath]) -> str | None:
-    """The worktree that these paths are bound to, if claims are."""
+    """The worktree that these paths belong to, or None if claims cover all worktrees."""
     if call.settings.claim_scope != "worktree":
         return None
     found = list(dict.fromkeys(one.worktree for one in named))
@@ -217,9 +217,9 @@ def _scope(call: Call, named: list[ResolvedPath]) -> str | None:
 
 
 def readings(named: ResolvedPath) -> tuple[str, ...]:
-    """All that a path means as patterns; whatever comes or goes on disk, the file of exactly this name is among it.
+    """The patterns that a path stands for. The file with exactly this name always matches, whatever is on disk.
 
-    What is there is meant by its name. In the rest, brackets are a class and are part of a name as well.
+    The name of an existing file is taken literally. In other names, brackets are both a class and part of the name.
     """
     path = f"{named.path}/" if named.directory and not named.path.endswith("/") else named.path
     if not is_glob(path):
@@ -231,14 +231,14 @@ def readings(named: ResolvedPath) -> tuple[str, ...]:
 
 
 def _is_claim(call: Call, state: ClaimsState, text: str) -> bool:
-    """Whether it names a claim. A file that is there or is claimed is meant by its name, even by such a one."""
+    """Whether the text names a claim. A file with the same name takes precedence if it exists or is claimed."""
     if os.path.lexists(os.path.join(call.cwd, text)):
         return False
     if text in state.live or not is_id(text):
         return text in state.live
     try:
         path = resolve(call.place, call.cwd, text).path
-    except Refused:  # where we are, it can be no path
+    except Refused:  # not a valid path in this directory
         return True
     return not any(path in spellings(own) for claim in state.live.values() for own in claim.paths)
 
@@ -246,7 +246,7 @@ def _is_claim(call: Call, state: ClaimsState, text: str) -> bool:
 VERBS = (
     Verb(
         "claim",
-        "Hold files or globs, all of them or none.",
+        "Claim files or globs: all of them, or none.",
         claim,
         kind="own",
         params=(
@@ -257,50 +257,50 @@ VERBS = (
                 many=True,
                 required=True,
             ),
-            Param("shared", "Others may hold them too, as long as nobody wants them alone.", type="flag"),
-            Param("ttl", "How long you may be silent before another can take them.", type="seconds"),
-            Param("reason", "What for; shown to whoever is refused."),
-            Param("task", "The task that needs them."),
+            Param("shared", "Allow other shared claims on the same files.", type="flag"),
+            Param("ttl", "How long you may be silent before another agent can take them.", type="seconds"),
+            Param("reason", "Why; shown to agents that are refused."),
+            Param("task", "The task that needs the files."),
             KEY,
         ),
         examples=("moot claim src/parser.py 'tests/parser/**' --reason 'new grammar'",),
         detail=(
-            "A directory that is there means all below it, and a file that is there is meant by its name. In any other "
-            "name, brackets are read both ways, as a class and as part of the name, and both are claimed: so "
-            "pages/[id].tsx is yours before and after it is made. release and who-holds take either spelling. "
-            'A path means that file in every worktree, unless moot.toml says claims.scope = "worktree".'
+            "An existing directory covers everything below it. The name of an existing file is taken literally. In any "
+            "other name, brackets are read both as a character class and as part of the name, and both are claimed: "
+            "pages/[id].tsx is yours before and after you create it. release and who-holds accept either spelling. "
+            'A path covers that file in every worktree, unless moot.toml sets claims.scope = "worktree".'
         ),
     ),
     Verb(
         "release",
-        "Give claimed files back.",
+        "Release claimed files.",
         release,
         kind="own",
         params=(
             Param("what", "Paths as they were claimed, or claims (c-…).", positional=True, many=True),
-            Param("all", "All that you hold.", type="flag"),
-            Param("force", "A person's right: release what another holds, with a reason.", type="flag"),
+            Param("all", "Release everything you hold.", type="flag"),
+            Param("force", "Release what an agent holds; requires a reason. Only for people.", type="flag"),
             Param("reason", "Why."),
             KEY,
         ),
         examples=("moot release src/parser.py",),
         detail=(
-            "A path is given back in all its spellings: src gives back src/**, pages/[id].tsx also pages/[[]id].tsx. "
-            "A file that is there or is claimed is meant before a claim that is called the same."
+            "A path is released in all its spellings: src releases src/**, and pages/[id].tsx also releases "
+            "pages/[[]id].tsx. If a file and a claim have the same name, the name means the file."
         ),
     ),
     Verb(
         "claims",
-        "Everything that is claimed.",
+        "List all claims.",
         claims,
         kind="look",
-        params=(Param("holder", "Only what this agent holds."),),
+        params=(Param("holder", "Only claims of this agent."),),
         examples=("moot claims",),
         writes=False,
     ),
     Verb(
         "who-holds",
-        "Who holds a file, or any of several.",
+        "Show who holds a file, a directory or the files that match a glob.",
         who_holds,
         kind="look",
         params=(Param("path", "A file, a glob or a directory.", positional=True, required=True),),

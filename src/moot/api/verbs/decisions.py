@@ -1,4 +1,4 @@
-"""decide, decision supersede, decision show, decisions: what was settled, and whom it concerns."""
+"""decide, decision supersede, decision show, decisions: decisions and the agents they affect."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LOOKED_AT = 10_000
 
 
 class DecisionResult(Record):
-    """A decision after a change, and who was told of it."""
+    """A decision after a change, and the agents that were notified."""
 
     decision: Decision
     told: tuple[str, ...]
@@ -79,7 +79,7 @@ def decide(
     made = next((e.stream.partition("/")[2] for e in outcome.events if e.type == DecisionMade.type), identity)
     for name in concerned:
         if "*" not in name and not states.task(call.engine.read(), name)[0].exists:
-            call.warn("affects_unknown", f"{one_line(name, 80)} is no task; whoever asks by that name will see it.")
+            call.warn("affects_unknown", f"{one_line(name, 80)} is not a task; the decision is found under that name.")
     return _told(call, outcome, made, "stands")
 
 
@@ -97,7 +97,7 @@ def supersede(call: Call, id: str, by: str, reason: str | None) -> Answer:  # no
 def _told(call: Call, outcome: Outcome, identity: str, said: str) -> Answer:
     told = tuple(dict.fromkeys(box for e in outcome.events if e.type == Sent.type for box in e.data["to"]))
     state: Decision = states.state(call.engine.read(), "decision", identity)[0]
-    line = f"{identity} {said}" + (f"; told: {', '.join(told)}" if told else "; nobody works on what it concerns")
+    line = f"{identity} {said}" + (f"; notified: {', '.join(told)}" if told else "; no agent is affected now")
     result = DecisionResult(decision=state, told=told, position=outcome.last, repeated=outcome.repeated)
     return Answer(result=result, say=(one_line(line, 1000),))
 
@@ -141,7 +141,9 @@ def decisions(call: Call, affecting: tuple[str, ...], all: bool, limit: int) -> 
     )
     table = Table(("decision", "state", "by", "what", "affects"), rows, title="Decisions") if rows else None
     return Answer(
-        result=found, say=lines or ("No decision stands about that." if affecting else "No decisions.",), table=table
+        result=found,
+        say=lines or ("No standing decision affects that." if affecting else "No decisions.",),
+        table=table,
     )
 
 
@@ -155,19 +157,21 @@ def _concerns(call: Call, decision: Decision, what: str) -> bool:
     try:
         found = [lenient_pattern(reading) for reading in readings(resolve(call.place, call.cwd, what))]
     except Refused:
-        return False  # it can be no path here
+        return False  # not a valid path in this directory
     return touches(decision, (*found, *(f"{path}/**" for path in found)))  # it may become a directory
 
 
 def _patterns(call: Call, typed: str) -> list[str]:
-    """What was typed, read as a claim reads it: what is there is meant by its name."""
+    """The patterns that the text stands for, by the rules of `claim`: the name of an existing file is literal."""
     return [canonical_pattern(reading) for reading in readings(resolve(call.place, call.cwd, typed))]
 
 
 def _name(text: str) -> str:
     if text and text == text.strip() and text.isprintable() and len(text) <= _NAME_LIMIT:
         return text
-    raise Usage("bad_name", f"{text[:80]!r} cannot be a name.", "One line, without blanks around it: task-001, '02-*'.")
+    raise Usage(
+        "bad_name", f"{text[:80]!r} is not a valid name.", "Use one line without surrounding spaces: task-001, '02-*'."
+    )
 
 
 _NAME_LIMIT = 200
@@ -176,19 +180,21 @@ _ID = Param("id", "The decision (d-…).", positional=True, required=True)
 VERBS = (
     Verb(
         "decide",
-        "Record a decision; whoever works on what it concerns is told.",
+        "Record a decision and notify the agents whose work it affects.",
         decide,
         kind="speak",
         params=(
-            Param("title", "What was decided, in a sentence.", positional=True, required=True),
-            Param("rationale", "Why, or - for standard input.", type="words", limit=65_536),
+            Param("title", "The decision, in one sentence.", positional=True, required=True),
+            Param("rationale", "The reasons, or - for standard input.", type="words", limit=65_536),
             Param(
-                "affects", "A task or plan that it concerns; 02-* fits all that begin so (repeat for more).", many=True
+                "affects",
+                "A task or plan that it affects; 02-* matches every name with this prefix (repeatable).",
+                many=True,
             ),
-            Param("path", "Files that it concerns: a path, a directory or a glob (repeat for more).", many=True),
-            Param("task", "The task in which it was made."),
-            Param("replaces", "The decision whose place it takes.", limit=200),
-            Param("id", "What to call it (letters, digits, '.', '_', '-'); without it, it gets an id."),
+            Param("path", "Files that it affects: a path, a directory or a glob (repeatable).", many=True),
+            Param("task", "The task during which it was made."),
+            Param("replaces", "The decision that it replaces.", limit=200),
+            Param("id", "Its id (letters, digits, '.', '_', '-'). Default: generated."),
             KEY,
         ),
         examples=(
@@ -196,18 +202,18 @@ VERBS = (
             "moot decide 'One commit per task' --affects 'task-*'",
         ),
         detail=(
-            "Those who hold an affected task, or a claim on affected files, get it as mail at once; those who begin "
-            "later get it then. `moot decisions --affecting src/auth/jwt.ts` asks."
+            "Agents that hold an affected task, or a claim on affected files, get it as mail at once. Agents that "
+            "start later get it then. `moot decisions --affecting src/auth/jwt.ts` finds it."
         ),
     ),
     Verb(
         "decision supersede",
-        "Let another decision take the place of one; those it concerned are told.",
+        "Replace a decision with another one and notify the affected agents.",
         supersede,
         kind="speak",
         params=(
             _ID,
-            Param("by", "The decision that holds instead.", required=True, limit=200),
+            Param("by", "The decision that replaces it.", required=True, limit=200),
             Param("reason", "Why."),
             KEY,
         ),
@@ -215,7 +221,7 @@ VERBS = (
     ),
     Verb(
         "decision show",
-        "A decision, in full.",
+        "Show a decision in full.",
         show,
         kind="look",
         params=(_ID,),
@@ -224,13 +230,15 @@ VERBS = (
     ),
     Verb(
         "decisions",
-        "The decisions that stand.",
+        "List the decisions in force.",
         decisions,
         kind="look",
         params=(
-            Param("affecting", "Only those about this task, plan or path (repeat for more).", many=True, limit=4096),
-            Param("all", "Also those that were superseded; newest first.", type="flag"),
-            Param("limit", "At most so many.", type="int", default=200),
+            Param(
+                "affecting", "Only decisions that affect this task, plan or path (repeatable).", many=True, limit=4096
+            ),
+            Param("all", "Include superseded decisions; newest first.", type="flag"),
+            Param("limit", "Maximum number of decisions.", type="int", default=200),
         ),
         examples=("moot decisions", "moot decisions --affecting src/auth/jwt.ts"),
         writes=False,

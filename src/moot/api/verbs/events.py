@@ -1,4 +1,4 @@
-"""wait, log, explain: the log itself, and waiting for it without polling."""
+"""wait, log, explain: read the log, and wait for new events without polling."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
 
-_ROUND = 2.0  # seconds between looks at what no event announces: silence, and files that others write
+_ROUND = 2.0  # seconds between checks for what no event announces: silent agents, and changed files
 _LONGEST = 24 * 3600.0
-_ENOUGH = 1000  # messages that are named
-PAUSE = 1.0  # seconds before one who goes on without end tries again what failed
+_ENOUGH = 1000  # message ids in one answer
+PAUSE = 1.0  # seconds before an endless command retries what failed
 
 
 class Awaited(Record):
-    """What came."""
+    """The events that were waited for."""
 
     events: tuple[Event, ...]
     position: int
@@ -50,16 +50,18 @@ def wait(
     asked = [bool(mail), bool(task), bool(type or stream)]
     if not any(asked):
         raise Usage(
-            "bad_arguments", "Wait for what?", "Name --mail, --task, --type or --stream: moot wait --task task-001"
+            "bad_arguments",
+            "`wait` needs a condition.",
+            "Use --mail, --task, --type or --stream: moot wait --task task-001",
         )
     if sum(asked) > 1 or (fail_on and not asked[-1]):
         raise Usage(
             "bad_arguments",
-            "One wait is for mail, or for tasks, or for events.",
-            "Wait twice, or wait for events (--type, --stream). --fail-on belongs to a wait for events.",
+            "`wait` waits for mail, for tasks or for events, not for several of them.",
+            "Wait twice, or wait for events (--type, --stream). --fail-on needs --type or --stream.",
         )
     if count < 1:
-        raise Usage("bad_arguments", "A wait is for at least one event.", "Leave --count out, or give 1 or more.")
+        raise Usage("bad_arguments", "--count must be at least 1.", "Omit --count, or use 1 or more.")
     check_types((*type, *fail_on))
     start = call.engine.log.head() if after is None else after
     deadline = deadline_of(call, timeout)
@@ -89,13 +91,13 @@ def _fits(word: str, pattern: str) -> bool:
 
 
 def matches(event: Event, types: tuple[str, ...], streams: tuple[str, ...]) -> bool:
-    """Case does not count in streams, as it does not count in the names of agents."""
+    """Stream names ignore case, as agent names do."""
     typed = not types or any(_fits(event.type, pattern) for pattern in types)
     return typed and (not streams or any(_fits(event.stream.lower(), pattern.lower()) for pattern in streams))
 
 
 def check_types(patterns: tuple[str, ...]) -> None:
-    """Nobody waits for an event that cannot come."""
+    """Refuse to wait for an event type that does not exist."""
     if not any("*" not in pattern for pattern in patterns):
         return
     from moot.core.deciders.topic import is_type
@@ -110,8 +112,8 @@ def check_types(patterns: tuple[str, ...]) -> None:
             hint = f"Did you mean {near}? " if near else ""
             raise Unknown(
                 "unknown_event_type",
-                f"There are no events of the type {pattern!r}.",
-                f"{hint}docs/reference/events.md lists them; `task:*` fits all events of tasks.",
+                f"{pattern!r} is not an event type.",
+                f"{hint}docs/reference/events.md lists them; `task:*` matches all task events.",
                 type=pattern,
                 known=known,
             )
@@ -120,7 +122,7 @@ def check_types(patterns: tuple[str, ...]) -> None:
 def _wait_for_mail(call: Call, start: int, deadline: float) -> Answer:
     me = call.me()
     if me is not None:
-        call.try_out(lambda _work: None)  # nobody waits for mail under a name that gets none
+        call.try_out(lambda _work: None)  # refuses a caller that cannot get mail
     reader = me.principal if me is not None and me.exists else call.mailboxes()[0]
 
     def look_at(events: list[Event]) -> Answer | None:
@@ -131,7 +133,7 @@ def _wait_for_mail(call: Call, start: int, deadline: float) -> Answer:
             return None
         count = len(new.mail) + new.more
         ids = [delivery.entry.id for delivery in new.mail]
-        return Answer(result={"new": count, "ids": ids}, say=(f"{count} new: moot inbox",))
+        return Answer(result={"new": count, "ids": ids}, say=(f"{counted(count, 'new message')}: moot inbox",))
 
     return look_at([]) or until(call, start, deadline, look_at, lambda: "no mail")
 
@@ -149,7 +151,7 @@ def _wait_for_tasks(call: Call, tasks: tuple[str, ...], start: int, deadline: fl
                 raise AwaitedFailed(
                     "task_stopped",
                     f"{name} {is_in(state.state)}: {one_line(why or '', 200)}.",
-                    f"`{command_line('explain', name)}` tells the story; "
+                    f"`{command_line('explain', name)}` shows its history; "
                     f"`{command_line('task reopen', name, options=REASON)}` tries again.",
                     task=name,
                     state=state.state,
@@ -165,14 +167,14 @@ def _wait_for_tasks(call: Call, tasks: tuple[str, ...], start: int, deadline: fl
 
 
 def _lapse_silent(call: Call, name: str) -> None:
-    """Whoever needs a thing ends the holding of one who fell silent; here the waiter does, if it is somebody."""
+    """Release the task if its holder has fallen silent. A waiter without an identity cannot do that."""
     if call.caller.nobody:
         return
     state, _ = states.task(call.engine.store, name)
     if state.holder is not None and has_lapsed(call.silence(state.holder), state.ttl):
         from moot.api.verbs.tasks.tasks import lapse_if_silent
 
-        call.commit_aside(lambda work: lapse_if_silent(work, work.task(name)))  # judged again inside
+        call.commit_aside(lambda work: lapse_if_silent(work, work.task(name)))  # checked again inside the commit
 
 
 def _failed(event: Event) -> AwaitedFailed:
@@ -180,8 +182,8 @@ def _failed(event: Event) -> AwaitedFailed:
     thing = event.stream if kind == "topic" or not name else name
     return AwaitedFailed(
         "awaited_failed",
-        f"{event.type} came at position {event.position}: {sentence(event)}.",
-        f"`{command_line('explain', thing)}` tells the story.",
+        f"{event.type} occurred at position {event.position}: {sentence(event)}.",
+        f"`{command_line('explain', thing)}` shows the history.",
         event=event.full(),
     )
 
@@ -198,11 +200,11 @@ def until(
     missing: Callable[[], str],
     remedy: str | None = None,
 ) -> Answer:
-    """Give each commit to `look_at` until it has an answer. Silence and files are looked at every round."""
+    """Pass new events to `look_at` until it returns an answer. Silent agents and files are checked every round."""
     trail = Trail(call.engine.log, start)
     while True:
         left = max(0.0, deadline - call.clock.monotonic())
-        trail.lost()  # whoever waits, waits for what comes in the log that is there
+        trail.lost()  # if the log was replaced, wait for events in the new one
         for events in call.engine.log.follow(trail.after, timeout=min(left, _ROUND)):
             if trail.lost():
                 break
@@ -219,8 +221,8 @@ def until(
             break
     raise TimedOut(
         "timeout",
-        f"Waited in vain: {missing()}.",
-        remedy or f"Wait on with --after {trail.after}, so that nothing in between is missed.",
+        f"Timed out: {missing()}.",
+        remedy or f"Continue with --after {trail.after} to miss no event in between.",
         position=trail.after,
     )
 
@@ -260,7 +262,7 @@ def _read_back(call: Call, types: tuple[str, ...], streams: tuple[str, ...], lim
 
 
 def _following(call: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
-    """Without end: what cannot be read or written now is told once, and tried again."""
+    """Follow the log until interrupted. A failure is reported once, and the read is retried."""
     from moot.api.following import follow
 
     trouble = None
@@ -273,13 +275,13 @@ def _following(call: Call, after: int, types: tuple[str, ...], streams: tuple[st
 
 
 def in_trouble(error: Unavailable) -> Notice:
-    """What whoever goes on without end says about something that failed, and that it tries again.
+    """The warning of an endless command about a failure that it retries.
 
-    A log that a newer moot has upgraded is of no use to this one any more: then it ends.
+    Raises the error if a newer moot has upgraded the log, because retrying cannot help then.
     """
     if error.code == "newer_log":
         raise error
-    return Notice(error.code, f"{error.message} Trying again. {error.remedy}")
+    return Notice(error.code, f"{error.message} Retrying. {error.remedy}")
 
 
 def explain(call: Call, thing: str) -> Answer:
@@ -288,47 +290,45 @@ def explain(call: Call, thing: str) -> Answer:
     said = f"The story of {one_line(thing, 80)} is long; without its first {missing}. See `moot log`."
     return Answer(
         result=list(tale.events),
-        say=tuple(map(line, tale.events)) or ("Nothing has happened there yet.",),
+        say=tuple(map(line, tale.events)) or ("No events yet.",),
         warnings=(Notice("story_cut", said),) if tale.left_out else (),
     )
 
 
-_TYPES = Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True)
-_STREAMS = Param(
-    "stream", "Only events of this stream, such as task/task-001 or mailbox/* (repeat for more).", many=True
-)
+_TYPES = Param("type", "Only events of this type; task:* matches all task events (repeatable).", many=True)
+_STREAMS = Param("stream", "Only events of this stream, such as task/task-001 or mailbox/* (repeatable).", many=True)
 
 VERBS = (
     Verb(
         "wait",
-        "Wait for mail, tasks or events; wakes at once and polls nothing.",
+        "Wait for mail, tasks or events. Returns at once when they arrive.",
         wait,
         kind="look",
         params=(
-            Param("mail", "Until there is mail that you have not seen.", type="flag"),
-            Param("task", "Until this task is done; fails as soon as it is stopped (repeat for more).", many=True),
+            Param("mail", "Wait until there is mail that you have not seen.", type="flag"),
+            Param("task", "Wait until this task is done; fails as soon as it is stopped (repeatable).", many=True),
             _TYPES,
             _STREAMS,
-            Param("fail_on", "An event type that means failure (repeat for more).", many=True),
-            Param("count", "So many matching events.", type="int", default=1),
-            Param("after", "Count from this position on; without it, from now.", type="int"),
+            Param("fail_on", "An event type that means failure (repeatable).", many=True),
+            Param("count", "Number of matching events to wait for.", type="int", default=1),
+            Param("after", "Count events after this position. Default: the current end of the log.", type="int"),
             Param("timeout", "Give up after this long.", type="seconds", default=600.0),
         ),
         examples=("moot wait --mail --timeout 30m", "moot wait --task task-001 --task task-002"),
         detail=(
-            "Exit code 0: it came; 5: not in time; 6: it failed (a task was stopped, or a --fail-on event came). With "
+            "Exit codes: 0 arrived, 5 timeout, 6 failed (a task was stopped, or a --fail-on event occurred). With "
             "--json the result has `new` and `ids` of the mail, or the `tasks`, or the `events`."
         ),
     ),
     Verb(
         "log",
-        "What happened, event by event.",
+        "Show the log, event by event.",
         log,
         kind="look",
         params=(
-            Param("follow", "Go on as new events come.", type="flag"),
-            Param("after", "From this position on; without it, the last ones.", type="int"),
-            Param("limit", "At most so many.", type="int", default=50),
+            Param("follow", "Keep running and print new events as they arrive.", type="flag"),
+            Param("after", "Show events after this position. Default: the last ones.", type="int"),
+            Param("limit", "Maximum number of events.", type="int", default=50),
             _TYPES,
             _STREAMS,
         ),
@@ -337,7 +337,7 @@ VERBS = (
     ),
     Verb(
         "explain",
-        "The whole story of a task, message, agent, claim, artifact, decision, checkpoint, effect or held entry.",
+        "Show the full history of a task, message, agent, claim, artifact, decision, checkpoint, effect or held entry.",
         explain,
         kind="look",
         params=(Param("thing", "Its id or name.", positional=True, required=True),),

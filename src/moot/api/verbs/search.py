@@ -1,4 +1,4 @@
-"""search: full text over everything that was said."""
+"""search: full-text search over all events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST = 1000
 
 
 class SearchResult(Record):
-    """A thing that says it: what it is called and how it stands now, and the event in which it says so best."""
+    """A match: the entity's current title and state, and the event that matches best."""
 
     kind: str
     id: str
@@ -37,8 +37,8 @@ class SearchResult(Record):
     at: str
     position: int
     excerpt: str
-    marks: tuple[tuple[int, int], ...]  # where in the excerpt the words stand, as (start, end)
-    hits: int  # in how many of its events they do
+    marks: tuple[tuple[int, int], ...]  # positions of the words in the excerpt, as (start, end)
+    hits: int  # number of its events that match
 
 
 def search(
@@ -56,8 +56,8 @@ def search(
     if not query.asks:
         raise Usage(
             "nothing_to_search",
-            "There is no word in it to look for.",
-            "Name at least one that is to be there: moot search parser. -word only leaves things out.",
+            "The query has no word to search for.",
+            "Name at least one word: moot search parser. A -word only excludes results.",
         )
     filters = Filters(
         upto=call.engine.log.head(),
@@ -74,20 +74,20 @@ def search(
     found = [_found(store, thing) for thing in things]
     lines = [line for item in found for line in _lines(item)]
     if more:
-        lines.append(f"There is more: --limit {2 * most}, or say more words.")
+        lines.append(f"There are more results: use --limit {2 * most}, or add words.")
     rows = tuple(
         (item.id, item.state or "", one_line(item.title, 60), Marked(item.excerpt, item.marks), item.by, item.at)
         for item in found
     )
-    table = Table(("found", "state", "title", "what it says", "who", "when"), rows, title="Search")
-    return Answer(result=found, say=tuple(lines) or ("Nothing says so.",), table=table if rows else None)
+    table = Table(("found", "state", "title", "text", "by", "at"), rows, title="Search")
+    return Answer(result=found, say=tuple(lines) or ("No matches.",), table=table if rows else None)
 
 
 def _kinds(asked: tuple[str, ...]) -> tuple[str, ...]:
     named = [name for place in asked for name in place.replace(",", " ").split()]
     for name in named:
         if name not in places():
-            raise Usage("bad_arguments", f"kind: {name[:80]!r} is none of {', '.join(places())}.", _HELP)
+            raise Usage("bad_arguments", f"kind: {name[:80]!r} is not one of {', '.join(places())}.", _HELP)
     return tuple(named)
 
 
@@ -98,8 +98,8 @@ def _time(call: Call, name: str, text: str | None) -> float | None:
     if found is None:
         raise Usage(
             "bad_arguments",
-            f"{name}: {text[:80]!r} is no time.",
-            "Write a date (2031-05-08), a date with a time (2031-05-08T09:30Z), or how long ago (2h, 3d).",
+            f"{name}: {text[:80]!r} is not a valid time.",
+            "Write a date (2031-05-08), a date with a time (2031-05-08T09:30Z), or a time ago (2h, 3d).",
         )
     return found
 
@@ -126,7 +126,7 @@ def _found(store: Store, thing: Thing) -> SearchResult:
 
 
 def _now(store: Store, name: str, key: str) -> tuple[str, str | None]:
-    """What the thing is called now, and its state."""
+    """The entity's current title and state."""
     kind = kind_of(name)
     columns = {} if kind.columns is None else kind.columns(states.state(store, kind, key)[0])
     return str(columns.get("title", "")), columns.get("state")
@@ -143,30 +143,30 @@ def _lines(item: SearchResult) -> list[str]:
     return [f"{head} ({where}by {item.by} at {item.at}{often})", f"> {one_line(said + item.excerpt[end:], 400)}"]
 
 
-_HELP = "`moot search --help` shows how it is called."
+_HELP = "See `moot search --help`."
 
 VERBS = (
     Verb(
         "search",
-        "Find what was said: in messages, tasks, decisions, artifacts, checkpoints, receipts and all other events.",
+        "Search messages, tasks, decisions, artifacts, checkpoints, receipts and all other events.",
         search,
         kind="look",
         params=(
-            Param("words", 'All of them must be there. "a phrase", begin*, -without.', positional=True, many=True),
-            Param("kind", f"Only these (repeat, or commas): {', '.join(places())}.", many=True),
-            Param("by", "Only what this agent (or person:NAME) did.", limit=200),
-            Param("task", "Only what is about this task."),
-            Param("since", "From then on: a date, a date with a time, or how long ago (2h)."),
-            Param("until", "Before then."),
-            Param("newest", "Newest first; without it, what fits best.", type="flag"),
-            Param("limit", "At most so many.", type="int", default=20),
+            Param("words", 'All must match. "a phrase", prefix*, -excluded.', positional=True, many=True),
+            Param("kind", f"Only these kinds (repeatable, or separated by commas): {', '.join(places())}.", many=True),
+            Param("by", "Only events by this agent (or person:NAME).", limit=200),
+            Param("task", "Only events about this task."),
+            Param("since", "Only events since then: a date, a date with a time, or a time ago (2h)."),
+            Param("until", "Only events before then."),
+            Param("newest", "Sort by date, newest first. Default: best match first.", type="flag"),
+            Param("limit", "Maximum number of results.", type="int", default=20),
         ),
         examples=("moot search parser", "moot search 'lease \"fell silent\" -test' --kind tasks,messages --since 3d"),
         detail=(
-            "Case and accents do not count. Everything that was ever said is found, and shown with what it belongs to "
-            "and how that stands now. Of receipts it is the command, its outcome and its task, behind what was said; "
-            "output is not searched. Quotes and -words go into one argument of the shell, or behind `--`. The first "
-            "search after many events takes a moment: searching keeps its own index, sending never waits for it."
+            "Case and accents are ignored. The search covers the whole log; each result shows the entity it belongs to "
+            "and its current state. For receipts it covers the command, its outcome and its task, not the output; "
+            "receipts rank last. Put quotes and -words into one shell argument, or after `--`. The first search after "
+            "many events takes a moment, because it updates the search index; writes never wait for that index."
         ),
         writes=False,
     ),

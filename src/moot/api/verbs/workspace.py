@@ -1,4 +1,4 @@
-"""init, verify, doctor, mirror: setting up a workspace and looking after it."""
+"""init, verify, doctor, mirror: create and maintain a workspace."""
 
 from __future__ import annotations
 
@@ -26,16 +26,15 @@ PARAGRAPH = """\
 ## Working with others
 
 Other agents work on this repository. Coordinate through `moot` (run `moot --help`):
-- Start: `moot join NAME`. From then on say who you are in every call: `moot --agent NAME inbox`; without it you can
-  only look. (Variables that you export are lost where each call runs in a new shell. `moot as NAME -- COMMAND` is for
-  whole commands.)
-- Read your mail with `moot inbox` before you start and whenever a step is done; answer requests with `moot reply`.
+- Start: `moot join NAME`. Then name yourself in every call: `moot --agent NAME inbox`; without it you can only read.
+  (Exported variables are lost if each call runs in a new shell. `moot as NAME -- COMMAND` is for whole commands.)
+- Read your mail with `moot inbox` before you start and after each step; answer requests with `moot reply`.
 - Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it.
 - Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. `moot release`
   them when you are done.
-- Wait for what another makes with `moot artifact need NAME --wait`, make yours known with `moot artifact add PATH`, and
-  record what you settle for others with `moot decide`.
-- Need a person's word? `moot checkpoint reach 'QUESTION' --wait`.
+- Wait for another agent's work with `moot artifact need NAME --wait`, announce yours with `moot artifact add PATH`, and
+  record decisions that affect others with `moot decide`.
+- Need an answer from a person? `moot checkpoint reach 'QUESTION' --wait`.
 - Nothing to do? `moot wait --mail` wakes you. `moot leave` when you are finished.
 """
 
@@ -45,8 +44,8 @@ class Created(Record):
     state: str
     new: bool
     packs: tuple[str, ...]
-    carried_over: str | None = None  # where the log of before is kept, if this one goes on with it
-    allowed: tuple[str, ...] = ()  # settings that weaken a rule: whoever makes a workspace wants what moot.toml says
+    carried_over: str | None = None  # path of the old log, if this one continues it
+    allowed: tuple[str, ...] = ()  # settings that weaken a rule and that `init` allowed
     paragraph: str = PARAGRAPH
 
 
@@ -58,11 +57,11 @@ class Finding(Record):
 
 
 class RestoreResult(Record):
-    """A backup that is in place now.
+    """A restored backup.
 
-    `kept` is the log that was there before, if it was kept; `redacted` are the positions that had been redacted after
-    the backup and are again; `effects` are so many that are to be performed. `blobs` are so many that were brought
-    back, and `lacking` those that events name and that are nowhere.
+    `kept` is the path of the previous log, if it was kept. `redacted` are positions that were redacted after the
+    backup and are redacted again. `effects` is the number of effects that are to be performed. `blobs` is the number
+    of restored blobs, and `lacking` lists blobs that events name and that were not found.
     """
 
     file: str
@@ -75,7 +74,7 @@ class RestoreResult(Record):
 
 
 class Opener(ABC):
-    """What can be done before there is an open workspace. `moot.wiring` has the real one."""
+    """Operations that need no open workspace. `moot.wiring` implements it."""
 
     @abstractmethod
     def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created: ...
@@ -89,14 +88,14 @@ class Opener(ABC):
 
 def init(opener: Opener, pack: tuple[str, ...], carry_over: bool) -> Answer:
     created = opener.create(pack, carry_over=carry_over)
-    weak = f"You allow, by this `moot init`, what weakens a rule in moot.toml: {', '.join(created.allowed)}."
+    weak = f"This `moot init` allows settings in moot.toml that weaken a rule: {', '.join(created.allowed)}."
     lines = [
-        f"{'Made' if created.new else 'Found'} the workspace of {created.root} (state in {created.state}).",
-        *([f"The log goes on; the old one is kept as {created.carried_over}."] if created.carried_over else []),
+        f"{'Created a' if created.new else 'Found the'} workspace in {created.root} (state in {created.state}).",
+        *([f"The log continues; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
-        *([weak, "To take that back: moot allow settings --revoke"] if created.allowed else []),
+        *([weak, "To undo that: moot allow settings --revoke"] if created.allowed else []),
         "",
-        "For AGENTS.md or CLAUDE.md, if you like:",
+        "Suggested text for AGENTS.md or CLAUDE.md:",
         "",
         *created.paragraph.splitlines(),
     ]
@@ -120,7 +119,7 @@ def doctor(opener: Opener) -> Answer:
 
 
 def checkup(call: Call) -> list[Finding]:
-    """What an open workspace says about itself."""
+    """The checks of `doctor` that need an open workspace."""
     import apsw
 
     from moot.api.protocol.pack_code import findings
@@ -134,20 +133,20 @@ def checkup(call: Call) -> list[Finding]:
     late = [delivery.entry.id for delivery in queries.waiting(store) if is_overdue(delivery, now)]
     behind = call.engine.log.head() - store.cursor()
     return [
-        Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, one of those that are safe"),
+        Finding("sqlite", good=True, message=f"{apsw.sqlite_lib_version()}, a safe version"),
         _log(call),
         _history(call),
         Finding(
             "views",
             good=behind == 0,
             message=f"{counted(behind, 'event')} behind",
-            remedy="" if not behind else "Run it again.",
+            remedy="" if not behind else "Run the command again.",
         ),
-        _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` gives back what they hold."),
+        _finding("agents", [f"{name} fell silent" for name in gone], "`moot leave NAME` releases what they hold."),
         _finding("held entries", [entry.id for entry in held], "`moot held` lists them with their defects."),
-        _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` says who owes them."),
+        _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` shows who owes them."),
         _finding("effects", _effects(call), _EFFECTS),
-        _finding("mirrors", call.take_warnings(), "`moot mirror` tries again and says what is in the way."),
+        _finding("mirrors", call.take_warnings(), "`moot mirror` tries again and shows the cause."),
         *(finding for protocol in call.packs.having("check") for finding in findings(protocol)),
     ]
 
@@ -158,10 +157,10 @@ _EFFECTS = (
 
 
 def _log(call: Call) -> Finding:
-    """Whether the log takes events, tried with one that has to be refused, and whether all that it has are known."""
+    """Whether the log accepts an append (which must then be refused), and whether this version knows all its events."""
     log, by = call.engine.log, "moot"
     if log.handle.outdated:
-        said = f"{counted(log.head(), 'event')}; of an older version, which the next command that writes upgrades"
+        said = f"{counted(log.head(), 'event')}; an older format, which the next command that writes upgrades"
         return Finding("log", good=True, message=said)
     never = Draft(stream="claims", type="file:claimed", data={})
     try:
@@ -170,26 +169,26 @@ def _log(call: Call) -> Finding:
         return Finding("log", good=False, message=error.message, remedy=error.remedy)
     newer = queries.newer(call.engine.store)
     if newer is not None:
-        said = f"it has events that this version of moot does not know ({newer}); it can be read, and not changed"
+        said = f"it has events that this version of moot does not know ({newer}); it can be read, but not changed"
         return Finding("log", good=False, message=said, remedy="Update moot.")
     return Finding("log", good=True, message=counted(log.head(), "event"))
 
 
 def _history(call: Call) -> Finding:
-    """Whether the log has what was seen in it, and what was brought into it from elsewhere."""
+    """Whether the log still has the events that were seen in it, and what was imported or restored."""
     from moot.engine.commit_record import contradiction
 
     archive = call.engine.log.archive
     wrong = contradiction(call.env, call.place.state, archive)
     if wrong is not None:
-        remedy = "`moot verify` says more. Restore a backup that you trust, unless you have replaced the log yourself."
+        remedy = "`moot verify` shows details. Restore a backup that you trust, unless you replaced the log yourself."
         return Finding("history", good=False, message=wrong, remedy=remedy)
     last = [f"{one['what']} of {one['file']} at {one['at']}" for one in archive.carried()[-3:] if "file" in one]
     return Finding("history", good=True, message="; ".join(last) or "nothing was imported or restored")
 
 
 def _effects(call: Call) -> list[str]:
-    """What was parked, and what waits while nobody performs effects."""
+    """Parked effects, and effects that wait while no runner performs them."""
     from moot.engine.runners import anybody_runs
     from moot.views.effects import counts
 
@@ -213,7 +212,7 @@ def verify(call: Call, rebuild: bool) -> Answer:
 
     report, archive = compare(call.engine, call.place.state), call.engine.log.archive
     rewritten = contradiction(call.env, call.place.state, archive)
-    if rebuild and report.log_sound:  # of a log with a hole, the old views are the better witness
+    if rebuild and report.log_sound:  # if events are missing, the old views have more than a rebuild could give
         call.engine.rebuild()
         report = compare(call.engine, call.place.state)
     if rewritten is not None:
@@ -222,15 +221,15 @@ def verify(call: Call, rebuild: bool) -> Answer:
         raise Refused(
             "not_sound",
             f"{counted(len(report.problems), 'problem')}: " + "; ".join(report.problems),
-            "Put the files back: copy them into the folder `blobs` of the state directory, or import an export that "
-            "has them. What is lost for good, give up: `moot redact POSITION`."
+            "Copy the missing files into the directory `blobs` of the state directory, or import an export that has "
+            "them. If a blob cannot be recovered, give it up with `moot redact POSITION`."
             if report.lacks_blobs
-            else "`moot verify --rebuild` makes the views anew from the log, which has everything."
+            else "`moot verify --rebuild` rebuilds the views from the log, which is complete."
             if report.log_sound
-            else "If you have put another log there yourself, remove that record and verify again. If not, somebody "
-            "else has: restore a backup that you trust."
+            else "If you replaced the log yourself, remove that record and run `moot verify` again. If you did not, "
+            "restore a backup that you trust."
             if rewritten is not None
-            else "The log itself is damaged: `moot restore FILE` puts a backup in its place, and keeps it beside.",
+            else "The log itself is damaged. `moot restore FILE` replaces it with a backup and keeps a copy of it.",
             **report.full(),
         )
     remember(call.env, call.place.state, archive)
@@ -247,16 +246,16 @@ def verify(call: Call, rebuild: bool) -> Answer:
 
 def mirror(call: Call, watch: bool) -> Answer:
     if call.mirrors is None:
-        raise Refused("no_mirrors", "No active pack has files here.", "Turn one on: `moot init --pack NAME`.")
+        raise Refused("no_mirrors", "No active pack mirrors files.", "Enable one: `moot init --pack NAME`.")
     files = [spec.path for spec in call.packs.mirrors]
-    said = call.warned("mirror_pending")  # of one file, or of all of them
+    said = call.warned("mirror_pending")  # about one file, or about all of them
     pending = [path for path in files if any(path in text or not any(file in text for file in files) for text in said)]
-    lines = tuple(f"{'not yet in step' if path in pending else 'in step'}: {path}" for path in files)
+    lines = tuple(f"{'out of sync' if path in pending else 'in sync'}: {path}" for path in files)
     return Answer(result={"files": files, "pending": pending}, say=lines, more=_watching(call) if watch else None)
 
 
 def _watching(call: Call) -> Iterator[Answer]:
-    """Keep the files and the log in step until interrupted. What cannot be done now is told once, and tried again."""
+    """Keep files and log in sync until interrupted. A failure is reported once and retried."""
     position, trouble = 0, None
     while True:
         try:
@@ -278,34 +277,34 @@ def _watching(call: Call) -> Iterator[Answer]:
 VERBS = (
     Verb(
         "init",
-        "Make this repository a workspace. Doing it again changes nothing.",
+        "Create a workspace in this repository. Safe to repeat.",
         init,
         kind="own",
         anybody=True,
         params=(
-            Param("pack", "Turn a protocol on (repeat for more); writes moot.toml if there is none.", many=True),
-            Param("carry_over", "Go on with the log of this folder from before `git init`.", type="flag"),
+            Param("pack", "Enable a pack (repeatable). Writes moot.toml if there is none.", many=True),
+            Param("carry_over", "Continue the log that this folder had before `git init`.", type="flag"),
         ),
         examples=("moot init", "moot init --pack NAME"),
         detail=(
-            "Makes the state directory inside the git directory and touches nothing else. Run by a person, it also "
-            "allows what moot.toml holds now that weakens a rule, and says so (`moot help allow`)."
+            "Creates the state directory inside the git directory and changes nothing else. If a person runs it, it "
+            "also allows the settings in moot.toml that weaken a rule, and lists them (see `moot help allow`)."
         ),
         opens=False,
     ),
     Verb(
         "verify",
-        "Check the log, fold it anew and compare it with the views.",
+        "Check the log, and compare the views with it.",
         verify,
         kind="look",
-        params=(Param("rebuild", "Make the views anew from the log, if that is sound.", type="flag"),),
+        params=(Param("rebuild", "Rebuild the views from the log, if the log is sound.", type="flag"),),
         examples=("moot verify", "moot verify --rebuild"),
         writes=False,
         past=False,
     ),
     Verb(
         "doctor",
-        "Look for what could go wrong here, and say what to do.",
+        "Check this workspace for problems, and show how to fix them.",
         doctor,
         kind="look",
         examples=("moot doctor",),
@@ -314,11 +313,11 @@ VERBS = (
     ),
     Verb(
         "mirror",
-        "Bring the packs' files and the log into step; with --watch, keep them so.",
+        "Synchronize the packs' files with the log.",
         mirror,
         kind="own",
         anybody=True,
-        params=(Param("watch", "Until interrupted.", type="flag"),),
+        params=(Param("watch", "Keep them in sync until interrupted.", type="flag"),),
         examples=("moot mirror", "moot mirror --watch"),
     ),
 )

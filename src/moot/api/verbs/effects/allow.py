@@ -1,4 +1,4 @@
-"""allow: what a repository asks for on this machine, shown in full to its person, who may let it."""
+"""allow: show a person what a repository wants to do on this machine, and record the permission."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from moot.settings.rules import Weak
 
 _NOT_COVERED = (
-    "Covered are the files above: those of the workspace that a word names, also after `=`, `@` or an option's letter.",
-    "Not covered: what a program reads, imports or starts by itself. moot looks at the files above, at nothing else.",
+    "Covered: the workspace files listed above, which the command names (also after `=`, `@` or an option letter).",
+    "Not covered: files that a program reads, imports or starts by itself. moot checks only the files listed above.",
 )
 
 
 class Allowed(Record):
-    """A handler, in full, and whether it may be performed on this machine now.
+    """A handler in full, and whether it may run on this machine now.
 
-    `program` is fixed by its path; `files` of the workspace are fixed by their content, and run from private copies.
+    `program` is pinned by path. `files` of the workspace are pinned by content and run from private copies.
     """
 
     handler: str
@@ -53,12 +53,14 @@ class Weakening(Record):
 
 def allow(call: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
     if all and names:
-        raise Usage("bad_arguments", "--all means everything, so no names go with it.", "Give names, or --all.")
+        raise Usage("bad_arguments", "--all cannot be combined with names.", "Use names, or --all.")
     handlers, weak = handlers_of(call), weak_of(call)
     if not names and not all:
         if yes or revoke:
             raise Usage(
-                "bad_arguments", "--yes and --revoke need names, or --all.", "Without them, `moot allow` lists."
+                "bad_arguments",
+                "--yes and --revoke need names, or --all.",
+                "`moot allow` without options lists everything.",
             )
         return _listed(consent_of(call), handlers, weak)
     wanted = handlers if all else named(handlers, tuple(name for name in names if name != SETTINGS))
@@ -69,7 +71,7 @@ def allow(call: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool
 
 
 def weak_of(call: Call) -> tuple[Weak, ...]:
-    """The settings that weaken a rule, also compared with what was recorded."""
+    """The settings that weaken a rule, including those that are weaker than what the log recorded."""
     engine = call.engine
     store = engine.read()
     store.standing()
@@ -81,16 +83,16 @@ def _listed(consent: Consent, handlers: tuple[Handler, ...], weak: tuple[Weak, .
     found = [_described(exact := consent.exactly(one), allowed=exact.digest in known) for one in handlers]
     settings = [_weakening(one) for one in weak]
     every: list[Allowed | Weakening] = [*found, *settings]
-    lines = [line for one in every for line in _lines(one)] or ["Nothing here asks to be allowed."]
+    lines = [line for one in every for line in _lines(one)] or ["Nothing needs permission here."]
     if any(not one.allowed and one.trouble is None for one in found):
-        lines.append("`moot allow NAME` shows one of them again and asks.")
+        lines.append("`moot allow NAME` shows one of them and asks for permission.")
     if any(not one.allowed for one in settings):
-        lines.append("`moot allow settings` asks for the settings.")
+        lines.append("`moot allow settings` asks for permission for the settings.")
     return Answer(result=every, say=tuple(lines))
 
 
 def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (), *, yes: bool) -> Answer:
-    """Show what is asked for; then, with a yes, keep that exactly this is allowed."""
+    """Show what needs permission; if the person agrees, record permission for exactly that."""
     people_only(call.caller, "Allowing what may run on this machine")
     consent = consent_of(call)
     exact = [consent.exactly(one) for one in handlers]
@@ -99,7 +101,7 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
             raise Refused(
                 "cannot_be_allowed",
                 f"{one.handler.name} cannot be allowed: {one.trouble}.",
-                "Change it in moot.toml, then allow it.",
+                "Fix it in moot.toml, then allow it.",
                 handler=one.handler.name,
             )
     asked: list[Allowed | Weakening] = [
@@ -108,7 +110,7 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
     ]
     lines = [line for one in asked for line in _lines(one)]
     if not lines:
-        return Answer(result=[], say=("Nothing here asks to be allowed.",))
+        return Answer(result=[], say=("Nothing needs permission here.",))
     said = "moot --person allow" if call.caller.why == "--person" else "moot allow"
     words = [said, *(one.name for one in handlers), *([SETTINGS] if weak else [])]
     confirm(call, lines, " ".join(words), yes=yes)
@@ -119,14 +121,14 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
 
 
 def confirm(call: Call, lines: list[str], command: str, *, yes: bool) -> None:
-    """Go on only if the person has seen this and says yes."""
+    """Return only if the person has seen these lines and agreed."""
     if yes:
         return
     if call.ask is None:
         raise Refused(
             "not_confirmed",
-            "\n  ".join(["Nothing was allowed yet. This is what would be:", *lines]),
-            f"If you want it so: `{command} --yes`.",
+            "\n  ".join(["Nothing was allowed yet. This would be allowed:", *lines]),
+            f"To allow it: `{command} --yes`.",
         )
     if not call.ask(tuple(lines), "Allow this on this machine?"):
         raise Refused("not_confirmed", "Nothing was allowed.", f"`{command}` asks again.")
@@ -171,7 +173,7 @@ def _lines(one: Allowed | Weakening) -> list[str]:
     elif one.cwd:
         said.append(f"in {one.cwd}, with the variables every handler gets{_and(one.env)}")
         if one.program:
-            said.append(f"program {one.program}, fixed by this path")
+            said.append(f"program {one.program}, pinned by path")
         said += [f"file {path}, run as a private copy, sha256 {digest}" for path, digest in one.files.items()]
         said += _NOT_COVERED
     return [visible(said[0]), *(f"  {visible(line)}" for line in said[1:])]
@@ -201,7 +203,7 @@ def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handle
 
 
 def root_of(call: Call) -> str:
-    """Where commands run, whichever worktree one stands in."""
+    """The directory in which commands run, whatever the caller's worktree."""
     return call.place.main_root or call.place.root
 
 
@@ -217,31 +219,31 @@ def consent_of(call: Call) -> Consent:
 VERBS = (
     Verb(
         "allow",
-        "Show what moot.toml asks for on this machine, and let it.",
+        "Show and allow what moot.toml wants to run on this machine.",
         allow,
         kind="look",
         params=(
             Param(
                 "names",
-                "Handlers, or `settings`; without any, everything is listed.",
+                "Handlers, or `settings`. Default: list everything.",
                 positional=True,
                 many=True,
                 person=True,
             ),
-            Param("all", "Everything that asks.", type="flag", person=True),
-            Param("yes", "Do not ask; needed where nobody can be asked.", type="flag", person=True),
-            Param("revoke", "Take it back.", type="flag", person=True),
+            Param("all", "Everything that needs permission.", type="flag", person=True),
+            Param("yes", "Do not ask for confirmation; required without a terminal.", type="flag", person=True),
+            Param("revoke", "Revoke the permission.", type="flag", person=True),
         ),
         writes=False,
         past=False,
         examples=("moot allow", "moot allow deploy", "moot allow settings", "moot allow deploy --revoke"),
         detail=(
-            "What a repository asks for is shown in full, and only a person can allow it: the words of a command, its "
-            "directory, the names of the variables it gets, and the content of each file of the workspace that it "
-            "names. Whoever changes one of these asks anew. A command runs from private copies of the files that were "
-            "allowed (MOOT_SCRIPT says where the first of them stands), a Python function from its one file. "
-            "`settings` stands for those that weaken a rule: tasks.review = false, tasks.receipt = false where "
-            "receipts were demanded, a lifecycle or a pack without review. Until then the stricter rule is in force."
+            "Only a person can allow what a repository wants to run. It is shown in full: the command line, its "
+            "directory, the names of the variables it gets, and the content of each workspace file that it names. If "
+            "one of these changes, it needs permission again. A command runs from private copies of the allowed files "
+            "(MOOT_SCRIPT has the path of the first one), a Python function from its single file. `settings` means "
+            "the settings that weaken a rule: tasks.review = false, tasks.receipt = false where receipts were "
+            "required, a lifecycle or a pack without review. Until they are allowed, the stricter rule is in force."
         ),
     ),
 )

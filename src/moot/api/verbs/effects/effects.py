@@ -1,4 +1,4 @@
-"""effects, effects retry, effects drop: where it stands what is to be done because of events, and settling it."""
+"""effects, effects retry, effects drop: list unfinished effects, retry them or drop them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDTH = 160
 
 
 class Standing(Record):
-    """An effect that is not done. `state`: one of `STATES`."""
+    """An unfinished effect. `state`: one of `STATES`."""
 
     id: str
     state: str
@@ -73,7 +73,7 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
     rows = tuple((s.id, s.state, s.handler, s.on, str(s.attempt), _due(s), one_line(s.reason, 60)) for s in found)
     lines = [one_line(" ".join(filter(None, row)), _WIDTH) for row in rows] or ["No effect waits, runs or is parked."]
     if found and not call.settings.handlers:
-        call.warn("no_handlers", "moot.toml has no handlers any more; nothing performs these.")
+        call.warn("no_handlers", "moot.toml has no handlers any more, so these effects will not run.")
     title = f"Effects ({len(found)} of {total})" if len(found) < total else "Effects"
     table = Table(("effect", "state", "handler", "on", "attempt", "due", "reason"), rows, title=title)
     return Answer(result=found, say=tuple(lines), table=table if rows else None)
@@ -98,7 +98,7 @@ def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
 
     named = tuple(dict.fromkeys(ids))
     store, grips = call.engine.read(), []
-    dead: dict[str, tuple[str, int]] = {}  # the runner and the attempt of effects whose runner has died
+    dead: dict[str, tuple[str, int]] = {}  # effects whose runner has died: the runner and the attempt
 
     def act(work: Work) -> None:
         call.actor(work)
@@ -109,7 +109,7 @@ def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
         for effect in (states.state(store, "effect", name)[0] for name in named):
             if effect.status == "taken" and effect.runner:
                 grip = runners.grip(call.place.state, effect.id, call.caller.agent or call.login)
-                if grip is not None:  # nobody has its lock
+                if grip is not None:  # its lock is free
                     grips.append(grip)
                     dead[effect.id] = effect.runner, effect.attempt
         call.commit(act)
@@ -122,21 +122,21 @@ def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
 VERBS = (
     Verb(
         "effects",
-        "What waits to be done because of events, is being done, or was parked.",
+        "List effects that are waiting, running or parked.",
         effects,
         kind="look",
         params=(
-            Param("handler", "Only of this handler.", limit=200),
-            Param("state", "Only these.", choices=STATES),
-            Param("limit", "At most so many.", type="int", default=100),
+            Param("handler", "Only effects of this handler.", limit=200),
+            Param("state", "Only effects in this state.", choices=STATES),
+            Param("limit", "Maximum number of effects.", type="int", default=100),
         ),
         examples=("moot effects", "moot effects --state parked"),
-        detail="`moot explain e-…` tells the whole story of one, also when it is done.",
+        detail="`moot explain e-…` shows the history of an effect, even after it is done.",
         writes=False,
     ),
     Verb(
         "effects retry",
-        "Let parked effects be tried again, and waiting ones at once.",
+        "Retry parked effects, and run waiting ones now.",
         retry,
         kind="own",
         params=(
@@ -148,15 +148,15 @@ VERBS = (
     ),
     Verb(
         "effects drop",
-        "Give effects up for good: parked ones, waiting ones, those without a handler.",
+        "Drop effects permanently: parked ones, waiting ones, those without a handler.",
         drop,
         kind="own",
         params=(
             Param("ids", "Which.", positional=True, many=True, required=True),
-            Param("reason", "Why it need not be done.", required=True),
+            Param("reason", "Why it is not needed.", required=True),
             KEY,
         ),
         examples=("moot effects drop e-4k2xw9a7c0 --reason 'That server is gone'",),
-        detail="One that is being performed cannot be dropped. `moot explain e-…` still tells its story.",
+        detail="A running effect cannot be dropped. `moot explain e-…` still shows its history.",
     ),
 )

@@ -1,4 +1,4 @@
-"""emit: free events, in one's own words."""
+"""emit: append custom events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Emission(Record):
-    """What is in the log now. `caused`: the effects that it requests."""
+    """The appended event. `caused`: the number of effects it requests."""
 
     id: str
     type: str
@@ -39,7 +39,7 @@ def emit(call: Call, type: str, data: Any, stream: str | None, thread: str | Non
     bound = call.packs.binding(type)
     if bound is not None and stream is not None:
         raise Usage(
-            "bad_arguments", f"{type} belongs to the pack {bound.pack}, and has its stream.", "Leave --stream out."
+            "bad_arguments", f"{type} belongs to the pack {bound.pack}, which chooses the stream.", "Omit --stream."
         )
     saying = call.packs.saying(call, bound, data or {}, kind=type) if bound else None
     topic = (stream or type.partition(":")[0]).removeprefix("topic/")
@@ -76,7 +76,7 @@ def _answer(outcome: Outcome, kind: str, pack: str | None) -> Answer:
         caused=sum(e.type == "effect:requested" for e in outcome.events),
         repeated=outcome.repeated,
     )
-    again = " (already, by the same key)" if outcome.repeated else ""
+    again = " (repeated with the same key)" if outcome.repeated else ""
     meant = f" as {event.type}" if pack is not None else ""
     effects = f"; {counted(emitted.caused, 'effect')} requested" if emitted.caused else ""
     return Answer(result=emitted, say=(f"#{event.position} {kind}{meant} in {event.stream}{effects}{again}",))
@@ -85,14 +85,14 @@ def _answer(outcome: Outcome, kind: str, pack: str | None) -> Answer:
 VERBS = (
     Verb(
         "emit",
-        "Say that something happened, in your own words; others wait for it, follow it, or handle it.",
+        "Append a custom event that others can wait for, follow or handle.",
         emit,
         kind="speak",
         params=(
-            Param("type", "noun:participle in lower-case words.", positional=True, required=True),
-            Param("data", "A JSON object: as it is, @FILE, or - for standard input.", type="json"),
-            Param("stream", "The stream it belongs to, below topic/; without it, the noun."),
-            Param("thread", "A message whose thread this belongs to."),
+            Param("type", "noun:participle in lower case.", positional=True, required=True),
+            Param("data", "A JSON object: inline, @FILE, or - for standard input.", type="json"),
+            Param("stream", "The stream, below topic/. Default: the noun."),
+            Param("thread", "Any message of the thread that this belongs to."),
             KEY,
         ),
         examples=(
@@ -100,10 +100,10 @@ VERBS = (
             "moot emit cache:warmed --stream nightly",
         ),
         detail=(
-            "It changes nothing by itself. `moot wait --type build:finished` waits for it, `moot log --stream "
-            "topic/build` shows it, a handler in moot.toml has something done because of it (`moot help handle`). "
-            "Events that moot makes itself (about tasks, messages, files, …) cannot be emitted; a type that an active "
-            "pack binds becomes that pack's command."
+            "The event itself changes nothing else. `moot wait --type build:finished` waits for it, `moot log --stream "
+            "topic/build` shows it, and a handler in moot.toml can react to it (`moot help handle`). moot's own event "
+            "types (about tasks, messages, files, …) cannot be emitted. A type that an active pack binds runs that "
+            "pack's command."
         ),
     ),
 )

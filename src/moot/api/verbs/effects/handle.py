@@ -1,4 +1,4 @@
-"""handle: performing what the handlers in moot.toml want done because of events, and who may let them."""
+"""handle: run the handlers of moot.toml for the events that request them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 _WIDTH = 160
-_FAILED = 6  # as for everything that was awaited and failed
+_FAILED = 6  # the exit code if an effect failed
 
 
 class Handled(Record):
-    """What was performed, and how many of it came to what."""
+    """The performed effects, and how many had each outcome."""
 
     effects: tuple[Performed, ...]
     counts: dict[str, int]
@@ -33,11 +33,11 @@ class Handled(Record):
 
 def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
     if limit is not None and limit < 1:
-        raise Usage("bad_arguments", f"--limit is {limit}: nothing would be performed.", "Give at least 1.")
+        raise Usage("bad_arguments", f"--limit must be at least 1, got {limit}.", "Use 1 or more.")
     if (allow or forbid) and (drain or limit is not None):
         raise Usage(
             "bad_arguments",
-            "--allow and --forbid perform nothing, so --drain and --limit do not go with them.",
+            "--allow and --forbid cannot be combined with --drain or --limit.",
             "Allow it first, then run `moot handle --drain`.",
         )
     handlers = allowing.handlers_of(call)
@@ -46,8 +46,8 @@ def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], f
     if not handlers:
         raise Refused(
             "no_handlers",
-            "moot.toml has no handlers, so there is nothing to perform.",
-            "Write one: [[handlers]] with name, on and run (or url, python, message); docs/how-to/handle-events.md.",
+            "moot.toml has no handlers.",
+            "Add one: [[handlers]] with name, on and run (or url, python, message); see docs/how-to/handle-events.md.",
         )
     runner = _runner(call)
     if not drain and limit is None:
@@ -86,7 +86,7 @@ def _line(found: Performed) -> str:
 
 
 class _interruptible:  # noqa: N801 (used like a function)
-    """Asked to end, a runner ends as by an interrupt: it stops what it started, and says so."""
+    """Treats SIGTERM and SIGHUP like an interrupt: the runner stops what it started and reports it."""
 
     def __enter__(self) -> None:
         import signal
@@ -124,7 +124,7 @@ def _runner(call: Call) -> Runner:
 
 
 def _deliver(call: Call, work: Work, handler: Handler, event: Event) -> None:
-    """Send the message of a handler, in its name."""
+    """Send a handler's message in the handler's name."""
     from moot.core import addresses
     from moot.core.deciders.message import SendMessage
     from moot.core.handler import filled
@@ -146,7 +146,7 @@ def _deliver(call: Call, work: Work, handler: Handler, event: Event) -> None:
 
 
 def _permit(call: Call, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:
-    """As `moot allow` does. Naming a handler here counts as a yes where nobody can be asked."""
+    """Do what `moot allow` does. Without a terminal, naming a handler here counts as a yes."""
     wanted, unwanted = allowing.named(handlers, allow), allowing.named(handlers, forbid)
     answers = []
     if wanted:
@@ -160,28 +160,29 @@ def _permit(call: Call, handlers: tuple[Handler, ...], allow: tuple[str, ...], f
 VERBS = (
     Verb(
         "handle",
-        "Perform what the handlers in moot.toml want done because of events.",
+        "Run the handlers in moot.toml for the events that request them.",
         handle,
         kind="local-exec",
         anybody=True,
         params=(
-            Param("drain", "Stop when nothing is due; without it, go on until interrupted.", type="flag"),
-            Param("limit", "Stop after so many.", type="int"),
+            Param("drain", "Stop when nothing is due. Default: run until interrupted.", type="flag"),
+            Param("limit", "Stop after this many effects.", type="int"),
             Param(
                 "allow",
-                "Let a handler run on this machine; nothing is performed now (repeat for more).",
+                "Allow a handler on this machine, without running it now (repeatable).",
                 many=True,
                 person=True,
             ),
-            Param("forbid", "Take that back (repeat for more).", many=True, person=True),
+            Param("forbid", "Revoke that permission (repeatable).", many=True, person=True),
         ),
         examples=("moot handle", "moot handle --drain"),
         detail=(
-            "An effect is requested in the commit of the event that causes it, performed by one runner, tried again "
-            "with growing pauses when it fails, and parked after its attempts. Only a crash repeats one, with the same "
-            "key (MOOT_EFFECT_KEY, webhook-id). Handlers come from the repository: each is performed only after this "
-            "machine's person allowed its exact content once (`moot allow`). Several may handle at the same time. "
-            "With --drain or --limit, code 6 says that one failed or was parked."
+            "An effect is requested in the commit of the event that causes it, and one runner performs it. If it "
+            "fails, it is retried with growing pauses; when its attempts are used up, it is parked. Only a crash "
+            "can repeat an effect, with the same key (MOOT_EFFECT_KEY, webhook-id). Handlers come "
+            "from the repository, so each one runs only after a person has allowed its exact content on this machine "
+            "(`moot allow`). Several runners can work at the same time. With --drain or --limit, exit code 6 means "
+            "that an effect failed or was parked."
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""held, held show, held resubmit, held drop: what was written into a file and could not be taken."""
+"""held, held show, held resubmit, held drop: entries in files that could not be read as messages."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _quarantined(call: Call, entry: HeldEntry) -> str:
             return "[redacted]"
         raise Unknown(
             "not_in_quarantine",
-            f"The bytes of {entry.id} are not in quarantine any more. {error.message}",
+            f"The bytes of {entry.id} are no longer in quarantine. {error.message}",
             f"Put the file back, or close the entry: `{command_line('held drop', entry.id, options=REASON)}`.",
             entry=entry.id,
             sha256=entry.sha256,
@@ -74,7 +74,7 @@ def resubmit(call: Call, id: str, data: Any) -> Answer:  # noqa: A002
     if spec is None:
         raise Refused(
             "bad_message",
-            f"{id} names no message type of an active pack.",
+            f"{id} does not have a message type of an active pack.",
             "Give the corrected message: `moot held resubmit ID --data @message.json`.",
         )
     sender = Actor(principal=role(spec.sender), roles=(spec.sender,))
@@ -88,7 +88,7 @@ def resubmit(call: Call, id: str, data: Any) -> Answer:  # noqa: A002
 
     outcome = call.commit(act)
     if not any(event.type == Sent.type for event in outcome.events):
-        return Answer(result={"repeated": True}, say=(f"{id} is closed: an identical message was there already.",))
+        return Answer(result={"repeated": True}, say=(f"{id} is closed: an identical message already exists.",))
     return stored(outcome, spec.name)
 
 
@@ -98,13 +98,13 @@ def drop(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
         work.do("entry", id, Drop(reason=reason))
 
     call.commit(act)
-    return Answer(result=_known(call, id), say=(f"{id} dropped; it stays in the log.",))
+    return Answer(result=_known(call, id), say=(f"{id} dropped; the log keeps it.",))
 
 
 def _known(call: Call, name: str) -> HeldEntry:
     entry: HeldEntry = states.state(call.engine.read(), "entry", name)[0]
     if not entry.status:
-        raise Unknown("unknown_entry", f"Nothing is held under {name!r}.", "`moot held` lists what is.", entry=name)
+        raise Unknown("unknown_entry", f"There is no held entry {name!r}.", "`moot held` lists them.", entry=name)
     return entry
 
 
@@ -113,7 +113,7 @@ _ID = Param("id", "The held entry (h-…).", positional=True, required=True)
 VERBS = (
     Verb(
         "held",
-        "What was written into a protocol's file and could not be taken.",
+        "List entries of a protocol's files that could not be accepted.",
         held,
         kind="look",
         examples=("moot held",),
@@ -121,7 +121,7 @@ VERBS = (
     ),
     Verb(
         "held show",
-        "A held entry with its bytes and its defects.",
+        "Show a held entry: its bytes and its defects.",
         show,
         kind="look",
         params=(_ID,),
@@ -130,7 +130,7 @@ VERBS = (
     ),
     Verb(
         "held resubmit",
-        "Deliver a held entry, as it is or corrected.",
+        "Deliver a held entry, unchanged or corrected.",
         resubmit,
         kind="own",
         params=(_ID, Param("data", "The corrected message: JSON, @FILE or -.", type="json"), KEY),

@@ -1,4 +1,4 @@
-"""inbox, ack, overdue: what becomes of a message at its recipient."""
+"""inbox, ack, overdue: read and confirm messages."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ if TYPE_CHECKING:
     from moot.views.queries import Delivery
 
 _SHOWN = 50
-_NAMED = 10  # of those seen before, in the one line about them
+_NAMED = 10  # maximum number of ids in the line about messages seen before
 _EXPIRED_AT_ONCE = 1000
 
 
 class Inbox(Record):
-    """What is new to you, and what you have seen and not settled; of each the oldest, and how many more there are."""
+    """New messages, and messages seen but not settled: the oldest of each, and how many more there are."""
 
     new: tuple[Letter, ...]
     waiting: tuple[Letter, ...]
     more_new: int = 0
     more_waiting: int = 0
-    more_bytes: int = 0  # about how many, of those that are new and not here
+    more_bytes: int = 0  # approximate size of the new messages that are not included
 
 
 def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
     me = call.me()
     if me is not None and (me.here or not me.exists):
-        call.try_out(lambda _work: None)  # who is unknown or was replaced is told so; who left may still look
+        call.try_out(lambda _work: None)  # refuses unknown and replaced agents; an agent that left may still read
     reader = me.principal if me and me.exists else call.mailboxes()[0]
     new = pile(call, reader, limit, seen=False, room=bytes)
     used = sum(weight(delivery.message) for delivery in new.mail)
@@ -66,9 +66,9 @@ def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer: 
 
 
 def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool) -> tuple[str, ...]:
-    """`room`: the bytes that there was room for, and that it would take to see all that is new, or all that is not."""
+    """`room`: the limit in bytes, the bytes of all new messages, and the bytes of all messages seen before."""
     lines = [line for item in result.new for line in told(item, room[0])]
-    if result.more_new:  # once they were shown, the next call shows those that follow
+    if result.more_new:  # the next call shows the ones that follow
         how = f"moot inbox --peek{_wider(limit, result.more_new, room[0], room[1])}" if quiet else "moot inbox"
         size = f", {size_in_words(result.more_bytes)}" if len(result.new) < limit else ""
         lines.append(f"{result.more_new} more{size}: {how}")
@@ -84,12 +84,12 @@ def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bo
 
 
 def _wider(limit: int, more: int, room: int, needed: int) -> str:
-    """The options with which all of it would be shown."""
+    """The options that would show everything."""
     return f" --limit {limit + more}" + (f" --bytes {needed}" if needed > room else "")
 
 
 def _record_showing(call: Call, new: tuple[Delivery, ...], late: tuple[Delivery, ...], reader: str) -> None:
-    """Offered is said after the output went out, and only if something new was shown."""
+    """Record messages as offered: after the output was written, and only if something new was shown."""
     if not new and not late:
         return
 
@@ -115,9 +115,9 @@ def ack(call: Call, ids: tuple[str, ...]) -> Answer:
 
     outcome = call.commit(act)
     done = tuple(dict.fromkeys(ids))
-    said = f"acked {', '.join(done)}" if outcome.events else f"{', '.join(done)}: acked before"
+    said = f"acked {', '.join(done)}" if outcome.events else f"{', '.join(done)}: already acked"
     owed = [name for name in done if _owed(call, name, boxes)]
-    reminders = (f"{name} still wants an answer: {command_line('reply', name)} '…'" for name in owed)
+    reminders = (f"{name} still needs an answer: {command_line('reply', name)} '…'" for name in owed)
     return Answer(result={"acked": list(done), "unanswered": owed}, say=(said, *reminders))
 
 
@@ -126,12 +126,12 @@ def _confirm(work: Work, boxes: tuple[str, ...], message: Message, me: Actor) ->
 
     for box in own_boxes(work, boxes, message, me):
         work.do("mailbox", box, Ack(ids=(message.id,), who=me.principal, at=work.at))
-        if message.wants == "answer" and retired(work, message.sender):  # nobody is left who could get the answer
+        if message.wants == "answer" and retired(work, message.sender):  # the answer has no recipient any more
             work.do("mailbox", box, Bury(ids=(message.id,), reason=f"{name_of(message.sender)} retired"))
 
 
 def _owed(call: Call, message: str, boxes: tuple[str, ...]) -> bool:
-    """Whether an answer to it is still to be given from one of these mailboxes."""
+    """Whether one of these mailboxes still owes an answer to the message."""
     mine = {box.lower() for box in boxes}
     chain = queries.chain(call.engine.read(), message)
     return any(box in mine and entry.wants == "answer" and not entry.settled for box, entry, _, _ in chain)
@@ -179,36 +179,36 @@ def _stage(item: Overdue) -> str:
 VERBS = (
     Verb(
         "inbox",
-        "Show your mail: what is new, and what you have not settled.",
+        "Show your new messages, and those you have not settled.",
         inbox,
         kind="speak",
         params=(
-            Param("all", "Show again in full what you have seen and not settled.", type="flag"),
-            Param("peek", "Look without counting as shown.", type="flag"),
-            Param("limit", "At most so many that are new, and so many that are not.", type="int", default=_SHOWN),
-            Param("bytes", "At most so much text; the rest stays as it is.", type="int", default=ROOM),
+            Param("all", "Show messages that you have seen but not settled in full again.", type="flag"),
+            Param("peek", "Do not mark the messages as shown.", type="flag"),
+            Param("limit", "Maximum number of new messages, and of messages seen before.", type="int", default=_SHOWN),
+            Param("bytes", "Maximum size of the text in bytes; the rest stays new.", type="int", default=ROOM),
         ),
         examples=("moot inbox",),
         past=True,
-        detail="What was shown counts as offered, after it went out. Confirm with `ack`, answer with `reply`. An "
-        "answer has whole messages. One that is too large by itself comes alone: whole in JSON and in Python, while "
-        "the text shows its beginning and says how to see all of it.",
+        detail="Messages count as offered once the output was written. Confirm with `ack`, answer with `reply`. "
+        "Messages are never split. A message larger than the limit comes alone: complete in JSON and in Python, while "
+        "the text output shows its beginning and how to read the rest.",
     ),
     Verb(
         "ack",
-        "Confirm messages. In a role's mailbox the first to confirm takes the message.",
+        "Confirm messages. In a role's mailbox, the first agent to confirm a message takes it.",
         ack,
         kind="speak",
         params=(Param("ids", "The messages.", positional=True, many=True, required=True), KEY),
         examples=("moot ack m-4k2xw9a",),
-        detail="A request goes on waiting for its answer (`moot reply`); in a role's mailbox, for that of its taker.",
+        detail="A request still needs an answer (`moot reply`); in a role's mailbox, from the agent that took it.",
     ),
     Verb(
         "overdue",
-        "Requests whose answer is late.",
+        "List requests whose answer is overdue.",
         overdue,
         kind="look",
-        params=(Param("all", "All that wait for an answer, late or not.", type="flag"),),
+        params=(Param("all", "Include requests that are not overdue yet.", type="flag"),),
         examples=("moot overdue",),
         writes=False,
     ),

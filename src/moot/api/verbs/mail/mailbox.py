@@ -1,4 +1,4 @@
-"""mailbox, mailbox clear, mailbox restore, instructions: the mailboxes that a protocol's files show."""
+"""mailbox, mailbox clear, mailbox restore, instructions: the mailboxes that a protocol mirrors into files."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from moot.views.queries import Delivery
     from moot.views.store import Store
 
-_BY_HAND = ("emptied", "asked")  # clears that may be an accident; what they hide is still to be read
+_BY_HAND = ("emptied", "asked")  # clears that may be accidental; readers still see what they hide
 
 
 class MailboxView(Record):
-    """A mailbox; of one task, what was said in its current attempt, the newest of it being in force."""
+    """A mailbox. For one task: the messages of its current attempt, of which the newest is in force."""
 
     name: str
     last_read: str | None
@@ -34,14 +34,14 @@ class MailboxView(Record):
 
 
 class Instructions(Record):
-    """The messages of a task's current attempt; the newest one is in force."""
+    """The messages of a task's current attempt. The newest one is in force."""
 
     task: str
     state: str
     attempt: int
     in_force: str
     messages: tuple[Letter, ...]
-    setbacks: tuple[Step, ...] = ()  # why earlier attempts were sent back
+    setbacks: tuple[Step, ...] = ()  # rejections of earlier attempts
 
 
 def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
@@ -65,13 +65,13 @@ def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer
 
 
 def _visible(store: Store, delivery: Delivery, *, of_task: bool) -> bool:
-    """A clear by hand takes a message out of the file; whoever has not read it, or asks for its task, still sees it."""
+    """Whether to list it. A message cleared by hand is still listed if it is unread, or if its task is asked for."""
     entry = delivery.entry
     return entry.hidden is None or (_can_return(store, delivery) and (of_task or not entry.settled))
 
 
 def _can_return(store: Store, delivery: Delivery) -> bool:
-    """Whether it was cleared by hand and still matters: its task is not done and has not started over."""
+    """Whether it was cleared by hand and is still relevant: its task is not done and has no newer attempt."""
     task = states.task(store, delivery.message.task or "")[0]
     matters = not task.exists or (task.phase != "done" and delivery.message.attempt in (None, task.attempt))
     return delivery.entry.hidden in _BY_HAND and matters
@@ -94,7 +94,7 @@ def _known(call: Call, store: Store, name: str | None) -> str:
 
 
 def _mine(call: Call) -> tuple[str, ...]:
-    """The caller's mailboxes, if it has any."""
+    """The caller's mailboxes; empty for a caller without an identity."""
     return () if call.caller.nobody else call.mailboxes()
 
 
@@ -126,7 +126,7 @@ def restore(call: Call, name: str, task: str | None) -> Answer:
 
     outcome = call.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
-    return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {counted(len(ids), 'message')} put back.",))
+    return Answer(result={"mailbox": box, "restored": ids}, say=(f"{box}: {counted(len(ids), 'message')} restored.",))
 
 
 def instructions(call: Call, task: str | None) -> Answer:
@@ -155,15 +155,15 @@ def instructions(call: Call, task: str | None) -> Answer:
 
 
 def _sent_back(step: Step) -> list[str]:
-    """Why, to the last word: it is what the next attempt has to be better in."""
+    """The complete reason of a rejection, because the next attempt has to address it."""
     said, reason = f"attempt {step.attempt} was sent back:", step.reason or ""
     short = one_line(reason, 200)
     return [f"{said} {short}"] if short == reason else [said, *fence(reason).splitlines()]
 
 
 def _current(call: Call, box: str) -> str:
-    """The task that is the caller's to go on with: this mailbox was told last, and the caller took what it was told."""
-    call.mailboxes()  # nobody has none in hand, and is told so
+    """The task the caller works on: its last messages went to this mailbox, and the caller took them."""
+    call.mailboxes()  # refuses a caller without an identity
     me = call.me()
     store = call.engine.read()
     waiting = {t.id: found for t in queries.tasks(store, ended=False) if (found := _last_told(store, box, t))}
@@ -181,7 +181,7 @@ def _current(call: Call, box: str) -> str:
 
 
 def _last_told(store: Store, box: str, task: Task) -> list[Delivery]:
-    """What this mailbox was told in the task's attempt, provided that it was told last."""
+    """The messages of the task's attempt in this mailbox, if the last message of the attempt went to it."""
     said = queries.messages_of_task(store, task.id, task.attempt)
     if not said or box not in said[-1].to:
         return []
@@ -198,7 +198,7 @@ def _none(call: Call, task: Task) -> Unknown:
     return Unknown(
         "no_instructions",
         f"There are no instructions for {task.id} ({task.state}, attempt {task.attempt}).{cause}",
-        "Ask who gives you your tasks. If you cannot go on without, say so in your report.",
+        "Ask the agent that assigns your tasks. If you cannot continue without instructions, report that.",
         task=task.id,
         state=task.state,
         held=[entry.id for entry in held],
@@ -210,33 +210,33 @@ _TASK = Param("task", "Only messages of this task.")
 VERBS = (
     Verb(
         "mailbox",
-        "Read a mailbox: its messages in order of arrival, each with who read it.",
+        "Show a mailbox: its messages in order of arrival, and who read each.",
         mailbox,
         kind="look",
         params=(
-            Param("name", "An agent's name or @role; without one your role's, else your own.", positional=True),
+            Param("name", "An agent's name or @role. Default: your role's mailbox, or your own.", positional=True),
             _TASK,
-            Param("all", "Also what was cleared.", type="flag"),
+            Param("all", "Include cleared messages.", type="flag"),
         ),
         examples=("moot mailbox @reviewer",),
         writes=False,
     ),
     Verb(
         "mailbox clear",
-        "Take messages out of a protocol's file. They stay in the log.",
+        "Remove messages from a protocol's file. They stay in the log.",
         clear,
         kind="own",
         params=(
             Param("name", "The mailbox.", positional=True, required=True),
             _TASK,
-            Param("force", "Also of tasks that are not completed.", type="flag"),
+            Param("force", "Include messages of tasks that are not completed.", type="flag"),
             KEY,
         ),
         examples=("moot mailbox clear @reviewer --task task-001 --force",),
     ),
     Verb(
         "mailbox restore",
-        "Put back what a clear had taken out of the file.",
+        "Restore messages that a clear removed from the file.",
         restore,
         kind="own",
         params=(Param("name", "The mailbox.", positional=True, required=True), _TASK, KEY),
@@ -244,10 +244,10 @@ VERBS = (
     ),
     Verb(
         "instructions",
-        "What you were told to do: the messages of a task's current attempt.",
+        "Show your instructions: the messages of a task's current attempt.",
         instructions,
         kind="look",
-        params=(Param("task", "The task; without one the task that you have in hand.", positional=True),),
+        params=(Param("task", "The task. Default: the task you hold.", positional=True),),
         examples=("moot instructions task-001",),
         writes=False,
     ),

@@ -1,4 +1,4 @@
-"""send, reply, thread: what is said."""
+"""send, reply, thread: send messages and read conversations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class StoredMessage(Record):
-    """Stored, for whom, under which id."""
+    """A stored message: its id and its recipients."""
 
     id: str
     thread: str
@@ -48,7 +48,7 @@ def send(
     dry_run: bool,
 ) -> Answer:
     if type == "reply":
-        raise Usage("bad_arguments", "A reply answers a message.", "Name it: moot reply ID 'text'")
+        raise Usage("bad_arguments", "A reply needs the id of a message.", "Use `reply`: moot reply ID 'text'")
     if type not in WANTS:
         return call.packs.send(call, type, to, data, text, thread, dry_run=dry_run)
     if data is not None and not isinstance(data, dict):
@@ -83,7 +83,7 @@ def send(
 
 
 def stored(outcome: Outcome, kind: str | None = None) -> Answer:
-    """The answer to a send, derived from its events, so that a repeat gets the same one. `kind`: what was sent."""
+    """The answer to a send. It is derived from the events, so a repeat gets the same answer. `kind`: what was sent."""
     event = next(e for e in outcome.events if e.type == Sent.type and kind in (None, e.data["kind"]))
     identity = event.stream.partition("/")[2]
     receipt = StoredMessage(
@@ -94,7 +94,7 @@ def stored(outcome: Outcome, kind: str | None = None) -> Answer:
         repeated=outcome.repeated,
         flags=tuple(event.data.get("flags", ())),
     )
-    again = " (already, by the same key)" if outcome.repeated else ""
+    again = " (repeated with the same key)" if outcome.repeated else ""
     return Answer(result=receipt, say=(f"{identity} stored for {', '.join(receipt.to)}{again}",))
 
 
@@ -107,7 +107,9 @@ def reply(call: Call, id: str, text: str, data: Any) -> Answer:  # noqa: A002
         me = call.actor(work)
         original = known(work.message(id))
         mine = addresses.to_settle(work, boxes, original, me)
-        if name_of(original.sender).lower() == me.name.lower():  # one adds to what one said, or answers oneself
+        if (
+            name_of(original.sender).lower() == me.name.lower()
+        ):  # an addition to the caller's own message, or an answer to itself
             to = tuple(name for name in original.to if name.lower() != me.name.lower()) or (me.name,)
             mine = [box for box in mine if not box.startswith("@") or addresses.taken_by(work, box, original, me)]
         else:
@@ -161,24 +163,24 @@ def _message(call: Call, name: str) -> Message:
     return message
 
 
-_DATA = Param("data", "A JSON object: as it is, @FILE, or - for standard input.", type="json")
+_DATA = Param("data", "A JSON object: inline, @FILE, or - for standard input.", type="json")
 
 VERBS = (
     Verb(
         "send",
-        "Send a message. It is stored for every recipient, or refused now.",
+        "Send a message. It is stored for all recipients, or refused.",
         send,
         kind="speak",
         params=(
-            Param("to", "Agents, @role or @all. A pack's message finds its own way.", positional=True, many=True),
-            Param("text", "What to say: the last argument, or - for standard input.", type="words", positional=True),
-            Param("type", "note, request (wants an answer), or a message type of a pack.", default="note"),
+            Param("to", "Agents, @role or @all. Messages of a pack have fixed recipients.", positional=True, many=True),
+            Param("text", "The text: the last argument, or - for standard input.", type="words", positional=True),
+            Param("type", "note, request (needs an answer), or a message type of a pack.", default="note"),
             _DATA,
-            Param("thread", "A message whose thread this belongs to."),
+            Param("thread", "Any message of the thread that this belongs to."),
             Param("task", "The task this is about."),
             Param("within", "When the answer is due (see `overdue`): 90s, 30m, 2h.", type="seconds"),
-            Param("expires", "After this long it is not shown any more.", type="seconds"),
-            Param("dry_run", "Check it and send nothing.", type="flag"),
+            Param("expires", "Stop showing it after this long.", type="seconds"),
+            Param("dry_run", "Validate the message without sending it.", type="flag"),
             KEY,
         ),
         examples=(
@@ -186,18 +188,18 @@ VERBS = (
             "moot send @reviewer --type request --within 30m 'Please look at task-002.'",
         ),
         detail=(
-            "A note is settled once it was shown. A request stays until it is answered with `moot reply`, and is shown "
-            "to each new incarnation of its recipient. `moot thread ID` shows where it stands with each."
+            "A note is settled once it was shown. A request stays open until it is answered with `moot reply`, and is "
+            "shown to each new incarnation of its recipient. `moot thread ID` shows its state at each recipient."
         ),
     ),
     Verb(
         "reply",
-        "Answer a message; a request is settled by it.",
+        "Answer a message. An answer settles a request.",
         reply,
         kind="speak",
         params=(
             Param("id", "The message to answer.", positional=True, required=True),
-            Param("text", "What to say, or - for standard input.", type="words", positional=True, required=True),
+            Param("text", "The text, or - for standard input.", type="words", positional=True, required=True),
             _DATA,
             KEY,
         ),
@@ -205,15 +207,15 @@ VERBS = (
     ),
     Verb(
         "thread",
-        "A conversation, with where each message stands at each recipient.",
+        "Show a conversation, with the state of each message at each recipient.",
         thread,
         kind="look",
         params=(
-            Param("id", "Any message of it.", positional=True, required=True),
-            Param("only", "Only this message, as long as it may be.", type="flag"),
+            Param("id", "Any message of the conversation.", positional=True, required=True),
+            Param("only", "Show only this message, in full.", type="flag"),
         ),
         examples=("moot thread m-4k2xw9a", "moot thread m-4k2xw9a --only"),
-        detail="Of a very long conversation the newest messages are shown whole, and of those before the head.",
+        detail="In a very long conversation, the newest messages are shown in full and older ones are cut.",
         writes=False,
     ),
 )

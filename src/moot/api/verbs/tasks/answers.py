@@ -1,4 +1,4 @@
-"""What a commit did to a task, told: as it left it, and for a repeat by key also as it is now."""
+"""Answers about a task after a commit. A repeat by key also shows the current state."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 def task_of(outcome: Outcome) -> str | None:
-    """The task that a commit was about, from its events."""
+    """The id of the task that a commit changed, from its events."""
     return next((e.stream.partition("/")[2] for e in outcome.events if e.stream.startswith("task/")), None)
 
 
 def _after(call: Call, outcome: Outcome, name: str) -> Task:
-    """The task as the commit left it. For a repeat by key that may be long ago, so its stream is folded up to there."""
+    """The task as the commit left it. A repeat by key may be long ago, so the stream is folded up to that commit."""
     if not outcome.repeated:
         return states.task(call.engine.read(), name)[0]
     task, position = Task(id=name), 0
@@ -39,9 +39,9 @@ def told(call: Call, outcome: Outcome, name: str, what: str, *, moved: bool = Fa
     if moved and task.holder:
         said += f" (attempt {task.attempt}, token {task.token})"
     lines = [f"{said}: {one_line(task.title, 80)}"]
-    if outcome.repeated:  # the answer is that of the first time; what holds now may be another thing
+    if outcome.repeated:  # the answer is the first one; the state may have changed since
         now = states.task(call.engine.read(), name)[0]
-        lines.append(f"already, by the same key; now it {is_in(now.state)} {name_of(now.holder or '')}".rstrip())
+        lines.append(f"repeated with the same key; now it {is_in(now.state)} {name_of(now.holder or '')}".rstrip())
     if task.waits:
         lines.append(f"waits for {', '.join(task.waits)}")
     if moved and task.phase == "working":

@@ -1,4 +1,4 @@
-"""board, ready, task show: tasks to look at."""
+"""board, ready, task show: read tasks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Story(Record):
-    """A task with what surrounds it. `via`: the file of the repository by which it was assigned, if it was."""
+    """A task with related information. `via`: the file of the repository that assigned it, if a file did."""
 
     task: Task
     messages: tuple[str, ...]
@@ -32,7 +32,7 @@ class Story(Record):
 
 
 def _assigned_via(task: Task, messages: list[Message]) -> str | None:
-    """An attempt begins with its assignment. What is committed in a repository may have come from anybody."""
+    """The file that started the current attempt. It is shown because anybody can commit a file to a repository."""
     first = next((message for message in messages if message.attempt == task.attempt), None)
     return f"file {first.source}" if first is not None and first.source else None
 
@@ -85,7 +85,7 @@ def board(call: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
     known = [*PHASES, *(name for life in lives for name in life.names if name not in PHASES)]
     if state is not None and state not in known:
         raise Refused(
-            "unknown_state", f"{state[:80]!r} is no state of a task.", f"Known: {', '.join(dict.fromkeys(known))}."
+            "unknown_state", f"{state[:80]!r} is not a task state.", f"Known: {', '.join(dict.fromkeys(known))}."
         )
     tasks = queries.tasks(store, state, ended=all or state is not None)
     counts = queries.counts(store)
@@ -124,8 +124,8 @@ def lifecycle_of(call: Call, task: Task) -> Lifecycle:
     if task.lifecycle not in call.engine.lifecycles:
         raise Refused(
             "unknown_lifecycle",
-            f"{task.id} follows the lifecycle {task.lifecycle[:80]!r}, which no active pack brings.",
-            f'Turn the pack on in moot.toml: packs = ["{task.lifecycle.partition("/")[0]}"].',
+            f"{task.id} follows the lifecycle {task.lifecycle[:80]!r}, which no active pack provides.",
+            f'Enable the pack in moot.toml: packs = ["{task.lifecycle.partition("/")[0]}"].',
         )
     return call.engine.lifecycles[task.lifecycle]
 
@@ -133,7 +133,7 @@ def lifecycle_of(call: Call, task: Task) -> Lifecycle:
 VERBS = (
     Verb(
         "task show",
-        "A task with its holder, reasons, messages and what can happen next.",
+        "Show a task: its holder, history, messages and possible next steps.",
         show,
         kind="look",
         params=(Param("task", "The task.", positional=True, required=True),),
@@ -142,22 +142,22 @@ VERBS = (
     ),
     Verb(
         "board",
-        "All unfinished tasks, and how many there are in each state.",
+        "List unfinished tasks, with the number of tasks in each state.",
         board,
         kind="look",
         params=(
             Param("state", "Only this state or phase (open, working, review, done, stopped)."),
-            Param("all", "Also what is done or stopped.", type="flag"),
+            Param("all", "Include tasks that are done or stopped.", type="flag"),
         ),
         examples=("moot board", "moot board --state review"),
         writes=False,
     ),
     Verb(
         "ready",
-        "What can be started now, most urgent first.",
+        "List tasks that can be started now, most urgent first.",
         ready,
         kind="look",
-        params=(Param("limit", "At most so many.", type="int", default=100),),
+        params=(Param("limit", "Maximum number of tasks.", type="int", default=100),),
         examples=("moot ready",),
         writes=False,
     ),

@@ -1,4 +1,4 @@
-"""check, receipts, receipt show: a command is run, and what came of it stays on record."""
+"""check, receipts, receipt show: run a command and record its result."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Checked(Record):
-    """A receipt, and why it proves nothing about the files as they are now (None: it does)."""
+    """A receipt, and why it does not apply to the current files (None: it does)."""
 
     receipt: Receipt
     doubt: str | None = None
@@ -33,10 +33,10 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
     from moot.api.receipts import content
 
     if timeout is not None and not timeout:
-        raise Usage("bad_arguments", "A check needs some time.", "Leave --timeout out, or say how long: 10m.")
+        raise Usage("bad_arguments", "--timeout must be more than 0.", "Omit --timeout, or give a duration: 10m.")
     if not command[0]:
-        raise Usage("bad_arguments", "The command has no name.", "For example: moot check -- pytest -q")
-    call.try_out(lambda work: _check_may(call, work, task))  # before the work, not after it
+        raise Usage("bad_arguments", "The command is empty.", "For example: moot check -- pytest -q")
+    call.try_out(lambda work: _check_may(call, work, task))  # refuse before the command runs, not after
     before = content(call)
     try:
         ran = processes.run(
@@ -79,12 +79,12 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
     event = next(e for e in call.commit(act).events if e.type == receipts.ReceiptRecorded.type)
     receipt: Receipt = states.state(call.engine.read(), "receipt", event.stream.partition("/")[2])[0]
     if before.why:
-        call.warn("receipt_unbound", f"The content of the worktree could not be named: {before.why}")
+        call.warn("receipt_unbound", f"The receipt does not identify the content of the worktree: {before.why}")
     doubt = receipt.doubt(after.name)
     return Answer(result=Checked(receipt, doubt), say=(_line(receipt, doubt),), code=0 if receipt.passed else _FAILED)
 
 
-_FAILED = 6  # as for everything that was awaited and failed; the command's own code is in the receipt
+_FAILED = 6  # the exit code for a failed check; the command's own exit code is in the receipt
 
 
 def _check_may(call: Call, work: Work, task: str | None) -> None:
@@ -149,26 +149,26 @@ def _command(receipt: Receipt, width: int) -> str:
 VERBS = (
     Verb(
         "check",
-        "Run a command and keep a receipt of what came of it, on exactly these files.",
+        "Run a command and record the result together with the exact content of the files.",
         check,
         kind="local-exec",
         params=(
-            Param("command", "The command and its arguments, behind --.", positional=True, many=True, required=True),
-            Param("task", "The task that this is a check of."),
-            Param("timeout", "End it after this long: 90s, 30m.", type="seconds"),
+            Param("command", "The command and its arguments, after --.", positional=True, many=True, required=True),
+            Param("task", "The task that this checks."),
+            Param("timeout", "Stop the command after this long: 90s, 30m.", type="seconds"),
         ),
         examples=("moot check -- git diff --check", "moot check --task task-001 --timeout 10m -- git fsck"),
         detail=(
-            "No shell is involved, and there is no input. The receipt has the command, its exit code, how long it "
-            "took, the digest and the end of its output, and the content of the worktree (git's tree of it, with what "
-            "is not committed). It is stale as soon as that content is another. The exit code is 0 if the command "
-            "succeeded, else 6. `moot task submit --receipt` puts it on a task; `receipt = true` under [tasks] in "
-            "moot.toml demands one."
+            "The command runs without a shell and without input. The receipt has the command, its exit code, its "
+            "duration, the digest and the end of its output, and the git tree of the worktree including uncommitted "
+            "changes. It is stale as soon as the files differ. The exit code is 0 if the command succeeded, otherwise "
+            "6. `moot task submit --receipt` attaches the receipt to a task; `receipt = true` under [tasks] in "
+            "moot.toml requires one."
         ),
     ),
     Verb(
         "receipt show",
-        "A receipt, the end of the output, and whether it is stale.",
+        "Show a receipt, the end of its output, and whether it is stale.",
         show,
         kind="look",
         params=(Param("id", "The receipt.", positional=True, required=True),),
@@ -177,12 +177,12 @@ VERBS = (
     ),
     Verb(
         "receipts",
-        "The newest receipts.",
+        "List receipts, newest first.",
         listed,
         kind="look",
         params=(
-            Param("task", "Only those of this task."),
-            Param("limit", "At most so many.", type="int", default=50),
+            Param("task", "Only receipts of this task."),
+            Param("limit", "Maximum number of receipts.", type="int", default=50),
         ),
         examples=("moot receipts --task task-001",),
         writes=False,

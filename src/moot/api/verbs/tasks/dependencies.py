@@ -1,4 +1,4 @@
-"""artifact need, artifact needed: who needs what, whether it is there or not."""
+"""artifact need, artifact needed: artifacts that agents and tasks depend on."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Need(Record):
-    """One name that somebody needs."""
+    """A name that an agent or a task needs."""
 
     name: str
     needer: str
@@ -41,9 +41,9 @@ def need(
 ) -> Answer:
     wanted = tuple(dict.fromkeys((*(word(name, "names") for name in names), *places(call, path))))
     if not wanted:
-        raise Usage("bad_arguments", "What is needed?", "Name it: moot artifact need UserModel")
+        raise Usage("bad_arguments", "`artifact need` needs a name or --path.", "Name it: moot artifact need UserModel")
     if drop and wait:
-        raise Usage("bad_arguments", "What is dropped is not waited for.", "Leave --drop or --wait out.")
+        raise Usage("bad_arguments", "--drop and --wait cannot be combined.", "Use one of them.")
     me = call.me()
     needer = f"task/{task}" if task is not None else me.name if me is not None else person(call.login)
 
@@ -77,9 +77,9 @@ def _needs(call: Call, names: tuple[str, ...], needer: str) -> list[Need]:
 
 def _told(needs: list[Need]) -> Answer:
     lines = [
-        f"{n.name} is there: {', '.join(n.artifacts)}"
+        f"{n.name} is available: {', '.join(n.artifacts)}"
         if n.satisfied
-        else f"{n.needer} waits for {n.name}; mail will say"
+        else f"{n.needer} waits for {n.name}; you will get mail"
         for n in needs
     ]
     return Answer(result=needs, say=tuple(one_line(line, 1000) for line in lines))
@@ -101,7 +101,7 @@ def _awaited(call: Call, names: tuple[str, ...], needer: str, start: int, timeou
     if first is not None:
         return first
     after = start or call.engine.log.head()
-    remedy = "Ask again with --wait: a need is declared once, and what came in between counts."
+    remedy = "Repeat the command with --wait. The need stays declared, so nothing is missed."
     return until(call, after, deadline_of(call, timeout), look_at, missing, remedy)
 
 
@@ -112,37 +112,37 @@ def needed(call: Call, limit: int) -> Answer:
             found.append(Need(name=state.id, needer=needer, satisfied=False, artifacts=(), since=since))
     rows = tuple((one_line(n.name, 200), one_line(n.needer, 80), n.since or "") for n in found)
     lines = tuple(f"{row[0]} is needed by {row[1]} since {row[2]}" for row in rows)
-    table = Table(("what", "needed by", "since"), rows, title="Needed, and not there") if rows else None
-    return Answer(result=found, say=lines or ("Nobody waits for anything.",), table=table)
+    table = Table(("what", "needed by", "since"), rows, title="Missing artifacts") if rows else None
+    return Answer(result=found, say=lines or ("No artifacts are missing.",), table=table)
 
 
 VERBS = (
     Verb(
         "artifact need",
-        "Say what you need; you get mail when it is there, or hear now that it is.",
+        "Declare that you need an artifact. You get mail when it is available.",
         need,
         kind="own",
         params=(
-            Param("names", "Names, as they are provided.", positional=True, many=True, limit=4096),
-            Param("path", "A file that must be there, from where you are (repeat for more).", many=True),
-            Param("task", "Not you but this task needs it, and cannot be claimed before."),
-            Param("drop", "It is not needed any more.", type="flag"),
-            Param("wait", "Wait until all of it is there.", type="flag"),
+            Param("names", "Names that artifacts provide.", positional=True, many=True, limit=4096),
+            Param("path", "A file that must exist, relative to the current directory (repeatable).", many=True),
+            Param("task", "Declare it for this task, which cannot be claimed before it is available."),
+            Param("drop", "Drop the need.", type="flag"),
+            Param("wait", "Wait until everything is available.", type="flag"),
             Param("timeout", "With --wait: give up after this long.", type="seconds", default=600.0),
             KEY,
         ),
         examples=("moot artifact need User src/api/schema.json", "moot artifact need User --task task-002"),
         detail=(
-            "It does not matter which comes first, the need or the artifact: you are told once. "
-            "Exit code 5: with --wait, it did not come in time."
+            "The order does not matter: if the artifact exists already, the answer shows it. With --wait, exit code 5 "
+            "means that it was not available in time."
         ),
     ),
     Verb(
         "artifact needed",
-        "What is needed and not there yet, and by whom.",
+        "List artifacts that are needed and not available yet, and who needs them.",
         needed,
         kind="look",
-        params=(Param("limit", "At most so many names.", type="int", default=200),),
+        params=(Param("limit", "Maximum number of names.", type="int", default=200),),
         examples=("moot artifact needed",),
         writes=False,
     ),

@@ -1,4 +1,4 @@
-"""task add, link, claim, submit, approve, …: what changes a task."""
+"""task add, link, claim, submit, approve, …: the verbs that change a task."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 _LONGEST_TTL = 365 * 24 * 3600.0
-_LOOKED_AT = 1000  # tasks that a claim without a name considers
+_LOOKED_AT = 1000  # maximum number of tasks that `task claim` without a name considers
 
 
 def add(
@@ -42,7 +42,7 @@ def add(
 ) -> Answer:
     made = ""
     if ttl is not None and not 0 < ttl <= _LONGEST_TTL:
-        raise Usage("bad_ttl", f"{ttl} s cannot be a task's ttl.", "Give more than 0, at most 365d.")
+        raise Usage("bad_ttl", f"{ttl} s is not a valid ttl.", "Use more than 0 and at most 365d.")
 
     def act(work: Work) -> None:
         nonlocal made
@@ -69,15 +69,15 @@ def add(
         said = ", ".join(one.said for one in call.withheld)
         call.warn(
             "setting_not_allowed",
-            f"moot.toml says {said}; that is not in force until a person runs `moot allow settings`.",
+            f"moot.toml sets {said}; this is not in force until a person runs `moot allow settings`.",
         )
     return told(call, outcome, task_of(outcome) or made, "added")
 
 
 def next_id(work: Work) -> str:
-    """One more than the highest number ever used, at least three digits."""
+    """One more than the highest number ever used, with at least three digits."""
     number = queries.highest_number(work.store) + 1
-    while work.task(f"task-{number:03d}").exists:  # beyond the numbers that are counted
+    while work.task(f"task-{number:03d}").exists:  # ids that the counter does not include
         number += 1
     return f"task-{number:03d}"
 
@@ -115,24 +115,24 @@ def claim(call: Call, task: str | None) -> Answer:
                 return
         if not work.drafts:
             raise refusals.nothing_ready()
-        # A holder's silence is on record now, though it brought nothing: the attempts are used up, or it is flagged.
+        # The silent holder has lost the task, but it cannot be claimed: its attempts are used up, or it is flagged.
 
     outcome = call.commit(act)
     started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
     if started is None:
-        if task:  # say it as to anybody who comes later
+        if task:  # raise the same error as a later caller gets
             call.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=call.actor(work))))
         raise refusals.nothing_ready()
     return told(call, outcome, started.stream.partition("/")[2], "is yours", moved=True)
 
 
 def _candidates(work: Work, actor: Actor) -> Iterator[str]:
-    """What is ready and open to the actor, most urgent first; then what others hold: they may have fallen silent."""
+    """Ready tasks that the actor may start, most urgent first; then held tasks, whose holders may be silent."""
     for state in queries.ready(work.store, _LOOKED_AT):
         if _may_start(work, state, actor):
             yield state.id
     held = [work.task(name) for name in queries.held_tasks(work.store)]
-    work.facts.silences(state.holder for state in held if state.holder)  # looked up all at once
+    work.facts.silences(state.holder for state in held if state.holder)  # one lookup for all
     for state in held:
         life = work.lifecycles.get(state.lifecycle)
         if life and not state.waits and _may_start(work, state.replace(state=life.initial), actor):
@@ -140,13 +140,13 @@ def _candidates(work: Work, actor: Actor) -> Iterator[str]:
 
 
 def _may_start(work: Work, state: Task, actor: Actor) -> bool:
-    life = work.lifecycles.get(state.lifecycle)  # of a pack that was turned off it is not known
+    life = work.lifecycles.get(state.lifecycle)  # None if its pack was disabled
     edge = life.edge("claim", state.state) if life else None
     return edge is not None and edge.open_to(actor.roles, person=actor.person)
 
 
 def lapse_if_silent(work: Work, state: Task) -> None:
-    """End the holding of an agent that fell silent, or is not that incarnation any more."""
+    """Release the task if its holder fell silent, left, or was replaced by a newer incarnation."""
     if state.holder is None:
         return
     agent = work.agent(name_of(state.holder)) if "#" in state.holder else None
@@ -176,7 +176,7 @@ def moved(
     receipt: str | None = None,
     owner: str | None = None,
 ) -> Answer:
-    """Take an edge of the task: by its verb, or the one that leads `to` a state."""
+    """Move the task along an edge of its lifecycle: the edge of this verb, or the edge that leads `to` a state."""
     proof = _proof(call, task, verb, to, receipt)
 
     def act(work: Work) -> None:
@@ -201,17 +201,17 @@ def moved(
     if answer.result.phase == "stopped":
         for name in queries.dependents(call.engine.store, task):
             unlink = command_line("task unlink", name, options=option("--needs", task))
-            call.warn("blocked_for_good", f"{name} waits for it: `{unlink}` frees it.")
+            call.warn("blocked_for_good", f"{name} still depends on it. To remove the dependency: `{unlink}`")
     return answer
 
 
 def _owner(work: Work, name: str | None) -> str | None:
-    """The principal of the agent who is to have the task."""
+    """The principal of the agent that gets the task."""
     return work.actor(name, None).principal if name is not None else None
 
 
 def _proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -> ReceiptProof | None:
-    """The receipt that was given, or the one that the task carries where the lifecycle demands one."""
+    """The given receipt, or the receipt of the task if the lifecycle requires one."""
     demands = any("receipt" in e.needs for life in call.engine.lifecycles.values() for e in life.edges)
     if given is None and not demands:
         return None
@@ -225,11 +225,13 @@ def move(call: Call, task: str, state: str, reason: str | None, owner: str | Non
 
 
 _TASK = Param("task", "The task.", positional=True, required=True)
-_REASON = Param("reason", "Why. It stays with the task.")
-_TOKEN = Param("token", "The fencing token of your grant; checked against the current one.", type="int")
-_REPORT = Param("report", "The report that you judged; refused when a newer one has come.")
-_RECEIPT = Param("receipt", "Of a check (see `moot check`) that passed on the files as they are; `last`: your newest.")
-_OVERRIDE = Param("override", "Go beyond the limit of attempts.", type="flag", person=True)
+_REASON = Param("reason", "Why; recorded with the task.")
+_TOKEN = Param("token", "Your fencing token; refused if it is no longer the current one.", type="int")
+_REPORT = Param("report", "The report that you reviewed; refused if there is a newer one.")
+_RECEIPT = Param(
+    "receipt", "A receipt of a check (see `moot check`) that passed on the current files; `last` is your newest."
+)
+_OVERRIDE = Param("override", "Exceed the limit of attempts.", type="flag", person=True)
 
 
 def _move_verb(verb: str, summary: str, *more: Param, example: str) -> Verb:
@@ -245,57 +247,63 @@ VERBS = (
         add,
         kind="own",
         params=(
-            Param("title", "What is to be done, in one line.", positional=True, required=True),
-            Param("id", "Its id (letters, digits, '.', '_', '-'); without one it gets the next number."),
-            Param("body", "Everything else that is to be known, or - for standard input.", type="words"),
-            Param("needs", "A task that must be done before (repeat for more).", many=True),
+            Param("title", "What to do, in one line.", positional=True, required=True),
+            Param("id", "Its id (letters, digits, '.', '_', '-'). Default: the next number."),
+            Param("body", "Details, or - for standard input.", type="words"),
+            Param("needs", "A task that must be done first (repeatable).", many=True),
             Param("priority", "high, medium or low.", default="medium", choices=PRIORITIES),
-            Param("no_review", "It is done when its holder says so.", type="flag"),
-            Param("ttl", "How long its holder may be silent.", type="seconds"),
-            Param("lifecycle", "core, or the lifecycle of an active pack."),
+            Param("no_review", "The holder can complete it without review.", type="flag"),
+            Param("ttl", "How long the holder may be silent before another agent can take it.", type="seconds"),
+            Param("lifecycle", "`core`, or a lifecycle of an active pack."),
             KEY,
         ),
         examples=("moot task add 'Write the parser' --priority high", "moot task add 'Test it' --needs task-001"),
     ),
     Verb(
         "task link",
-        "Let a task wait for others. A cycle is refused, and shown.",
+        "Add dependencies to a task. A cycle is refused and shown.",
         link,
         kind="own",
-        params=(_TASK, Param("needs", "What it waits for (repeat for more).", many=True, required=True), KEY),
+        params=(_TASK, Param("needs", "A task that it depends on (repeatable).", many=True, required=True), KEY),
         examples=("moot task link task-002 --needs task-001",),
     ),
     Verb(
         "task unlink",
-        "Let a task wait for others no more.",
+        "Remove dependencies from a task.",
         unlink,
         kind="own",
-        params=(_TASK, Param("needs", "What it need not wait for (repeat for more).", many=True, required=True), KEY),
+        params=(
+            _TASK,
+            Param("needs", "A task that it no longer depends on (repeatable).", many=True, required=True),
+            KEY,
+        ),
         examples=("moot task unlink task-002 --needs task-001",),
     ),
     Verb(
         "task claim",
-        "Take a task: the one named, or the most urgent that is ready.",
+        "Claim a task: the named one, or the most urgent one that is ready.",
         claim,
         kind="own",
-        params=(Param("task", "The task; without one the next that is ready.", positional=True), KEY),
+        params=(Param("task", "The task. Default: the next one that is ready.", positional=True), KEY),
         examples=("moot task claim", "moot task claim task-001"),
         detail=(
-            "At most one agent holds a task. A holder who is silent for longer than the task's ttl loses it to the "
-            "next who asks. In a pack's lifecycle this is the verb that starts a task."
+            "At most one agent holds a task. A holder that is silent for longer than the task's ttl loses it to the "
+            "next agent that claims it. In a pack's lifecycle, this verb starts a task."
         ),
     ),
-    _move_verb("submit", "Hand your work in for review.", _TOKEN, _RECEIPT, example="moot task submit task-001"),
-    _move_verb("approve", "Accept what another submitted.", _REPORT, _RECEIPT, example="moot task approve task-001"),
+    _move_verb("submit", "Submit your work for review.", _TOKEN, _RECEIPT, example="moot task submit task-001"),
+    _move_verb(
+        "approve", "Approve what another agent submitted.", _REPORT, _RECEIPT, example="moot task approve task-001"
+    ),
     _move_verb(
         "reject",
-        "Send it back, with the reason.",
+        "Send a task back; requires a reason.",
         _REPORT,
         example="moot task reject task-001 --reason 'No test for empty input.'",
     ),
     _move_verb(
         "reopen",
-        "Open an ended task again, as a new attempt.",
+        "Reopen a finished or stopped task as a new attempt.",
         _OVERRIDE,
         example="moot task reopen task-001 --reason 'Broken on main.'",
     ),
@@ -303,23 +311,26 @@ VERBS = (
         "complete", "Finish a task that needs no review.", _TOKEN, _RECEIPT, example="moot task complete task-001"
     ),
     _move_verb(
-        "fail", "Say that it cannot be done.", _TOKEN, example="moot task fail task-001 --reason 'The API is gone.'"
+        "fail",
+        "Report that a task cannot be done.",
+        _TOKEN,
+        example="moot task fail task-001 --reason 'The API is gone.'",
     ),
-    _move_verb("cancel", "Call it off.", example="moot task cancel task-001 --reason 'Not needed any more.'"),
-    _move_verb("release", "Give it back unfinished.", _TOKEN, example="moot task release task-001"),
+    _move_verb("cancel", "Cancel a task.", example="moot task cancel task-001 --reason 'Not needed any more.'"),
+    _move_verb("release", "Release a task unfinished.", _TOKEN, example="moot task release task-001"),
     Verb(
         "task move",
-        "Put a task into a state of its lifecycle, or move it by a verb of a pack's own.",
+        "Move a task to a state of its lifecycle, or apply a verb of a pack's lifecycle.",
         move,
         kind="own",
         params=(
             _TASK,
-            Param("state", "The wanted state, or a verb of its lifecycle.", positional=True, required=True),
+            Param("state", "The target state, or a verb of its lifecycle.", positional=True, required=True),
             _REASON,
-            Param("owner", "The agent who is to have it, where the verb gives it to its owner."),
+            Param("owner", "The agent that gets the task, if the verb assigns it to an owner."),
             KEY,
         ),
         examples=("moot task move task-001 review",),
-        detail="`moot task show` lists the verbs that a task can be moved by now, and the states they lead to.",
+        detail="`moot task show` lists the possible verbs and the states they lead to.",
     ),
 )
