@@ -77,7 +77,7 @@ CASES = {
     "mailbox restore": Case(
         "Ada",
         "mailbox restore @developer",
-        "@developer: 0 messages put back.",
+        "@developer: 0 messages restored.",
         lambda r: r["restored"] == [],
         world=orchestrate,
     ),
@@ -122,7 +122,7 @@ CASES = {
     "artifact add": Case(
         "Ada",
         "artifact add src/a.py --provides A",
-        "src/a.py is known: provides A",
+        "src/a.py registered: provides A",
         lambda r: (r["artifact"]["paths"], r["satisfied"]) == (["src/a.py"], {"A": ["Bob"]}),
         world=conclude,
     ),
@@ -145,7 +145,7 @@ CASES = {
     "artifact need": Case(
         "Ada",
         "artifact need B C",
-        "B is there: src/b.py",
+        "B is available: src/b.py",
         lambda r: [n["satisfied"] for n in r] == [True, False],
         world=conclude,
     ),
@@ -155,7 +155,7 @@ CASES = {
     "decide": Case(
         "Ada",
         "decide 'Use tabs' --affects task-003 --path 'src/**'",
-        "stands; told: Bob",
+        "stands; notified: Bob",
         lambda r: r["told"] == ["Bob"],
         world=conclude,
     ),
@@ -183,7 +183,7 @@ CASES = {
     "checkpoint resolve": Case(
         None,
         "checkpoint resolve {checkpoint} 1",
-        "answered: blue; told: Bob",
+        "answered: blue; notified: Bob",
         lambda r: (r["answer"], r["resolved_by"]) == ("blue", ME),
         world=conclude,
     ),

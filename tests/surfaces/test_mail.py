@@ -96,7 +96,7 @@ def test_a_request_that_was_confirmed_still_waits_for_its_answer(town: Town) -> 
 def test_a_confirmed_request_says_again_how_to_answer_it(town: Town) -> None:
     asked = town.request("Ada", "Bob")
     town.ask("Bob", "ack", ids=(asked,))
-    assert town.ask("Bob", "inbox", all=True).say[-1] == f"wants an answer: moot reply {asked} '…'"
+    assert town.ask("Bob", "inbox", all=True).say[-1] == f"needs an answer: moot reply {asked} '…'"
 
 
 @pytest.mark.promise(7)
