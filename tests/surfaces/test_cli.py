@@ -150,7 +150,7 @@ CASES = {
         world=conclude,
     ),
     "artifact needed": Case(
-        None, "artifact needed", "A is needed by Bob", lambda r: len(r) == 1, drawn="Needed", world=conclude
+        None, "artifact needed", "A is needed by Bob", lambda r: len(r) == 1, drawn="Missing artifacts", world=conclude
     ),
     "decide": Case(
         "Ada",
@@ -277,7 +277,7 @@ CASES = {
     "redact": Case(
         None, "redact {request} --reason Why.", "redacted #", lambda r: r["fields"] == ["text"], world=enliven
     ),
-    "mirror": Case(None, "mirror", "in step", lambda r: TO_DEVELOPER in r["files"], world=orchestrate),
+    "mirror": Case(None, "mirror", "in sync", lambda r: TO_DEVELOPER in r["files"], world=orchestrate),
 }
 
 

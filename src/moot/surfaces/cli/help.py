@@ -84,8 +84,8 @@ def overview() -> int:
         "Shells",
         "  completion         Print a completion script for bash, zsh or fish.",
         "",
-        "Exit codes: 0 success, 1 refused, 2 usage error, 3 held by another or lost race, 4 not found, 5 timeout, 6",
-        "what you waited for failed, 7 unavailable.",
+        "Exit codes: 0 success, 1 refused, 2 usage error, 3 held by another or lost race, 4 not found, 5 timeout,",
+        "6 what you waited for failed, 7 unavailable.",
     ]
     return _print(lines)
 
