@@ -88,8 +88,28 @@ def test_an_answer_goes_to_the_one_who_asked_and_settles_the_question(crew: Crew
     kinds = {(letter.type, letter.thread == asked) for letter in crew["asker"].inbox().new}
     assert kinds == {("advice", True), ("note", False)}  # the other one is the reaction's thanks
     assert crew["asker"].overdue() == []
+
+
+@pytest.mark.parametrize("case", [None, 7, "", ["case-1"]])
+def test_what_moves_a_task_has_to_name_it(desk: Workspace, crew: Crew, case: object) -> None:
+    ask(crew)
+    data = {"text": "Hm."} if case is None else {"text": "Hm.", "case": case}
+    for say in (
+        lambda: crew["clerk"].send(type="advice", data=data),
+        lambda: crew["clerk"].emit("call:taken", data=data),
+    ):
+        with pytest.raises(Refused) as caught:
+            say()
+        assert caught.value.code == "bad_message"
+        assert [defect["path"] for defect in caught.value.details["defects"]] == ["case"]
+    assert [event.data["kind"] for event in desk.log(type="message:sent")] == ["question"]
+
+
+def test_what_answers_nothing_is_refused(desk: Workspace, crew: Crew) -> None:
+    desk.task_add("Nobody asked", id="case-1", lifecycle="desk/case")
+    crew["clerk"].task_claim("case-1")
     with pytest.raises(Unknown, match="there is none to answer"):
-        crew["clerk"].send(type="advice", data={"text": "Hm."})
+        crew["clerk"].send(type="advice", data={"case": "case-1"})
 
 
 def test_a_thread_says_what_is_answered(crew: Crew) -> None:
@@ -119,6 +139,13 @@ def test_a_role_that_may_not_send_it_is_named(crew: Crew) -> None:
     with pytest.raises(Refused) as caught:
         crew["asker"].send(type="desk/notice", data={})
     assert caught.value.code == "wrong_role"
+
+
+def test_a_role_that_no_pack_has_is_warned_of(desk: Workspace) -> None:
+    said = command(Path(desk.root), "join", "Zoe", "--role", "clrk", agent="Zoe")
+    assert said.returncode == 0
+    assert "No active pack has the role 'clrk'. Did you mean clerk?" in said.stderr
+    assert "No active pack" not in command(Path(desk.root), "join", "Yan", "--role", "Clerk", agent="Yan").stderr
 
 
 # Events

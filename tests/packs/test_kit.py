@@ -194,6 +194,59 @@ def test_the_samples_of_the_protocol_come_to_the_same_over_every_surface(stage: 
     ]
 
 
+LISTED = """name = "lists"
+title = "Lists"
+[roles.clerk]
+delivery = "one"
+[messages.ping]
+to = "clerk"
+[messages.pong]
+to = "clerk"
+[mirrors.m]
+path = ".lists/m.json"
+form = "entries"
+mailbox = "@clerk"
+types = ["ping", "pong"]
+fields = { type = "kind" }
+"""
+
+
+@pytest.fixture
+def lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Rehearsal]:
+    """A pack whose file is a list, with another key for the type."""
+    root = tmp_path / "lists"
+    (root / "pack").mkdir(parents=True)
+    (root / "pack" / "pack.toml").write_text(LISTED)
+    (root / "moot.toml").write_text('packs = ["lists"]\n[pack.lists]\npath = "pack"\n')
+    monkeypatch.setenv("MOOT_PERSON", "1")
+    generator = rehearse(root, monkeypatch.delenv)
+    yield next(generator)
+    next(generator, None)
+
+
+def test_a_file_that_is_a_list_is_played(lists: Rehearsal) -> None:
+    pack = load(Path(lists.path) / "pack")
+    said = [Sample(name="1", type="ping", data={"type": "ping", "n": 0})]
+    (stored,) = play(lists, pack, said, "file")
+    assert (stored["to"], stored["data"]) == (["@clerk"], {"type": "ping", "n": 0})
+    agent = FileAgent(lists.path, pack.mirrors[0])
+    assert agent.content() == [{"kind": "ping", "n": 0}]
+    agent.empty()
+    assert agent.listed() == []
+
+
+def test_a_sample_of_no_type_is_named(lists: Rehearsal) -> None:
+    pack = load(Path(lists.path) / "pack")
+    with pytest.raises(AssertionError, match="has no type 'pang'"):
+        play(lists, pack, [Sample(name="2", type="pang", data={})], "file")
+
+
+@pytest.mark.parametrize("name", TORTURES)
+def test_a_file_that_is_a_list_loses_nothing(lists: Rehearsal, name: str) -> None:
+    mirror = load(Path(lists.path) / "pack").mirrors[0]
+    torture(lists, mirror, lambda number: {"kind": "ping", "n": number}, name)
+
+
 def test_a_file_agent_follows_its_script(stage: Rehearsal) -> None:
     stage.person.mirror()
     agent = file_agent(stage.path, PACK.mirrors[0], [assignment(1), FileAgent.content, assignment(2)])

@@ -164,21 +164,27 @@ def play(rehearsal: Rehearsal, pack: Pack, said: Sequence[Sample], surface: str)
 def _played(
     rehearsal: Rehearsal, pack: Pack, cast: dict[str, Workspace], sample: Sample, surface: str
 ) -> dict[str, Any]:
-    spec = next(spec for spec in pack.messages if sample.type in (spec.name, spec.word))
+    spec = next((spec for spec in pack.messages if sample.type in (spec.name, spec.word)), None)
+    assert spec is not None, f"the pack {pack.name} has no type {sample.type!r} (sample {sample.name})"
     sender = cast[spec.senders[0] if spec.senders else next(iter(cast))]
     mirror = next((mirror for mirror in pack.mirrors if spec.name in mirror.types), None)
     if surface == "cli":
         _command(rehearsal, sender, "send", "--type", spec.name, "--data", json.dumps(sample.data))
     elif surface == "file" and mirror is not None:
-        FileAgent(rehearsal.path, mirror).append(sample.data)
+        rehearsal.person.mirror()
+        agent = FileAgent(rehearsal.path, mirror)
+        agent.append(agent.entry(sample.data))
         rehearsal.person.mirror()
     else:
         sender.send(type=spec.name, data=sample.data)
-    return _stored(rehearsal.person, spec)
+    return _stored(rehearsal.person, spec, sample)
 
 
-def _stored(person: Workspace, spec: MessageType) -> dict[str, Any]:
-    last = next(e for e in reversed(person.log(limit=1000, type="message:sent")) if e.data["kind"] == spec.name)
+def _stored(person: Workspace, spec: MessageType, sample: Sample) -> dict[str, Any]:
+    sent = [e for e in person.log(limit=1000, type="message:sent") if e.data["kind"] == spec.name]
+    held = "; ".join(entry.reason for entry in person.held())
+    assert sent, f"the sample {sample.name} was not stored{f'; held: {held}' if held else ''}"
+    last = sent[-1]
     task = last.data.get("task")
     return {
         "type": spec.name,
@@ -211,16 +217,28 @@ class FileAgent:
 
     def __init__(self, root: str | os.PathLike[str], mirror: MirrorSpec) -> None:
         self.path = os.path.join(root, mirror.path)
-        self.entries = mirror.fields.get("entries", "entries")
-        self.read_mark = mirror.fields.get("read", "read")
+        self.entries: str | None = mirror.fields.get("entries")  # None: the file is the list itself
+        self.kind: str = mirror.fields.get("type", "type")
 
     def raw(self) -> bytes:
         with open(self.path, "rb") as file:
             return file.read()
 
-    def content(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.raw().decode("utf-8-sig"))
+    def content(self) -> Any:
+        return json.loads(self.raw().decode("utf-8-sig"))
+
+    def listed(self) -> list[Any]:
+        """The entries that the file shows."""
+        content = self.content()
+        found: list[Any] = content if self.entries is None else content[self.entries]
         return found
+
+    def entry(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A message as the file writes it: its type is under the key of the mirror, or is not said."""
+        if self.kind == "type":
+            return message
+        rest = {key: value for key, value in message.items() if key != "type"}
+        return {self.kind: message["type"], **rest} if self.kind else rest
 
     def write(self, content: Any, **form: Any) -> None:
         """Write in place, as some editors do, instead of renaming."""
@@ -231,12 +249,14 @@ class FileAgent:
             file.write(data)
 
     def append(self, *entries: Any) -> None:
-        content = self.content()
-        content[self.entries] = [*content[self.entries], *entries]
-        self.write(content)
+        self.write(self.holding([*self.listed(), *entries], self.content()))
 
     def empty(self) -> None:
-        self.write({**self.content(), self.entries: []})
+        self.write(self.holding([], self.content()))
+
+    def holding(self, entries: list[Any], beside: Any = None) -> Any:
+        """A content with these entries, and what else stands beside them."""
+        return entries if self.entries is None else {**(beside or {}), self.entries: entries}
 
     def delete(self) -> None:
         os.unlink(self.path)

@@ -62,8 +62,7 @@ class Scene(Record):
         return sum(event.data["kind"] in self.mirror.types for event in sent)
 
     def shown(self, agent: FileAgent | None = None) -> int:
-        content = (agent or self.agent).content()
-        return len(content[self.agent.entries])
+        return len((agent or self.agent).listed())
 
     def expect(self, count: int, why: str) -> None:
         self.sync()
@@ -148,13 +147,13 @@ def _link(scene: Scene) -> None:
     """A link is neither followed nor written through."""
     other = os.path.join(scene.rehearsal.path, "other.json")
     with open(other, "w", encoding="utf-8") as file:
-        json.dump({scene.agent.entries: [scene.entry(5)], scene.agent.read_mark: None}, file)
+        json.dump(scene.agent.holding([scene.entry(5)]), file)
     scene.agent.delete()
     os.symlink(other, scene.agent.path)
     scene.sync()
     assert scene.stored() == 1, "what a link leads to was taken in"
     with open(other, encoding="utf-8") as file:
-        assert len(json.load(file)[scene.agent.entries]) == 1, "it was written through a link"
+        assert json.load(file) == scene.agent.holding([scene.entry(5)]), "it was written through a link"
     os.unlink(scene.agent.path)
     scene.expect(1, "a link that is gone again")
 

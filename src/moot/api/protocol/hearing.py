@@ -14,7 +14,8 @@ from moot.core import typed_messages as rules
 from moot.core.deciders.mailbox import AnswerMessage
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused
-from moot.core.schema import defects
+from moot.core.schema import Defect, defects
+from moot.core.schema.phrases import NOTHING, shown
 from moot.core.task import AddTask, AmendTask, MoveTask
 from moot.core.text import counted
 from moot.views import queries
@@ -24,10 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    from moot.api.protocol import Pack, Protocol, Saying
+    from moot.api.protocol import MessageType, Pack, Protocol, Saying
     from moot.core.deciders.message import Message
     from moot.core.principal import Actor
-    from moot.core.schema import Defect
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
 
@@ -49,7 +49,9 @@ def prepared(work: Work, saying: Saying) -> Saying:
         if spec.stamp and spec.stamp not in data:
             data[spec.stamp] = work.at
     data, outside = content.normalise_paths(data, spec.paths, saying.roots)
-    return saying.replace(data=data, given=saying.data, defects=(*defects(spec.schema, data), *outside))
+    found = [*defects(spec.schema, data), *outside]
+    found += [wrong for wrong in _unnamed(spec, data) if all(one.path != wrong.path for one in found)]
+    return saying.replace(data=data, given=saying.data, defects=tuple(found))
 
 
 def accepted(pack: Pack, saying: Saying, beyond: Iterable[Defect] = (), flags: Iterable[str] = ()) -> Saying:
@@ -61,7 +63,7 @@ def accepted(pack: Pack, saying: Saying, beyond: Iterable[Defect] = (), flags: I
     listed = "; ".join(d.sentence for d in wrong)
     raise Refused(
         "bad_message",
-        f"The {saying.spec.name} has {counted(len(wrong), 'defect')}: {listed}.",
+        f"The {saying.type or saying.spec.name} has {counted(len(wrong), 'defect')}: {listed}.",
         f"{_types(pack, wrong)}Correct all of them and send it again; `--dry-run` checks without sending.",
         type=saying.spec.name,
         defects=[d.full() for d in wrong],
@@ -72,6 +74,7 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
     spec = saying.spec
     name = saying.data.get(spec.task) if spec.task else None
     if not isinstance(name, str):
+        accepted(protocol.pack, saying, _unnamed(spec, saying.data))
         _store(work, protocol.pack, saying, None)
         return
     task = work.task(name)
@@ -89,6 +92,14 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
 
 
 # --- who sends it, and what is wrong with it ------------------------------------------------------------------------
+
+
+def _unnamed(spec: MessageType, data: Mapping[str, Any]) -> list[Defect]:
+    """A defect of what should add or move a task and names none."""
+    name = data.get(spec.task) if spec.task else ""
+    if not (spec.creates or spec.moves) or spec.task is None or (isinstance(name, str) and name):
+        return []
+    return [Defect(spec.task, "the name of a task", shown(name) if spec.task in data else NOTHING)]
 
 
 def _types(pack: Pack, wrong: list[Defect]) -> str:

@@ -11,7 +11,7 @@ from moot.core.kind import meta_of
 from moot.core.principal import agent as agent_principal
 from moot.core.principal import checked_name, person
 from moot.core.record import Record
-from moot.core.text import command_line, counted
+from moot.core.text import closest, command_line, counted
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -135,8 +135,13 @@ def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None
 
 def _role(call: Call, name: str) -> str:
     """A role in its pack's spelling; case is ignored. Agents may fill roles that no pack declares."""
-    known = (role.name for pack in call.packs.packs for role in pack.roles)
-    return next((role for role in known if role.lower() == name.lower()), None) or checked_name(name, "a role")
+    known = [role.name for pack in call.packs.packs for role in pack.roles]
+    found = next((role for role in known if role.lower() == name.lower()), None)
+    if found is None and known:
+        near = closest(name, known)
+        advice = f"Did you mean {near}?" if near else f"Their roles are {', '.join(known)}."
+        call.warn("role_of_no_pack", f"No active pack has the role {checked_name(name, 'a role')!r}. {advice}")
+    return found or checked_name(name, "a role")
 
 
 def _found(outcome: Outcome, kind: str) -> Event | None:

@@ -25,7 +25,7 @@ from moot.core.text import command_line
 from moot.engine.clock import iso
 from moot.location import worktrees
 from moot.mirrors import strict_json
-from moot.mirrors.forms.holding import HeldEntries, as_written, canonical
+from moot.mirrors.forms.holding import HeldEntries, as_written, counted
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -185,7 +185,7 @@ class EntriesForm(Form):
         rest = (
             (place, self._unnumbered(entry)) for place, entry in enumerate(content.entries) if place not in numbered
         )
-        for place, count in _counted(rest):
+        for place, count in counted(rest):
             entry = content.entries[place]
             spec = self.type_of(entry)
             if isinstance(spec, MootError):
@@ -394,13 +394,3 @@ def _time(last_read: object, before: str | None, now: str) -> str | None:
         return None
     given = iso(seconds + 1e-6)  # a float may lie a hair below the millisecond that was written
     return given if (before or "") <= given <= now else now
-
-
-def _counted(entries: Iterable[tuple[int, Any]]) -> list[tuple[int, int]]:
-    """Where each entry stands first, and how often an equal one is there."""
-    found: dict[str, tuple[int, int]] = {}
-    for place, entry in entries:
-        text = canonical(entry)
-        first, count = found.get(text, (place, 0))
-        found[text] = (first, count + 1)
-    return list(found.values())

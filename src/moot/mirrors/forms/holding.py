@@ -8,7 +8,7 @@ from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from moot.api.protocol import MirrorSpec
@@ -74,6 +74,16 @@ def canonical(entry: Any) -> str:
     import json
 
     return json.dumps(entry, sort_keys=True)
+
+
+def counted(entries: Iterable[tuple[int, Any]]) -> list[tuple[int, int]]:
+    """Where each entry stands first, and how often an equal one is there."""
+    found: dict[str, tuple[int, int]] = {}
+    for place, entry in entries:
+        text = canonical(entry)
+        first, count = found.get(text, (place, 0))
+        found[text] = (first, count + 1)
+    return list(found.values())
 
 
 def as_written(data: bytes, key: str | None) -> list[str]:
