@@ -89,7 +89,7 @@ def test_a_date_to_come_back_is_understood(server):
 def test_a_private_address_is_refused_unless_its_host_is_named(server):
     result = post(server.url, allow=("localhost", "example.org"))
     assert (result.ok, result.hopeless) == (False, True)
-    assert "127.0.0.1, which is no public address" in result.detail
+    assert "127.0.0.1, which is not a public address" in result.detail
     assert server.got == []
 
 
@@ -214,5 +214,5 @@ def test_without_a_trace_there_is_no_header(server, trace):
 def test_an_effect_waits_for_a_secret_that_is_not_set():
     handler = Handler(name="h", on=("a:b",), url="https://example.org", secret_env="HOOK")
     for env in ({}, {"HOOK": ""}):
-        assert "HOOK does not hold a signing secret" in (missing(handler, env) or "")
+        assert "HOOK does not contain a signing secret" in (missing(handler, env) or "")
     assert missing(handler, ENV) is None

@@ -36,7 +36,7 @@ def test_a_weak_secret_parks_the_effect_and_nothing_is_sent(server: Receiver, te
     assert secret_of(text) is None
     result = post(server.url, secret_env="HOOK", env={"HOOK": text})
     assert (result.ok, result.hopeless, server.got) == (False, True, [])
-    assert "HOOK does not hold a signing secret" in result.detail
+    assert "HOOK does not contain a signing secret" in result.detail
     assert text not in result.detail or len(text) < 10, "the log does not keep secrets"
 
 
@@ -62,4 +62,4 @@ def test_a_runner_parks_what_it_cannot_sign(tmp_path, server: Receiver) -> None:
     assert run("emit", "build:finished", MOOT_PERSON="1").code == 0
     ran = run("handle", "--drain", HOOK="whsec_dG9vIHNob3J0", MOOT_PERSON="1")
     assert (ran.code, server.got) == (6, [])
-    assert "parked hook on build:finished, attempt 1: HOOK does not hold a signing secret" in ran.out
+    assert "parked hook on build:finished, attempt 1: HOOK does not contain a signing secret" in ran.out

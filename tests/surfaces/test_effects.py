@@ -359,7 +359,7 @@ def test_a_secret_that_is_missing_uses_up_no_attempt(run: Command) -> None:
     run("emit", "build:finished")
     ran = run("handle", "--drain")
     assert ran.out == "Nothing was due.\n"
-    assert "hook waits: HOOK does not hold a signing secret" in ran.err
+    assert "hook waits: HOOK does not contain a signing secret" in ran.err
 
 
 # A runner that goes on

@@ -1,1 +1,1 @@
-"""Performing effects: requests, consent, attempts, and the programs and webhooks that carry them out."""
+"""Effects: requests, consent, attempts, and the commands and webhooks that perform them."""

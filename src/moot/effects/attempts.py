@@ -1,4 +1,4 @@
-"""The words of performing effects: an attempt, what came of it, and which handlers this machine can serve."""
+"""Attempts at effects, their results, and the handlers that this machine can run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Performed(Record):
-    """One attempt, and what came of it: done, failed (it will be tried again), parked, or lost to another runner."""
+    """The result of one attempt: done, failed (it will be retried), parked, or lost to another runner."""
 
     id: str
     handler: str
@@ -35,14 +35,14 @@ class Performed(Record):
 
 
 class Hint(Record):
-    """Something that whoever performs effects should know."""
+    """A notice for the user of a runner."""
 
     code: str
     message: str
 
 
 class Attempt:
-    """An effect that a runner takes. `over`: the dead runner that had it, and its attempt."""
+    """An effect that a runner takes. `over`: the dead runner that held it, and the number of its attempt."""
 
     def __init__(
         self, effect: Effect, handler: Handler, hold: Grip | None = None, over: tuple[str, int] | None = None
@@ -51,9 +51,9 @@ class Attempt:
         self.handler = handler
         self.hold = hold
         self.over = over
-        self.jitter = int.from_bytes(os.urandom(4)) / (1 << 32)  # of the pause after it, if it fails
+        self.jitter = int.from_bytes(os.urandom(4)) / (1 << 32)  # for the pause after a failure
         self.result: Result | None = None
-        self.exact: Exact | None = None  # what is performed, as it was allowed
+        self.exact: Exact | None = None  # the allowed content that is performed
 
     def release(self) -> None:
         if self.hold is not None:
@@ -72,7 +72,7 @@ class Attempt:
         )
 
     def told(self, outcome: Outcome) -> Performed:
-        """What the log says came of it."""
+        """The result that the log recorded."""
         stream = f"effect/{self.effect.id}"
         last = next(event for event in reversed(outcome.events) if event.stream == stream)
         word = {Done.type: "done", Parked.type: "parked"}.get(last.type, "failed")
@@ -80,7 +80,7 @@ class Attempt:
 
 
 class Roster:
-    """The handlers, and which of them may be served here: those that the person allowed, with all that they need."""
+    """The handlers, and which of them can run here: those that a person allowed and that lack nothing."""
 
     def __init__(self, handlers: Callable[[], tuple[Handler, ...]], consent: Consent, env: Mapping[str, str]) -> None:
         self._read = handlers
@@ -91,13 +91,13 @@ class Roster:
         self.ready: list[Handler] = []
 
     def look(self) -> Iterator[Hint]:
-        """Read the settings and what is allowed anew. What is in the way is told once."""
+        """Read the settings and the consent again. Yields each obstacle once."""
         try:
             self._known = self._read()
         except MootError as error:
             if not self._known:
                 raise
-            yield from self._once(error.code, "", f"{error.message} The handlers stay as they were.")
+            yield from self._once(error.code, "", f"{error.message} The previous handlers stay in use.")
         ready = []
         for handler in self._known:
             allowed = self.granted(handler) is not None
@@ -111,15 +111,15 @@ class Roster:
         self.ready = ready
 
     def granted(self, handler: Handler) -> Exact | None:
-        """What it would do now, read anew, if exactly that was allowed."""
+        """What the handler would do now, if exactly that is allowed; otherwise None."""
         return self._consent.granted(handler)
 
     def _unallowed(self, handler: Handler) -> str:
         trouble = self._consent.exactly(handler).trouble
         if trouble is not None:
             return f"{handler.name} waits: {trouble}."
-        said = f"{handler.name} waits: nobody allowed it on this machine. It would {handler.what}."
-        return f"{said} `{command_line('allow', handler.name)}` shows it and asks"
+        waiting = f"{handler.name} waits: nobody allowed it on this machine. It would {handler.what}."
+        return f"{waiting} To inspect and allow it, run `{command_line('allow', handler.name)}`"
 
     def _once(self, code: str, about: str, message: str) -> Iterator[Hint]:
         if (code, about) not in self._hinted:

@@ -1,8 +1,8 @@
-"""What the person on this machine has allowed: commands that a repository brings, and rules that it weakens.
+"""What a person has allowed on this machine: the handlers of a repository, and settings that weaken a rule.
 
-A repository is untrusted, so none of its commands runs until a person has allowed their exact content on this machine.
-Consent is kept outside every repository, per workspace (`moot.location.user_state`): one line for each, with a digest
-and a name. `moot.effects.exact` says what is digested of a handler, `moot.settings.rules` which settings weaken a rule.
+A repository is untrusted. None of its commands runs until a person has allowed its exact content on this machine.
+Consent is stored outside every repository, per workspace (`moot.location.user_state`), as lines with a digest and a
+name. `moot.effects.exact` defines the digest of a handler, `moot.settings.rules` the settings that weaken a rule.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _FOLDER = "allowed"
 
 
 class Consent:
-    """`workspace` is the id of the log; its place counts too, so that a copy from elsewhere inherits nothing.
+    """The consent for one workspace. `workspace` is the id of its log; its path counts too: a copy inherits nothing.
 
-    Commands run in `root`. What lies in it, in another of its worktrees or in the state belongs to the workspace.
-    `more` tells the worktrees that there are by now: a runner lives long.
+    Commands run in `root`. Files in it, in its other worktrees and in the state directory belong to the workspace.
+    `more` returns the current worktrees, because they can change while a runner runs.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Consent:
         self.path = os.path.join(user_state.home(env), _FOLDER, self._name)
 
     def exactly(self, handler: Handler) -> Exact:
-        """What it would do now, with the bytes of its files."""
+        """What the handler would do now, with the bytes of its files."""
         from moot.effects.exact import exactly
 
         return exactly(handler, self.root, self._env, *self._roots[1:], *self._more())
@@ -56,13 +56,13 @@ class Consent:
         return self.granted(handler) is not None
 
     def granted(self, handler: Handler) -> Exact | None:
-        """What it would do now, if exactly that was allowed."""
+        """What the handler would do now, if exactly that is allowed; otherwise None."""
         known = self.known()
         exact = self.exactly(handler) if known else None
         return exact if exact is not None and exact.trouble is None and exact.digest in known else None
 
     def known(self) -> dict[str, str]:
-        """What was allowed: names by digest."""
+        """What is allowed: names by digest."""
         self._check()
         try:
             text = (user_state.read(self._env, _FOLDER, self._name) or b"").decode("ascii")
@@ -72,7 +72,7 @@ class Consent:
         return {row[0]: row[1] for row in rows if len(row) == 2}
 
     def give(self, named: Mapping[str, str]) -> None:
-        """Allow these, names by digest, beside what was allowed under the same names before: branches come and go."""
+        """Allow these names by digest. Earlier digests of the same names stay allowed, for other branches."""
         self._keep({**self.known(), **named})
 
     def take_back(self, names: Iterable[str]) -> None:
@@ -87,17 +87,17 @@ class Consent:
             raise self._unavailable(error) from error
 
     def _check(self) -> None:
-        """What a repository could have brought along says nothing about what its user allows."""
+        """Refuse a consent file inside the workspace: the repository could have brought it."""
         from moot.processes.environment import outside
 
         if not all(outside(self.path, root) for root in self._roots):
             home = user_state.home(self._env)
-            raise unsafe(home, "it is inside of this workspace", "export XDG_STATE_HOME=/a/directory/outside/of/it")
+            raise unsafe(home, "it is inside this workspace", "export XDG_STATE_HOME=/a/directory/outside/of/it")
 
     def _unavailable(self, error: Exception) -> Unavailable:
         why = error.strerror if isinstance(error, OSError) else "it is damaged"
         return Unavailable(
             "consent_unusable",
-            f"What was allowed cannot be read or written: {why} ({self.path}).",
-            "Make the file readable and writable for you alone, or remove it and allow again.",
+            f"The consent file cannot be read or written: {why} ({self.path}).",
+            "Make the file readable and writable for you only, or remove it and allow again.",
         )

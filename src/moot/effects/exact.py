@@ -1,17 +1,16 @@
-"""What exactly a handler would do on this machine, with the bytes of every file that its command names.
+"""The exact content of a handler on this machine, with the bytes of every file that its command names.
 
-A person allows the digest of all this, and it is performed from the very bytes that were digested:
+A person allows the digest of this content. moot then runs exactly the bytes that were digested:
 
     run       the words, the directory, the names of the variables; the program by its resolved path, or by its bytes
               if it is a file of the workspace; and each regular file of the workspace that a word names
     python    one file of the workspace, by its bytes; or the resolved path of an installed module
-    url       the whole handler, as it is written
+    url       the whole handler, as written
     message   the same
 
-A file of the workspace is one in any of its worktrees. A word names it wherever the word stands and whatever comes
-before it: as the whole word, after an `=`, after an `@`, or right after the letter of an option (`-fFILE`). A script
-must not begin with `#!` and a program of the workspace. What a program reads, imports or starts by itself is not looked
-at: the person is told so.
+A file of the workspace is a file in any of its worktrees. A word names a file as the whole word, after `=`, after `@`,
+or right after the letter of an option (`-fFILE`). The `#!` line of a script must not name a program of the workspace.
+Files that a program reads, imports or starts by itself are not covered, and the person is warned about that.
 """
 
 from __future__ import annotations
@@ -40,24 +39,24 @@ _LONGEST = 255  # bytes of a first line that systems read whole
 
 
 class File(Record):
-    """A regular file of the workspace that is run, or given to what is run, as a private copy."""
+    """A regular file of the workspace that is run, or passed to the program, as a private copy."""
 
     word: int  # which word of the command names it
-    before: str  # what stands before its name in that word, such as `--config=`
+    before: str  # the part of the word before the name, such as `--config=`
     path: str  # below the root
     sha256: str
     mode: int
     content: bytes
-    text: bool = False  # the word is the text of `sh -c`, so it stays as it is
+    text: bool = False  # the word is the text of `sh -c`, so it is not replaced
 
 
 class Exact(Record):
-    """See the module. `trouble`: why it can be neither allowed nor performed."""
+    """See the module. `trouble`: why the handler cannot be allowed or performed."""
 
     handler: Handler
     cwd: str
     digest: str
-    program: str | None = None  # outside of the workspace; None if it is the first of `files`, or was not found
+    program: str | None = None  # outside the workspace; None if it is the first of `files`, or was not found
     files: tuple[File, ...] = ()
     module: str | None = None  # the file of an installed module
     trouble: str | None = None
@@ -65,17 +64,17 @@ class Exact(Record):
 
     @property
     def script(self) -> str | None:
-        """Where the first file that is copied stands in the workspace."""
+        """The path in the workspace of the first file that is copied."""
         path = next((file.path for file in self.files if not file.text), None)
         return None if path is None else os.path.normpath(os.path.join(self.cwd, path))
 
 
 class _Trouble(Exception):
-    """The text says what is wrong, and what to do instead."""
+    """The text describes the problem and what to do instead."""
 
 
 def exactly(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) -> Exact:
-    """Read once: what is in the answer is what was digested. It runs in `root`; `worktrees` are the workspace's too."""
+    """Read each file once, so the result contains the digested bytes. The handler runs in `root`."""
     roots = tuple(dict.fromkeys(os.path.realpath(path) for path in (root, *worktrees)))
     root = roots[0]
     if handler.kind not in ("run", "python"):
@@ -126,7 +125,7 @@ def _command(handler: Handler, roots: tuple[str, ...], env: Mapping[str, str]) -
 
 
 def _is_text(words: tuple[str, ...], number: int) -> bool:
-    """Whether a word surely is a program itself: `sh -c cat` looks for cat in PATH. It is digested all the same."""
+    """Whether a word is program text: `sh -c cat` finds cat in PATH. A file with that name is still digested."""
     return number == 2 and words[1] == "-c" and _plain(words[0]) in _SHELLS and os.sep not in words[2]
 
 
@@ -135,15 +134,15 @@ def _plain(program: str) -> str:
 
 
 def _check_first_line(file: File, roots: tuple[str, ...]) -> None:
-    """Refuse a script that names a program or a file of the workspace after its `#!`: nobody would look at that one."""
+    """Refuse a script whose `#!` line names a program or file of the workspace: it would not be digested."""
     if not file.content.startswith(b"#!"):
         return
     line = file.content[2 : _LONGEST + 1].partition(b"\n")[0]
-    # Only these two part the words for the system: any other blank belongs to a name.
+    # The system separates words only at spaces and tabs. Any other blank belongs to a name.
     words = [os.fsdecode(word) for word in line.replace(b"\t", b" ").split(b" ") if word]
     odd = len(line) >= _LONGEST - 1 or any(sign in line for sign in b"\0'\"\\$") or not words
     if odd or not os.path.isabs(words[0]):
-        raise _Trouble(f"the first line of {file.path} must name its interpreter plainly, by an absolute path")
+        raise _Trouble(f"the first line of {file.path} must name its interpreter by a plain absolute path")
     by_name = os.path.basename(words[0]) == "env" and len(words) > 1 and not {os.sep, "="} & set(words[1])
     for word in words[2:] if by_name else words[1:]:
         for _, name in _names(word):
@@ -156,8 +155,8 @@ def _check_first_line(file: File, roots: tuple[str, ...]) -> None:
 
 def _through(file: File, name: str) -> str:
     return (
-        f"{file.path} would be run through {name}, which is in the workspace: name that in `run`, before the script, "
-        "and begin the script with an installed interpreter"
+        f"{file.path} would run through {name}, which is in the workspace: put {name} into `run` before the script, "
+        "and let the script's first line name an installed interpreter"
     )
 
 
@@ -166,7 +165,7 @@ def interpreter(program: str) -> bool:
 
 
 def _names(word: str) -> Iterator[tuple[str, str]]:
-    """All that could be a path in a word, each with what stands before it."""
+    """Every part of a word that could be a path, with the text before it."""
     starts = {0, *(at + 1 for at, sign in enumerate(word) if sign == "=")}
     if word[:1] == "-" and word[1:2] not in ("-", ""):
         starts.add(2)
@@ -175,7 +174,7 @@ def _names(word: str) -> Iterator[tuple[str, str]]:
 
 
 def found(name: str, roots: tuple[str, ...], env: Mapping[str, str]) -> str | None:
-    """The program of that name, as a shell would find it, in directories that the workspace cannot write to."""
+    """The program with that name in PATH, ignoring directories inside the workspace."""
     for directory in search_path(env, *roots):
         path = os.path.join(directory, name)
         if os.path.isfile(path) and os.access(path, os.X_OK):
@@ -193,7 +192,7 @@ def _read(roots: tuple[str, ...], named: list[tuple[int, str, str]]) -> Iterator
         if content is None:
             continue
         if word in done:
-            raise _Trouble(f"one word of it names two files, {done[word]} and {name}: give one of them another name")
+            raise _Trouble(f"one word of the command names two files, {done[word]} and {name}: rename one of them")
         left -= len(content[1])
         done[word] = name
         real = os.path.relpath(os.path.realpath(path), roots[0])
@@ -202,17 +201,17 @@ def _read(roots: tuple[str, ...], named: list[tuple[int, str, str]]) -> Iterator
 
 
 def is_elsewhere(path: str, roots: tuple[str, ...]) -> bool:
-    """Whether a path leads neither through the workspace nor into it."""
+    """Whether neither the path nor its real path is in the workspace."""
     return outside(os.path.abspath(path), *roots) and outside(os.path.realpath(path), *roots)
 
 
 def _content(path: str, roots: tuple[str, ...], name: str, limit: int) -> tuple[int, bytes] | None:
-    """Mode and bytes of a regular file; None if it is none."""
+    """Mode and bytes of a file; None if it is not a regular file."""
     if not os.path.isfile(path):
         return None
     real = os.path.realpath(path)
     if outside(real, *roots):
-        raise _Trouble(f"{name} is a link to {real}, outside of the workspace: name that file instead")
+        raise _Trouble(f"{name} is a link to {real}, outside the workspace: use that path instead")
     try:
         file = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY)
         with open(file, "rb") as stream:
@@ -224,13 +223,13 @@ def _content(path: str, roots: tuple[str, ...], name: str, limit: int) -> tuple[
         raise _Trouble(f"{name} cannot be read: {error.strerror}") from error
     if len(content) > limit:
         raise _Trouble(
-            f"the files that it names are larger than {_LARGEST >> 20} MiB: let the command read them itself"
+            f"the files in the command are larger than {_LARGEST >> 20} MiB: let the command read them itself"
         )
     return status.st_mode & 0o777, content
 
 
 def _function(module: str, root: str) -> tuple[str | None, tuple[File, ...]]:
-    """One file of the workspace, or else an installed module."""
+    """The module as one file of the workspace, or as an installed module."""
     below = os.path.join(*module.split("."))
     files = tuple(_read((root,), [(0, "", f"{below}.py")]))
     if files:

@@ -1,9 +1,9 @@
-"""Requesting effects: what the handlers want done because of a commit, in that same commit.
+"""Requests the effects that a commit triggers, in that same commit.
 
-A commit that is made while an effect is performed, by what performs it (`MOOT_EFFECT_KEY`), goes on with its chain: the
-decider ends a chain that has become too long, so a handler that causes its own event does not run for ever.
+A handler that commits while it performs an effect (`MOOT_EFFECT_KEY`) continues the chain of that effect. The decider
+ends a chain that is too long, so a handler that triggers itself does not run forever.
 
-Loaded only where moot.toml has handlers. What fits is `moot.core.handler`'s to say.
+Loaded only if moot.toml has handlers. `moot.core.handler` decides which events match.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store
 
-_LETTERS = 10  # of the random part of an id: a million of them, and one chance in two thousand that two are the same
+_LETTERS = 10  # of the random part of an id: among a million ids, a collision has a chance of 1 in 2,000
 
 
 def handlers_of(settings: Iterable[Mapping[str, Any]]) -> tuple[Handler, ...]:
@@ -28,7 +28,7 @@ def handlers_of(settings: Iterable[Mapping[str, Any]]) -> tuple[Handler, ...]:
 
 
 class Requests:
-    """What the engine calls when a commit was decided and is about to be appended. `during`: an effect, by its key."""
+    """Called by the engine before it appends a commit. `during`: the key of the effect that is being performed."""
 
     def __init__(self, handlers: tuple[Handler, ...], during: str | None = None) -> None:
         self.handlers = handlers
@@ -43,7 +43,7 @@ class Requests:
 
 
 def _chained(store: Store, during: str | None) -> dict[str, Any]:
-    """What a request says of the effect that it comes of. That one is looked at, and may change meanwhile."""
+    """The fields of a request that refer to the effect that caused it. That effect is only read, not a condition."""
     cause = states.state(store, "effect", during)[0] if during else None
     if cause is None or not cause.status:
         return {}

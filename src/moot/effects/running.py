@@ -1,10 +1,10 @@
-"""Performing effects: take what is due, have it done beside each other, say what came of it.
+"""The runner: takes effects that are due, performs them in parallel, and records their outcomes.
 
-One thread, the caller's, talks to the log: it takes effects and appends outcomes, many in one commit. Each effect is
-performed in a thread of its own, so a slow one blocks no other; each handler has so many places, and no more. A message
+Only the caller's thread uses the log. It takes effects and appends outcomes, many in one commit. Each effect runs in
+its own thread, so a slow one does not block others. The number of parallel effects per handler is limited. A message
 is sent in the commit that ends its effect, so it is sent exactly once.
 
-What may be performed is decided by `moot.core.deciders.effect`, and by this machine's person (`moot.effects.consent`).
+`moot.core.deciders.effect` and the consent on this machine (`moot.effects.consent`) decide what may be performed.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
     from moot.engine.tracing import Span
     from moot.engine.unit_of_work import Work
 
-_PLACES = 32  # effects at the same time, of all handlers
-_GLANCE = 0.1  # seconds between looks at the log while something is being performed
-_ROUND = 2.0  # seconds between signs of life, and looks at what no event announces
+_PLACES = 32  # parallel effects of all handlers
+_GLANCE = 0.1  # seconds between reads of the log while an effect is performed
+_ROUND = 2.0  # seconds between presence stamps, and between reads of settings and consent
 _PAUSE = 1.0
-_PATIENCE = 10.0  # seconds for what runs to end, when the runner is stopped
-_NOT_OURS = (Held, Refused, Unknown)  # another was faster, or a backup was restored in which it does not exist
+_PATIENCE = 10.0  # seconds to wait for running effects when the runner stops
+_NOT_OURS = (Held, Refused, Unknown)  # another runner took it, or a restored backup does not contain it
 _REDACTED = Result(ok=False, detail="its event was redacted", hopeless=True)
 
 
 class RunnerSetup(Record):
-    """What a runner is given: whom it acts for, where, for which handlers, and how messages are sent."""
+    """The configuration of a runner: principal, directories, handlers, and how to send messages."""
 
     state: str
     root: str
@@ -55,7 +55,7 @@ class RunnerSetup(Record):
     by: Callable[[Work], str]
     roster: Roster
     deliver: Callable[[Work, Handler, Event], None]
-    alive: Callable[[], None]  # called now and then
+    alive: Callable[[], None]  # called every `_ROUND`
 
 
 class Runner:
@@ -70,13 +70,13 @@ class Runner:
         self.name = self._taking.name
         self._attempts: dict[str, Attempt] = {}
         self._ended: SimpleQueue[Attempt] = SimpleQueue()
-        self._unsaid: list[Attempt] = []  # ended, and not in the log yet
+        self._unsaid: list[Attempt] = []  # ended, but not yet in the log
         self._cancel = threading.Event()
         self._beaten = float("-inf")
         self._last_look = False
 
     def perform(self, *, drain: bool, limit: int | None) -> Iterator[Performed | Hint]:
-        """Perform what is due: until interrupted, until nothing is due (`drain`), or so many (`limit`)."""
+        """Perform effects until interrupted, until none is due (`drain`), or until `limit` have ended."""
         running = runners.Running(self._setup.state)
         left = 1 << 62 if limit is None else limit
         trouble = None
@@ -84,7 +84,7 @@ class Runner:
             while left > 0:
                 try:
                     yield from self._beat()
-                    head = self._engine.log.head()  # before looking: what comes later rings the bell
+                    head = self._engine.log.head()  # first: `follow` reports everything after it
                     found = [*self._collected(), *self._took(left)]
                     trouble = None
                 except Unavailable as error:
@@ -104,7 +104,7 @@ class Runner:
                 elif self._taking.inspects:
                     return
                 else:
-                    self._last_look = True  # once more, so that nothing abandoned is left
+                    self._last_look = True  # one more round, to find abandoned effects
         finally:
             self._stop()
             running.close()
@@ -113,7 +113,7 @@ class Runner:
     # --- taking ------------------------------------------------------------------------------------------------------
 
     def _took(self, most: int) -> list[Performed]:
-        """Take what is due and there is room for. What comes back has ended at once: messages, and what is given up."""
+        """Take effects that are due, as far as there is room. Returns those that ended at once: sent or parked."""
         self._taking.begin(inspect=self._last_look)
         self._engine.read()
         found: list[Performed] = []
@@ -122,7 +122,7 @@ class Runner:
             for handler in self._setup.roster.ready:
                 busy = len(self._attempts) + len(wanted)
                 mine = sum(attempt.handler.name == handler.name for attempt in self._attempts.values())
-                free = max(_PLACES - busy, 1 - mine)  # however busy the others are, each handler has a place
+                free = max(_PLACES - busy, 1 - mine)  # each handler can always run one
                 room = min(handler.at_once - mine, free, most - busy - len(found))
                 if room > 0:
                     attempts = self._taking.found(handler, room)
@@ -138,7 +138,7 @@ class Runner:
             raise
 
     def _taken(self, wanted: list[Attempt]) -> list[Performed]:
-        """Take them all in one commit, as far as no other was faster, and start them."""
+        """Take them all in one commit, except those that another runner took first, and start them."""
         wanted = [attempt for attempt in wanted if self._still_allowed(attempt)]
         if not wanted:
             return []
@@ -167,11 +167,11 @@ class Runner:
         return given_up
 
     def _still_allowed(self, attempt: Attempt) -> bool:
-        """Read once more what it would do, files and all: what is performed is exactly what is compared here."""
+        """Read the handler and its files again, and compare with the consent. Exactly this content is performed."""
         attempt.exact = self._setup.roster.granted(attempt.handler)
         if attempt.exact is None:
             attempt.release()
-            self._beaten = float("-inf")  # look again at all of them, and say what waits
+            self._beaten = float("-inf")  # check all handlers again, and report those that wait
         return attempt.exact is not None
 
     def _start(self, attempt: Attempt, event: Event) -> None:
@@ -193,7 +193,7 @@ class Runner:
                 with self._span(attempt) as span:
                     attempt.result = perform(job.replace(env={**job.env, **span.environment()}))
                     span.note(outcome="done" if attempt.result.ok else "failed")
-            except Exception as error:  # a thread has no caller: what it raises becomes the outcome
+            except Exception as error:  # a thread has no caller, so the error becomes the outcome
                 attempt.result = Result(ok=False, detail=f"moot itself failed: {type(error).__name__}: {error}")
             self._ended.put(attempt)
 
@@ -210,7 +210,7 @@ class Runner:
         return self._tracing.effect(handler.kind, effect.trace, **about)
 
     def _cause(self, effect: Effect) -> Event | None:
-        """What it is about; None if a backup was restored meanwhile that ends before."""
+        """The event that triggered the effect; None if a restored backup ends before it."""
         return next(iter(self._engine.log.read(max(0, effect.event - 1), 1)), None)
 
     # --- messages ----------------------------------------------------------------------------------------------------
@@ -267,7 +267,7 @@ class Runner:
     # --- ending ------------------------------------------------------------------------------------------------------
 
     def _collected(self) -> list[Performed]:
-        """Append what came of those that have ended, all in one commit."""
+        """Append the outcomes of the attempts that have ended, in one commit."""
         while not self._ended.empty():
             self._unsaid.append(self._ended.get())
         if not self._unsaid:
@@ -280,7 +280,7 @@ class Runner:
                 assert attempt.result is not None, "it has ended"
                 try:
                     work.do("effect", attempt.effect.id, self._ending(attempt, attempt.result))
-                except (Held, Unknown):  # this runner was taken for dead, or a backup was restored
+                except (Held, Unknown):  # another runner considered this one dead, or a backup was restored
                     lost.add(attempt.effect.id)
 
         outcome = self._engine.commit(self._setup.by, act)
@@ -311,7 +311,7 @@ class Runner:
         )
 
     def _stop(self) -> None:
-        """Let what still runs end, and say so. What cannot be said now is repeated by the next runner."""
+        """Stop the running effects and record their outcomes. The next runner repeats those that were not recorded."""
         self._cancel.set()
         end = self._clock.monotonic() + _PATIENCE
         while len(self._unsaid) < len(self._attempts) and (left := end - self._clock.monotonic()) > 0:
@@ -322,12 +322,12 @@ class Runner:
         try:
             self._collected()
         except Unavailable:
-            return  # the locks end with this process
+            return  # the system releases the locks when this process ends
 
     # --- waiting -----------------------------------------------------------------------------------------------------
 
     def _beat(self) -> Iterator[Hint]:
-        """Give a sign of life, and look at what no event announces: settings, and what the person allows."""
+        """Stamp presence, and read settings and consent, whose changes no event announces."""
         now = self._clock.monotonic()
         if now - self._beaten < _ROUND:
             return

@@ -1,7 +1,7 @@
-"""What a runner may take: effects that are due, and those that a dead runner has left.
+"""Finds the effects that a runner may take: those that are due, and those that a dead runner abandoned.
 
-A runner is dead for an effect if nobody holds its lock any more, or if the runner was silent for longer than it was
-granted. Locks and silence are those of this machine, as the log is.
+A runner counts as dead for an effect if nobody holds the lock of the effect, or if the runner was silent for longer
+than its lease. Locks and silence are measured on this machine, where the log is.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from moot.engine.presence import Presence
 
 _GRACE = 30.0  # seconds of silence beyond the timeout, after which a runner counts as dead
-_INSPECTION = 0.5  # seconds between looks at what dead runners may have left
+_INSPECTION = 0.5  # seconds between searches for abandoned effects
 
 
 class Taking:
-    """One runner, as others see it: its name, its signs of life, and what it reaches for."""
+    """One runner: its name, its presence, and the effects it tries to take."""
 
     def __init__(self, engine: Engine, presence: Presence, state: str) -> None:
         self._engine = engine
@@ -37,10 +37,10 @@ class Taking:
         self._call, self._pid = f"runner-{self._clock.token(8)}", os.getpid()
         self.name = f"{self._call}#{self._pid}"
         self._inspected = float("-inf")
-        self.inspects = True  # whether this round looks at what dead runners have left
+        self.inspects = True  # whether this round searches for abandoned effects
 
     def begin(self, *, inspect: bool = False) -> None:
-        """Begin a round."""
+        """Begin a round. `inspect`: search for abandoned effects in any case."""
         now = self._clock.monotonic()
         self.inspects = inspect or now - self._inspected > _INSPECTION
         if self.inspects:
@@ -63,7 +63,7 @@ class Taking:
         )
 
     def found(self, handler: Handler, room: int) -> list[Attempt]:
-        """At most so many, each with its lock. What is not taken in the end has to be released."""
+        """Up to `room` effects, each with its lock. The caller releases those that it does not take."""
         abandoned = self._abandoned(handler, room) if self.inspects else []
         return abandoned + self._due(handler, room - len(abandoned))
 

@@ -1,7 +1,7 @@
-"""Going back: a log that ends earlier, and the views as they were there.
+"""Reading the past (`--at`): a log that ends at an earlier position, and the views as of that position.
 
-Whoever looks at the past gets these two in place of the real ones, and a clock that stands still, so that no verb has
-to know of it. Nothing here changes the log or the live views.
+They replace the real log and views, and a stopped clock replaces the real one, so verbs need no special code. This
+module does not change the log or the live views.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
     Progress = Callable[[str, int, int], None]
 
 _PAGE = 1000
-_STOP = 100_000  # events: on a long way, a snapshot is kept about so often
+_STOP = 100_000  # events between the snapshots that a long fold keeps
 _STOPS = 4
 _TRIES = 5
 _LARGEST = 1 << 63
 
 
 class Then(Record):
-    """The moment that is looked at: where the log ended, and what time it was (None: before the first event)."""
+    """A moment in the past: the end position of the log, and the time (None: before the first event)."""
 
     position: int
     seconds: float | None
-    said: bool = False  # the position is not the one that was asked for, so it should be told
+    said: bool = False  # the position differs from the requested one, so it should be shown
 
 
 class PastLog(Log):
-    """The events of another log up to one position. Nothing can be added."""
+    """The events of another log up to one position. Read-only."""
 
     def __init__(self, log: Shown, end: int) -> None:
         self.handle = Handle()
@@ -61,7 +61,7 @@ class PastLog(Log):
         events: Sequence[Draft],
         key: Key | None = None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        """See `Log.append`. Only whether a commit is known can be asked."""
+        """See `Log.append`. Works only without events, to check whether a commit is known."""
         if events:
             raise read_only("This")
         found = self.whole.append(commit, conditions, (), key)
@@ -78,13 +78,13 @@ class PastLog(Log):
         return self._end
 
     def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:  # noqa: ARG002
-        """See `Log.follow`. It ends where the past does: nothing more will come."""
+        """See `Log.follow`. Ends at the last event of the past."""
         while events := self.read(after, _PAGE):
             after = events[-1].position
             yield events
 
     def exclusive(self) -> AbstractContextManager[object]:
-        """See `Log.exclusive`. Nobody writes here."""
+        """See `Log.exclusive`. No lock is needed, because nothing is written."""
         return _Nobody()
 
     def close(self) -> None:
@@ -101,7 +101,7 @@ class _Nobody:
 
 
 class StoppedClock(Clock):
-    """It is always the same time of day. What is measured goes on."""
+    """The time of day stands still. Monotonic time continues."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -111,7 +111,7 @@ class StoppedClock(Clock):
 
 
 class NoPresence(Presence):
-    """Of the past nobody knows who was silent for how long, and looking at it is no sign of life."""
+    """Silence in the past is not known, and reading the past does not stamp presence."""
 
     def stamp(self, agent: str, incarnation: int) -> None:
         """Nothing."""
@@ -124,13 +124,13 @@ class NoPresence(Presence):
 
 
 def read_only(what: str) -> Usage:
-    return Usage("past_is_read_only", f"{what} cannot be asked of the past.", "Leave --at out to do it now.")
+    return Usage("past_is_read_only", f"{what} is not available with --at.", "Run it without --at.")
 
 
 def find(log: Log, asked: str | int, now: float) -> Then:
-    """The moment that somebody names: a position, a time, or how long ago.
+    """The moment that a user names: a position, a time, or how long ago.
 
-    Nobody ever saw half a commit, so a position inside of one means its end.
+    Commits are atomic, so a position inside a commit means its end.
     """
     text = str(asked).strip()
     number = text.removeprefix("#")
@@ -140,8 +140,8 @@ def find(log: Log, asked: str | int, now: float) -> Then:
         if wanted > head:
             raise Usage(
                 "not_yet",
-                f"The log ends at position {head}; there is no {number[:20]} yet.",
-                f"Name a position up to {head}, or a time.",
+                f"The log ends at position {head}; position {number[:20]} does not exist yet.",
+                f"Use a position up to {head}, or a time.",
                 head=head,
             )
         event = _event(log, wanted)
@@ -152,10 +152,10 @@ def find(log: Log, asked: str | int, now: float) -> Then:
         raise Usage(
             "bad_moment",
             f"{text[:80]!r} is neither a position nor a time.",
-            "Write 1200 (a position), 2031-05-08, 2031-05-08T09:30Z, or how long ago (2h, 3d).",
+            "Use a position (1200), a time (2031-05-08, 2031-05-08T09:30Z), or how long ago (2h, 3d).",
         )
     if seconds > now:
-        raise Usage("not_yet", f"{text[:80]} is still to come.", "Name a time that is over, or leave --at out.")
+        raise Usage("not_yet", f"{text[:80]} is in the future.", "Use a time in the past, or leave out --at.")
     return Then(position=_end_of_commit(log, _last_before(log, seconds, head)), seconds=seconds, said=True)
 
 
@@ -171,7 +171,7 @@ def _end_of_commit(log: Log, event: Event | None) -> int:
 
 
 def _last_before(log: Log, seconds: float, head: int) -> Event | None:
-    """The last event up to that time, found by halves. Where the clock once jumped back, one of its places."""
+    """The last event up to that time, by binary search. If the clock once jumped back, one of the candidates."""
     low, high, found = 0, head + 1, None
     while high - low > 1:
         middle = (low + high) // 2
@@ -184,7 +184,7 @@ def _last_before(log: Log, seconds: float, head: int) -> Event | None:
 
 
 def views_at(log: Log, state: str, position: int, progress: Progress) -> PrivateCopy:
-    """The views as they were there. They are made anew when a text that they may have was redacted meanwhile."""
+    """The views at that position. They are rebuilt if text that they may contain is redacted later."""
     shown = Shown(log)
     found = PrivateCopy(state, lambda: _made(shown, state, position, progress), shown.last_tombstone)
     found.cursor()  # opens it
@@ -192,24 +192,24 @@ def views_at(log: Log, state: str, position: int, progress: Progress) -> Private
 
 
 def _made(log: Shown, state: str, position: int, progress: Progress) -> PrivateCopy:
-    """A snapshot that is kept, or folded from the nearest one before.
+    """A stored snapshot, or one folded from the nearest earlier one.
 
-    A redaction removes all snapshots, also one that is just being made: then it is made anew.
+    A redaction removes all snapshots, including one in the making. Then this starts again.
     """
     for left in reversed(range(_TRIES)):
         mark = log.last_tombstone()
         try:
             found = _snapshot(log, state, mark, position, progress)
-            if found.cursor() == position:  # opened, it stays, whatever becomes of its name
+            if found.cursor() == position:  # once open, it stays usable even if the file is removed
                 return found
         except Unavailable as error:
             if not left or not (log.last_tombstone() != mark or _is_gone(error)):
                 raise
-    raise Held("log_moved", "Texts are being redacted at this moment.", "Try again in a moment.")
+    raise Held("log_moved", "Events are being redacted.", "Try again in a moment.")
 
 
 def _is_gone(error: Unavailable) -> bool:
-    """Whether a file that was there a moment ago is not there any more."""
+    """Whether the cause is a file that was removed meanwhile."""
     return isinstance(error.__cause__, FileNotFoundError)
 
 
@@ -229,7 +229,7 @@ def _snapshot(log: Log, state: str, mark: int, position: int, progress: Progress
 
 
 def _nearest(log: Log, shelf: Shelf, state: str, position: int) -> tuple[str, int]:
-    """The snapshot at or before `position`, and where it stands. One of another log, or a changed one, is removed."""
+    """The snapshot at or before `position`, and its position. Removes snapshots of another log."""
     for start, path in shelf.at_or_before(position):
         if not shelf.sound(path):
             continue
@@ -241,7 +241,7 @@ def _nearest(log: Log, shelf: Shelf, state: str, position: int) -> tuple[str, in
 
 
 def _begun(log: Log, shelf: Shelf, state: str, base: str, first: int, position: int) -> PrivateCopy:
-    """A draft to fold on from: the shared views, if they are between `first` and `position`; otherwise `base`."""
+    """A draft to continue folding from: the shared views if they are between `first` and `position`, else `base`."""
     with closing(PrivateCopy(state)) as live:
         cursor = live.cursor()
         usable = first <= cursor <= position and _belongs(log, live, cursor)
@@ -251,7 +251,7 @@ def _begun(log: Log, shelf: Shelf, state: str, base: str, first: int, position: 
         draft.commit()
         if draft.cursor() <= position and _belongs(log, draft, draft.cursor()):
             return draft
-        draft.close()  # they moved on meanwhile
+        draft.close()  # the shared views advanced meanwhile
     return shelf.draft(base)
 
 
@@ -274,7 +274,7 @@ def _fold(log: Log, shelf: Shelf, draft: PrivateCopy, position: int, progress: P
             progress("going back", at, position)
             events = log.read(at, min(_PAGE, end - at))
             if not events:
-                raise Unavailable("log_ends", f"The log ends at {at}.", "`moot verify` tells what is wrong with it.")
+                raise Unavailable("log_ends", f"The log ends at {at}.", "Run `moot verify` to find the problem.")
             batch.fold(events)
             at = events[-1].position
         batch.flush()

@@ -1,4 +1,4 @@
-"""The parts of a workspace that is opened at a moment of the past."""
+"""The parts of a workspace that is opened with `--at`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Visits:
-    """One moment: its clock and presence, and what makes the engines."""
+    """One moment in the past: its clock, its presence, and its engines."""
 
     def __init__(
         self, open_log: Callable[[], Log], state: str, at: str | int, clock: Clock, progress: Progress | None
@@ -37,4 +37,4 @@ class Visits:
         return engine
 
     def _opened(self) -> Shown:
-        return Shown(self._open_log())  # below the past: what was redacted later is gone from every moment before, too
+        return Shown(self._open_log())  # over the whole log: a later redaction also applies to the past

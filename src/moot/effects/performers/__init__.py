@@ -1,7 +1,6 @@
-"""Doing to the world what an effect asks for: commands, functions and webhooks. Nothing here knows the log.
+"""Performs effects: commands, functions and webhooks. These modules do not use the log.
 
-Each of them takes as long as it takes, but not longer than its timeout, and answers with a `Result`. They are called in
-threads of their own, so they share nothing.
+Each performer returns a `Result` within its timeout. Each call runs in its own thread, so performers share no state.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
 
 class Result(Record):
-    """What came of it. `after`: seconds that the receiver asks to wait; `hopeless`: it need not be tried again."""
+    """The result of an attempt. `after`: seconds the receiver asks to wait; `hopeless`: retrying is pointless."""
 
     ok: bool
     detail: str = ""
     after: float = 0.0
     hopeless: bool = False
-    stopped: bool = False  # the runner was told to end
+    stopped: bool = False  # the runner was stopped
 
 
 class EffectAttempt(Record):
@@ -39,7 +38,7 @@ class EffectAttempt(Record):
     env: Mapping[str, str]
     cancel: Flag
     exact: Exact | None = None  # commands and functions: what a person allowed, with the bytes of its files
-    hold: int | None = None  # a file that what is started keeps open, as a sign that it goes on
+    hold: int | None = None  # a lock file that the started process inherits, to show that it still runs
 
 
 def perform(job: EffectAttempt) -> Result:
@@ -53,12 +52,12 @@ def perform(job: EffectAttempt) -> Result:
 
 
 def missing(handler: Handler, env: Mapping[str, str]) -> str | None:
-    """What this machine lacks to perform it: then it waits, and no attempt is used up."""
+    """What this machine lacks to perform the effect; None if nothing. Waiting for it uses up no attempt."""
     if handler.secret_env is None:
         return None
     if env.get(handler.secret_env):
-        return None  # if it is not good, the attempt says so
-    return f"{handler.secret_env} does not hold a signing secret. {NEW_SECRET}"
+        return None  # the attempt reports a secret that is not valid
+    return f"{handler.secret_env} does not contain a signing secret. {NEW_SECRET}"
 
 
-NEW_SECRET = 'Make one: `echo "whsec_$(head -c 32 /dev/urandom | base64)"`'  # noqa: S105 (a command that prints one)
+NEW_SECRET = 'Create one: `echo "whsec_$(head -c 32 /dev/urandom | base64)"`'  # noqa: S105 (a command that prints one)

@@ -1,8 +1,8 @@
-"""The command of an effect: the event as JSON on standard input, the end of its output kept.
+"""Runs the command of an effect. It gets the event as JSON on standard input; the end of its output is kept.
 
-It runs in the root of the worktree, with the program and the files that `moot.effects.exact` has found, and an
-environment of its own; `moot.processes` runs it. A function of Python is a command too: the interpreter runs
-`entry.py`, which calls it.
+It runs in the root of the worktree, with the program and the files that `moot.effects.exact` found, and with a reduced
+environment. `moot.processes` runs it. A Python function is a command too: the interpreter runs `entry.py`, which calls
+it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def run(job: EffectAttempt) -> Result:
         with copies(exact, job.env) as copied:
             return _run(job, exact, copied)
     except OSError as error:
-        return Result(ok=False, detail=f"its private copies cannot be made: {error.strerror}")
+        return Result(ok=False, detail=f"its files cannot be copied: {error.strerror}")
 
 
 def _run(job: EffectAttempt, exact: Exact, copied: dict[int, str]) -> Result:
@@ -74,13 +74,13 @@ def _result(job: EffectAttempt, ran: Ran) -> Result:
         return Result(ok=True, detail=said.strip())
     else:
         why = "" if ran.code == entry.RAISED and job.handler.python else f"exit code {ran.code}"
-    # With the last line that it wrote: there, programs say what is wrong.
+    # Add the last line of output: programs usually report the error there.
     last = next((line.strip() for line in reversed(said.splitlines()) if line.strip()), "")
     return Result(ok=False, detail=f"{why}: {last}" if why and last else why or last, stopped=ran.cancelled)
 
 
 def _words(exact: Exact, copied: dict[int, str]) -> list[str] | None:
-    """The command, with the program by its path and each named file by its copy. None if there is no program."""
+    """The command with the path of its program and the copies of its files. None if there is no program."""
     handler = exact.handler
     if handler.python is not None:
         function = [sys.executable, "-P", entry.__file__, handler.python]
@@ -92,7 +92,7 @@ def _words(exact: Exact, copied: dict[int, str]) -> list[str] | None:
 
 
 def _lacks_script(exact: Exact) -> bool:
-    """Whether an interpreter is given a script that was not there when its files were read: one may appear since."""
+    """Whether an interpreter gets a script that did not exist when its files were read. It may exist by now."""
     words = exact.handler.run
     if not interpreter(words[0]) or len(words) == 1 or words[1][:1] == "-":
         return False

@@ -1,6 +1,6 @@
-"""Private copies of the files that a command names: it runs the bytes that were allowed, whatever becomes of the files.
+"""Private copies of the files that a command names, so that it runs the allowed bytes even if the files change.
 
-They are made anew for each run, in a directory that only this account can enter and that is outside of the workspace.
+Each run gets new copies, in a directory outside the workspace that only this account can enter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_EXECUTION = getattr(os, "ST_NOEXEC", 8)
 
 @contextmanager
 def copies(exact: Exact, env: Mapping[str, str]) -> Iterator[dict[int, str]]:
-    """The words of the command that name a file, each as it names the copy."""
+    """The words of the command that name a file, changed to name its copy."""
     named = [file for file in exact.files if not file.text]
     if not named:
         yield {}
@@ -46,14 +46,14 @@ def _made(room: str, file: File) -> str:
 
 
 def _place(roots: tuple[str, ...], env: Mapping[str, str]) -> str:
-    """The directory for temporary files, unless it is in the workspace or programs cannot be run from it."""
+    """The directory for temporary files; another one if that is in the workspace or does not allow execution."""
     place = os.path.realpath(env.get("TMPDIR") or tempfile.gettempdir())
     try:
         user_state.check_way(place)
         if outside(place, *roots) and not os.statvfs(place).f_flag & _NO_EXECUTION:
             return place
     except (OSError, Unavailable):
-        pass  # there is none, or others could write to it
+        pass  # it does not exist, or others can write to it
     place = os.path.join(user_state.home(env), "run")
     os.makedirs(place, 0o700, exist_ok=True)
     user_state.check_way(place)

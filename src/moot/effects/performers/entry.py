@@ -1,13 +1,13 @@
-"""Calls a function of Python with an event, which comes as JSON on standard input:
+"""Calls a Python function with an event, read as JSON from standard input:
 
     python -P entry.py module:function FILE COPY       a file of the workspace; the bytes of the copy are run
     python -P entry.py module:function FILE            an installed module, whose file this must be
 
-A program of its own: it is started by its path, imports nothing of moot, and whatever the function raises ends it, told
-in one line: `ValueError: kaput (hook.py:3)`.
+A separate program: it is started by its path and does not import moot. If the function raises, it prints one line and
+exits: `ValueError: kaput (hook.py:3)`.
 
-Nothing of the workspace is imported: no compiled file beside the source, no package around it, no module that is called
-like one of the library. What is imported comes from the interpreter and from what is installed for it.
+It imports nothing from the workspace: no compiled file next to the source, no enclosing package, no module that shadows
+the standard library. Imports come only from the interpreter and its installed packages.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import sys
 from importlib import import_module
 from importlib.machinery import BuiltinImporter, FrozenImporter, PathFinder
 
-RAISED = 70  # the exit code that says so
+RAISED = 70  # the exit code if the function raised
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
         function = _from_copy(module, file, copy[0]) if copy else _from_installed(module, file, root)
         for part in name.split("."):
             function = getattr(function, part)
-        function(json.load(sys.stdin))  # type: ignore[operator]  # what it is, its owner knows
+        function(json.load(sys.stdin))  # type: ignore[operator]  # the user's function
     except Exception as error:  # the outermost edge of this program
         sys.stdout.flush()
         sys.stderr.write(f"{said(error, root)}\n")
@@ -67,9 +67,9 @@ def located(module: str, root: str) -> str | None:
 
 
 def _installed(root: str) -> list[str]:
-    """The directories that modules are imported from, without those of the workspace.
+    """The directories that modules are imported from, without those in the workspace.
 
-    An environment of Python inside the workspace stays if it is the one that moot itself runs in.
+    A virtual environment inside the workspace is kept if moot itself runs in it.
     """
     root, own = os.path.realpath(root) + os.sep, os.path.realpath(sys.prefix) + os.sep
     places = [(entry, os.path.realpath(entry) + os.sep) for entry in sys.path if os.path.isabs(entry)]
@@ -77,13 +77,13 @@ def _installed(root: str) -> list[str]:
 
 
 def said(error: Exception, root: str) -> str:
-    """What was raised and where: the last line of the project itself, or of what it called if there is none."""
+    """The error and its location: the last line in the project, or else in the code that it called."""
     found: list[tuple[str, int]] = []
     text, trace = str(error), error.__traceback__
     while trace is not None:
         found.insert(0, (trace.tb_frame.f_code.co_filename, trace.tb_lineno))
         trace = trace.tb_next
-    if isinstance(error, SyntaxError) and error.filename:  # it names its place by itself, in other words
+    if isinstance(error, SyntaxError) and error.filename:  # it carries its own location
         found, text = [(error.filename, error.lineno or 0)], error.msg
     text = f"{type(error).__name__}: {' '.join(text.split())}".removesuffix(": ")
     between = (__file__, import_module.__code__.co_filename)

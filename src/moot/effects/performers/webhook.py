@@ -1,8 +1,8 @@
-"""A webhook: one POST, signed as Standard Webhooks says, to an address that was looked up once and judged.
+"""Sends a webhook: one POST, signed as in Standard Webhooks, to an address that is resolved once and checked.
 
-No redirect is followed. A private, local or otherwise special address is refused unless the handler names the host, and
-the connection goes to the very address that was judged. An encrypted receiver proves who it is before it is told
-anything. Time and size of the answer are bounded.
+Redirects are not followed. A private, local or special address is refused unless `allow_hosts` names the host. The
+connection uses exactly the checked address. Over HTTPS, the certificate is verified before anything is sent. Time and
+size of the response are limited.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from moot.effects.performers import EffectAttempt
 
-_SECRET = "whsec_"  # noqa: S105 (how a secret begins, not one)
-_SHORTEST = 24  # bytes of a secret, as Standard Webhooks says
-_LARGEST = 64 * 1024  # bytes of an answer that are read
+_SECRET = "whsec_"  # noqa: S105 (the prefix of a secret)
+_SHORTEST = 24  # bytes of a secret, as in Standard Webhooks
+_LARGEST = 64 * 1024  # bytes of a response to read
 _SHOWN = 500
 _TICK = 0.2
 _GONE, _BUSY = 410, (429, 503)
 
-# Networks that nobody on the open internet answers from, by the registries of special addresses. Python's own list
-# differs from version to version.
+# Networks that are not part of the public internet, from the special-purpose address registries. Python's own list
+# differs between versions.
 _SPECIAL = [
     ipaddress.IPv4Network(network)
     for network in (
@@ -55,14 +55,14 @@ _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 
 class _Refused(Exception):
-    """An address to which nothing is sent; the text says why."""
+    """Nothing is sent to this address. The text is the reason."""
 
 
 def post(job: EffectAttempt) -> Result:
     variable = job.handler.secret_env
     secret = None if variable is None else secret_of(job.env.get(variable, ""))
-    if variable is not None and secret is None:  # nothing leaves this machine unsigned that should be signed
-        why = f"{variable} does not hold a signing secret: whsec_ and the base64 of at least {_SHORTEST} bytes"
+    if variable is not None and secret is None:  # never send unsigned what must be signed
+        why = f"{variable} does not contain a signing secret: whsec_ and the base64 of at least {_SHORTEST} bytes"
         return Result(ok=False, detail=f"{why}. {NEW_SECRET}, and give it to the receiver", hopeless=True)
     url = urlsplit(job.handler.url or "")
     host, port = url.hostname or "", url.port or (443 if url.scheme == "https" else 80)
@@ -82,20 +82,20 @@ def post(job: EffectAttempt) -> Result:
         if job.cancel.is_set():
             return Result(ok=False, detail="its runner was stopped", stopped=True)
         late = time.monotonic() >= end or isinstance(error, TimeoutError)
-        said = f"no answer within {job.handler.timeout:g} s" if late else _told(error)
-        return Result(ok=False, detail=f"{host}: {said}")
+        problem = f"no answer within {job.handler.timeout:g} s" if late else _described(error)
+        return Result(ok=False, detail=f"{host}: {problem}")
     finally:
         over.set()
 
 
-def _told(error: Exception) -> str:
+def _described(error: Exception) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted ({error.verify_message}); nothing was sent"
     return f"{type(error).__name__}: {error}"
 
 
 def secret_of(text: str) -> bytes | None:
-    """The key in a secret as Standard Webhooks writes it; None if there is none, or if it is too short to be one."""
+    """The key in a secret in the format of Standard Webhooks; None if it is missing, malformed or too short."""
     if not text.startswith(_SECRET):
         return None
     try:
@@ -111,7 +111,7 @@ def signature(secret: bytes, key: str, moment: int, body: bytes) -> str:
 
 
 def is_public(text: str) -> bool:
-    """Whether an address is one of the open internet, also behind the forms that carry another address in them."""
+    """Whether an address is on the public internet. Also checks an IPv4 address embedded in an IPv6 one."""
     address = ipaddress.ip_address(text.partition("%")[0])
     if isinstance(address, ipaddress.IPv6Address):
         inner = address.ipv4_mapped or address.sixtofour
@@ -124,7 +124,7 @@ def is_public(text: str) -> bool:
 
 
 def _looked_up(host: str, port: int, job: EffectAttempt, end: float) -> list[str]:
-    """The addresses of a host. Nothing can hurry a slow resolver, so it is asked by a thread that may be left alone."""
+    """The addresses of a host. A slow resolver cannot be interrupted, so a thread calls it and may be abandoned."""
     answers: SimpleQueue[list[str] | Exception] = SimpleQueue()
 
     def ask() -> None:
@@ -146,16 +146,16 @@ def _looked_up(host: str, port: int, job: EffectAttempt, end: float) -> list[str
 
 
 def _judged(host: str, found: list[str], allowed: tuple[str, ...]) -> list[str]:
-    """The addresses to connect to. If a name has several, all of them must be good."""
+    """The addresses to connect to. If a name has several, all of them must be allowed."""
     if host.lower() not in [name.lower() for name in allowed]:
         for address in found:
             if not is_public(address):
-                raise _Refused(f"{host} is at {address}, which is no public address; allow_hosts can name the host")
+                raise _Refused(f"{host} is at {address}, which is not a public address; add the host to allow_hosts")
     return found
 
 
 def _connected(found: list[str], port: int, name: str | None, end: float) -> socket.socket:
-    """A connection to the first of these addresses that answers; for `name` encrypted, and still to shake hands."""
+    """A connection to the first address that answers. With `name` it uses TLS, and the handshake is still to do."""
     plain = _reached(found, port, end)
     if name is None:
         return plain
@@ -178,13 +178,13 @@ def _reached(found: list[str], port: int, end: float) -> socket.socket:
 
 
 def _cut_off(sock: socket.socket, job: EffectAttempt, end: float, over: Event) -> None:
-    """End an exchange that takes too long, however slowly the other side goes on."""
+    """End an exchange that takes too long, even if the receiver keeps sending slowly."""
     while not over.wait(_TICK):
         if time.monotonic() >= end or job.cancel.is_set():
             try:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
             except OSError:
-                pass  # it ended by itself
+                pass  # it has ended already
             return
 
 
@@ -220,13 +220,13 @@ def _judge(answer: HTTPResponse) -> Result:
     if 200 <= answer.status < 300:
         return Result(ok=True, detail=detail)
     if 300 <= answer.status < 400:
-        return Result(ok=False, detail=f"{detail} (a redirect, which is not followed)")
+        return Result(ok=False, detail=f"{detail} (redirects are not followed)")
     after = _asked_to_wait(answer.getheader("Retry-After")) if answer.status in _BUSY else 0.0
     return Result(ok=False, detail=detail, after=after, hopeless=answer.status == _GONE)
 
 
 def _asked_to_wait(text: str | None) -> float:
-    """The seconds in a `Retry-After`, which is a number of them or a date."""
+    """The seconds in a `Retry-After` header, which is a number of seconds or a date."""
     said = (text or "").strip()
     if said.isascii() and said.isdigit():
         return min(float(said[:10]), LONGEST_WAIT)
