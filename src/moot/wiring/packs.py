@@ -128,7 +128,8 @@ def _source(name: str, path: object, place: Place | None) -> Source:
         spec = None
     if spec is None or spec.origin is None:
         raise _broken(name, code, "its module cannot be found")
-    return Source(folder=os.path.dirname(spec.origin), code=code, said=f"The pack {name}")
+    folder = os.path.dirname(spec.origin)
+    return Source(folder=folder, code=code, said=f"The pack {name} ({folder})")
 
 
 def _folder(name: str, path: object, place: Place | None) -> Source:

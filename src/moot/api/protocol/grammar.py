@@ -64,7 +64,7 @@ _SAID = {  # what messages and bound events have in common
         "title",
         said="It adds its task if there is none.",
     ),
-    "moves": _text("The verb by which it moves its task."),
+    "moves": _text("The verb by which it moves its task: one. Two verbs take two types, or code."),
     "reason": _text("The field with the reason of that move."),
     "paths": _list("Fields that are lists of paths: stored relative to the root of the worktree."),
     "stamp": _text("The field with the time: set by moot when a caller leaves it out. A file has to bring it."),
@@ -74,10 +74,11 @@ _MESSAGE = _table(
         **_SAID,
         "to": _one_or_more("The role that gets it, @requester, @all, or several of these."),
         "order": _list("The keys in the order in which they are written; a dotted one is inside of an object."),
-        "wants": _choice("What a recipient has to do with it.", "nothing", "ack", "answer"),
+        "wants": _choice("What a recipient has to do with it. Default: `nothing`.", "nothing", "ack", "answer"),
         "answers": _text("The type of message that it answers."),
         "repeat": _choice(
-            "What another one does for a task that was moved already: `store` keeps it, `ignore` drops an equal one "
+            "What another one does for a task that was moved already: `store` (the default) keeps it, "
+            "`ignore` drops an equal one "
             "and refuses others, `amend` drops an equal one and takes another as a correction.",
             "store",
             "ignore",
@@ -91,23 +92,38 @@ _ROLE = _table(
         "title": _text("Its name for people."),
         "does": _text("What it does, in a sentence."),
         "delivery": _choice(
-            "`one`: a mailbox of the role, the first to ack takes; `each`: all members.", "one", "each"
+            "`each` (the default): every member gets its own; `one`: a mailbox of the role, the first to ack takes.",
+            "one",
+            "each",
         ),
-        "also": _list("Who may act in the role without having joined with it.", {"enum": ["person"]}),
+        "also": _list("`person`: people may act in the role without joining with it.", {"enum": ["person"]}),
     }
 )
 _MIRROR = _table(
     {
         "path": _text("The file, relative to the root of the worktree."),
         "form": _text("How the file is read and written: a shared form, or one of the pack's own."),
-        "mailbox": _text("The mailbox that it shows, such as @reviewer."),
-        "types": _list("The types of messages in it."),
+        "mailbox": _text('The mailbox that it shows, such as @reviewer: of a role with `delivery = "one"`.'),
+        "types": _list("The types of messages in it: those that go to that mailbox."),
         "follows": _list("Prefixes of the streams that it shows."),
-        "fields": {"type": "object", "description": "What the form calls things in this file."},
-        "scope": _choice("One content for all worktrees, or one for each.", "workspace", "worktree"),
-        "missing": _choice("What a deleted file means.", "restore", "reset", "ignore"),
-        "emptied": _choice("What an emptied file means.", "clear", "restore"),
-        "wins": _choice("Which counts where file and log changed the same.", "log", "file"),
+        "fields": {
+            "type": "object",
+            "description": "What the form calls things in this file. Each form has its own keys, and refuses others.",
+        },
+        "scope": _choice("One content for all worktrees (the default), or one for each.", "workspace", "worktree"),
+        "missing": _choice(
+            "What a deleted file means: `restore` (the default) writes it again, `reset` begins anew "
+            "with `initial`, `ignore` leaves it away.",
+            "restore",
+            "reset",
+            "ignore",
+        ),
+        "emptied": _choice(
+            "What an emptied file means: `clear` (the default) hides the messages, `restore` writes it again.",
+            "clear",
+            "restore",
+        ),
+        "wins": _choice("Which counts where file and log changed the same. Default: `log`.", "log", "file"),
         "counts": _flag("It belongs to the content that receipts are bound to."),
     },
     "path",
@@ -119,8 +135,16 @@ _EDGE = _table(
         "from": _text("The state in which it begins."),
         "to": _text("The state to which it leads."),
         "who": _list("Who may take it: anyone, holder, reviewer, creator, person, or a role.", minItems=1),
-        "needs": _list("What it requires.", {"enum": list(NEEDS)}),
-        "holds": _choice("Who holds the task afterwards.", *HOLDS),
+        "needs": _list(
+            "What it requires: a `reason`, the `report` that moves it, the `receipt` of a check, or a "
+            "task added with --no-review (`unreviewed`).",
+            {"enum": list(NEEDS)},
+        ),
+        "holds": _choice(
+            "Who holds the task afterwards: `actor` (who takes the edge), `keep` (as before), `owner` "
+            "(named by --owner, or who handed it in), `none` (the default).",
+            *HOLDS,
+        ),
         "attempt": {"enum": [0, 1], "description": "1: it begins a new attempt."},
         "explicit": _flag("It is taken by its verb only, never by naming the wanted state."),
     },
@@ -133,7 +157,11 @@ _LIFECYCLE = _table(
     {
         "states": _tables("state", "Its states. A task begins in the first."),
         "edges": {"type": "array", "items": {"$ref": "#/$defs/edge"}, "minItems": 1, "description": "Its moves."},
-        "silence": _choice("What becomes of a task whose holder is silent too long.", *SILENCE),
+        "silence": _choice(
+            "What becomes of a task whose holder is silent too long: `return` (the default) opens it "
+            "again, `flag` marks it.",
+            *SILENCE,
+        ),
         "attempts": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "How often it may be tried."},
         "exhausted": _text("The state of a task whose attempts are used up."),
     },
