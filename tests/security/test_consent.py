@@ -317,7 +317,7 @@ def test_what_a_program_loads_itself_is_said_to_be_not_covered(run: Command) -> 
     (run.repo / "Makefile").write_text("all:\n\ttrue\n")
     handler(run, 'run = ["make"]', allow=False)
     shown = run("allow").out
-    assert "Not covered: what a program reads, imports or starts by itself." in shown
+    assert "Not covered: files that a program reads, imports or starts by itself." in shown
     assert "in " + str(run.repo) in shown
 
 

@@ -137,7 +137,7 @@ def test_a_type_that_a_pack_binds_becomes_that_packs_command(ada: Workspace, bob
     ada._workspace.setup = ada._workspace.setup.replace(packs=Packs([pack], lambda _: Builds(pack)))
     with pytest.raises(Refused, match="Nobody is named"):
         ada.emit("build:broken")
-    with pytest.raises(Usage, match="has its stream"):
+    with pytest.raises(Usage, match="chooses the stream"):
         ada.emit("build:broken", stream="x")
     said = ada.emit("build:broken", data={"by": "Yeats"})
     assert (said.type, said.stream) == ("message:sent", "message/m-broken")
@@ -152,7 +152,7 @@ def test_an_effect_is_requested_with_its_cause_and_performed(run: Command) -> No
     handlers(run, COUNT)
     ran = run("emit", "build:finished", "--data", '{"ok": true}')
     assert "1 effect requested" in ran.out
-    assert "nobody performs effects here: `moot handle` does. [nobody_handles]" in ran.err
+    assert "no runner performs effects here. Start one: `moot handle`. [nobody_handles]" in ran.err
     one, two = run("log", "--limit", "2", "--json").result
     assert (one["type"], two["type"], one["commit"]) == ("build:finished", "effect:requested", two["commit"])
     assert run("handle", "--drain").out == "1 done.\n"
