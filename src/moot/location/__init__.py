@@ -322,7 +322,7 @@ def resolve(place: Place, cwd: str, given: str) -> ResolvedPath:
     if given == "~" or given.startswith("~/"):
         raise Refused(
             "path_outside",
-            f"moot does not expand the home directory in {given}.",
+            f"{given} starts with a home directory, which moot does not expand.",
             f"Give a path inside the workspace. For a file with that name, write ./{given}.",
             path=given,
         )

@@ -146,7 +146,7 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
             return  # another process created it at the same moment
         raise Usage(
             "settings_exist",
-            f"The workspace exists. moot does not edit your file {path}, which does not activate all of: "
+            f"The workspace exists. Your file {path} was not changed, and does not activate all of: "
             f"{', '.join(packs)}.",
             f"Add this line before its first [section], or replace the line that sets `packs`: packs = [{listed}]",
             file=path,
