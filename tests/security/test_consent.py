@@ -259,7 +259,7 @@ def test_a_script_that_is_a_link_out_of_the_workspace_is_refused(run: Command, t
     handler(run, does, allow=False)
     refused = run("allow", "hook", "--yes", "--json").error
     assert refused["error"] == "cannot_be_allowed"
-    assert f"a link to {outside}, outside of the workspace" in refused["message"]
+    assert f"a link to {outside}, outside the workspace" in refused["message"]
     assert caused(run) == "Nothing was due."
     assert not stolen(run)
 
