@@ -127,7 +127,7 @@ class Log(ABC):
 
     @abstractmethod
     def read(self, after: int = 0, limit: int = 500, stream: str | None = None) -> list[Event]:
-        """Up to `limit` events past `after`, in order, of one stream or of all. Raises `Gone`."""
+        """Up to `limit` events past `after`, in order, of one stream or of all. Raises `Archived`."""
 
     @abstractmethod
     def head(self) -> int:

@@ -14,6 +14,7 @@ import pytest
 
 from moot import Workspace
 from moot.engine.sweeping import STAMP, sweep, sweep_rooms
+from moot.views.search import VERSION as SEARCH_VERSION
 from moot.views.store import VERSION
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ LEFT = [
     "effects/e-1234567",
     f"views-{VERSION}-{HEX}.db",
     f"views-{VERSION}-{HEX}.db.pointer",
-    f"search-3-{HEX}.db",
+    f"search-{SEARCH_VERSION}-{HEX}.db",
 ]
 ALIKE = [
     f"mirrors/state.json.{HEX}0",

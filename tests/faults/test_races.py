@@ -204,7 +204,7 @@ def test_approve_races_reject_and_the_losers_hear_the_new_state_and_who_won(
         assert refusal.error == "no_such_move"
         assert refusal.details["state"] == verdict.data["target"]
         assert refusal.details["last_by"] == verdict.by
-        assert f"is {verdict.data['target']}, since {verdict.by.partition('#')[0]}" in refusal.text
+        assert f"is {verdict.data['target']} (last changed by {verdict.by.partition('#')[0]})" in refusal.text
 
 
 @queue_or_not

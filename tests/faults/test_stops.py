@@ -103,7 +103,7 @@ def test_a_holder_that_stood_still_too_long_is_refused_with_the_name_of_the_new_
     assert bob.run("task complete", task="task-001").result["state"] == "done"
     late = ada.run("task complete", task="task-001", token=token)
     assert late.error == "no_such_move"
-    assert "done, since Bob" in late.text
+    assert "done (last changed by Bob)" in late.text
     assert replay.double_holdings(repo.events()) == []
     assert replay.double_grants(repo.events(), ["src/api.py"]) == []
     repo.verify()

@@ -171,7 +171,7 @@ def test_a_script_with_an_installed_interpreter_is_run(run: Command, line: str) 
 
 def test_the_prompt_says_which_files_are_covered(run: Command) -> None:
     handler(run, '["true"]', allow=False)
-    assert "that a word names, also after `=`, `@` or an option's letter" in run("allow").out
+    assert "which the command names (also after `=`, `@` or an option letter)" in run("allow").out
 
 
 def test_copies_that_killed_runners_left_are_removed_and_nothing_else_is(run: Command, tmp_path: Path) -> None:
