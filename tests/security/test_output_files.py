@@ -43,7 +43,7 @@ def test_an_export_and_a_backup_are_for_their_owner_alone(run: Command, verb: st
 
 DRAFT = """
 import os, sys
-from moot.api import targets
+from moot.transfer import targets
 from moot.surfaces.cli.main import main
 os.umask(0)
 targets.put = lambda draft, path, force: print(oct(os.stat(draft).st_mode & 0o777), file=sys.stderr)

@@ -64,7 +64,7 @@ def test_who_held_more_before_there_was_a_bound_keeps_it_and_can_ask_for_it_anew
     }
     state = claims.ClaimsState(live=live)
     assert decide(state, asking("Ada#1", "again", *held[:20]))
-    with pytest.raises(Refused, match="for one holder"):
+    with pytest.raises(Refused, match="limit per holder"):
         decide(state, asking("Ada#1", "more", "new/*.py"))
     assert decide(state, asking("Bob#1", "first", "new/*.py"))
 
@@ -130,5 +130,5 @@ def test_a_conversation_and_a_mailbox_are_bounded_and_have_the_newest_as_they_ar
         out = run(*words, agent="Bob").out
         assert len(out) < 300 * KIB
         assert "the last word" in out
-        assert out.count("cut: it has 200.0 KiB") == 5
+        assert out.count("cut: the message has 200.0 KiB") == 5
         assert last in out

@@ -65,4 +65,4 @@ def test_in_an_agents_shell_no_remedy_names_the_way_of_a_person(run: Command) ->
 
 def test_a_role_that_cannot_be_one_is_called_a_role(run: Command) -> None:
     refused = run("join", "Mallory", "--role", "$(touch PWN)", "--json").error
-    assert "cannot be the name of a role" in refused["message"]
+    assert "is not a valid name for a role" in refused["message"]

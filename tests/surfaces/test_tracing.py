@@ -271,7 +271,7 @@ def test_a_command_loads_the_api_only_where_it_can_do_something(run: Command, en
         timeout=PATIENCE,
         check=True,
     )
-    loaded = ["moot.engine.tracing"] if "TRACEPARENT" in environment else []
+    loaded = ["moot.engine.tracing", "moot.api.tracing"] if "TRACEPARENT" in environment else []
     assert done.stdout.splitlines()[-1] == str(loaded)
 
 
