@@ -186,7 +186,7 @@ def test_following_says_a_line_per_change_and_ends_by_interrupt(run: Command) ->
         run("send", "Bob", "Hello.", agent="Ada")
         wait_for(process, "sent a note to Bob: Hello.")
         run("reply", request, "Well.", agent="Bob")
-        wait_for(process, f"no more: {request}")
+        wait_for(process, f"resolved: {request}")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130
     finally:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 ELLIPSIS = "…"
 REASON = "--reason '…'"  # what a suggested command leaves to its reader
@@ -106,6 +106,11 @@ def shell_word(text: str, instead: str = "ID") -> str:
 def counted(number: int, noun: str) -> str:
     """`1 event`, `2 events`."""
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def first_few(names: Sequence[str], most: int = 3) -> str:
+    """`a, b, c and 4 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def fence(text: str) -> str:

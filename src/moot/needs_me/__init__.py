@@ -1,17 +1,19 @@
-"""What waits for a person, from everywhere in the workspace, as one queue; and how each of it is answered.
+"""Everything in the workspace that waits for a person, as one queue, and how each item is answered.
 
-A source finds what waits, an answer settles one of it; whoever adds a kind of thing that can wait for a person adds
-both here. Looking writes nothing.
+A new kind of item needs two things here: a source that finds it (`_SOURCES`), and a case in `answer` that settles it.
+Listing the queue writes nothing.
 """
 
 from __future__ import annotations
 
+from itertools import islice
+
 from moot.api.message_view import expired
-from moot.core.errors import Unknown
+from moot.core.errors import Refused, Unknown
 from moot.core.principal import label, name_of, person
 from moot.core.record import Record
 from moot.core.task.refusals import check_stopped
-from moot.core.text import REASON, command_line, counted, one_line, shell_word
+from moot.core.text import REASON, command_line, counted, first_few, one_line, option, shell_word
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -22,128 +24,131 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.task import Task
 
-_SHOWN = 500  # of one kind
-_WORDS = "'…'"
+_MOST = 500  # items from one source
+_TEXT = "'…'"  # in a suggested command: where the person's words go
 
 
 class Waiting(Record):
-    """One thing that waits for a person."""
+    """An item that waits for a person."""
 
     kind: str  # checkpoint, request, held, task, effect, handler
     id: str
     since: str
     who: str  # who waits
     text: str
-    command: str  # what answers it
+    command: str  # answers it
     options: tuple[str, ...] = ()
     task: str | None = None
 
 
+def question(item: Waiting) -> str:
+    """The item's text, with the options if it has some."""
+    return item.text + (f" [{' | '.join(item.options)}]" if item.options else "")
+
+
 def waiting(call: Call) -> list[Waiting]:
-    """All of it, oldest first."""
-    return sorted((item for find, _ in _KINDS.values() for item in find(call)), key=lambda item: item.since)
+    """The queue, oldest first."""
+    return sorted(_items(call), key=lambda item: item.since)
 
 
 def answer(call: Call, name: str, text: str) -> Answer:
-    """Settle one of it, with the words of a person."""
-    found = next((kind for kind, (find, _) in _KINDS.items() if any(i.id == name for i in find(call))), None)
-    if found is None and states.state(call.engine.read(), "checkpoint", name)[0].exists:
-        found = "checkpoint"  # it does not wait any more: its decider says who was faster
-    if found is None:
-        raise Unknown(
-            "not_waiting", f"Nothing waits for you under {name!r}.", "`moot needs-me` lists what does.", thing=name
-        )
-    return _KINDS[found][1](call, name, text)
+    """Settle the item with this id, in the words of a person."""
+    kind = next((item.kind for item in _items(call) if item.id == name), None)
+    if kind is None and states.state(call.engine.read(), "checkpoint", name)[0].exists:
+        kind = "checkpoint"  # already resolved: the refusal names who did it
+    match kind:
+        case "checkpoint":
+            from moot.api.verbs.checkpoints import resolve
+
+            return resolve(call, name, text, None)
+        case "request":
+            from moot.api.verbs.mail.send import reply
+
+            return reply(call, name, text, None)
+        case "held":
+            from moot.api.verbs.mail.held import drop
+
+            return drop(call, name, text)
+        case "task":
+            from moot.api.verbs.tasks.tasks import moved
+
+            check_stopped(states.task(call.engine.read(), name)[0])
+            return moved(call, name, "reopen", reason=text, override=True)
+        case "effect":
+            from moot.api.verbs.effects.effects import retry
+
+            return retry(call, (name,), text)
+        case "handler":
+            return _allow(call, name, text)
+    raise Unknown(
+        "not_waiting", f"Nothing waits for you under {name!r}.", "`moot needs-me` lists what does.", thing=name
+    )
 
 
-# --- checkpoints -------------------------------------------------------------------------------------------------
+def _items(call: Call) -> Iterator[Waiting]:
+    for find in _SOURCES:
+        yield from find(call)
 
 
 def _checkpoints(call: Call) -> Iterator[Waiting]:
-    for state in queries.things(call.engine.read(), "checkpoint", _SHOWN):
-        # Which one, is not for a list to suggest: pasted as it is, this is refused.
-        said = shell_word(one_line("|".join(state.options), 200), _WORDS) if len(state.options) > 1 else _WORDS
+    for state in queries.things(call.engine.read(), "checkpoint", _MOST):
+        # The list does not choose an option: pasted as it is, this command is refused.
+        words = shell_word(one_line("|".join(state.options), 200), _TEXT) if len(state.options) > 1 else _TEXT
         yield Waiting(
             kind="checkpoint",
             id=state.id,
             since=state.at,
             who=name_of(state.who),
             text=state.question,
-            command=f"{command_line('checkpoint resolve', state.id)} {said}",
+            command=f"{command_line('checkpoint resolve', state.id)} {words}",
             options=state.options,
             task=state.task,
         )
 
 
-def _resolve(call: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.checkpoints import resolve
-
-    return resolve(call, name, text, None)
-
-
-# --- requests ----------------------------------------------------------------------------------------------------
-
-
 def _requests(call: Call) -> Iterator[Waiting]:
     now = call.clock.wall_seconds()
-    for delivery in queries.inbox(call.engine.read(), (person(call.login),), _SHOWN):
+    for delivery in queries.inbox(call.engine.read(), (person(call.login),), _MOST):
         message = delivery.message
         if message.wants == "nothing" or expired(delivery, now):
             continue
-        answers = f"{command_line('reply', message.id)} {_WORDS}"
+        replying = f"{command_line('reply', message.id)} {_TEXT}"
         yield Waiting(
             kind="request",
             id=message.id,
             since=message.at,
             who=label(message.sender),
             text=message.text or str(message.data),
-            command=answers if message.wants == "answer" else command_line("ack", message.id),
+            command=replying if message.wants == "answer" else command_line("ack", message.id),
             task=message.task,
         )
 
 
-def _reply(call: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.mail.send import reply
-
-    return reply(call, name, text, None)
-
-
-# --- what could not be taken ---------------------------------------------------------------------------------------
-
-
-def _held(call: Call) -> Iterator[Waiting]:
-    for entry in queries.held_entries(call.engine.read())[:_SHOWN]:
-        again = command_line("held resubmit", entry.id, options="--data @fixed.json")
+def _held_entries(call: Call) -> Iterator[Waiting]:
+    for entry in queries.held_entries(call.engine.read())[:_MOST]:
+        resubmitting = command_line("held resubmit", entry.id, options="--data @fixed.json")
         yield Waiting(
             kind="held",
             id=entry.id,
             since=entry.at,
             who=entry.path,
             text=entry.reason,
-            command=f"{again}, or {command_line('held drop', entry.id, options=REASON)}",
+            command=f"{resubmitting}, or {command_line('held drop', entry.id, options=REASON)}",
             task=entry.task,
         )
 
 
-def _drop(call: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.mail.held import drop
-
-    return drop(call, name, text)
-
-
-# --- tasks that nobody may or does go on with ------------------------------------------------------------------------
-
-
-def _tasks(call: Call) -> Iterator[Waiting]:
+def _stuck_tasks(call: Call) -> Iterator[Waiting]:
+    """Tasks out of attempts, failed tasks that others wait for, and tasks that are flagged: their holder is silent."""
     store = call.engine.read()
     ends = {life.exhausted for life in call.engine.lifecycles.values() if life.exhausted}
     for state in sorted(ends):
-        for task in queries.stopped(store, state, _SHOWN):
+        for task in queries.stopped(store, state, _MOST):
             yield _stopped(task, f"{task.state} after {counted(task.attempt, 'attempt')}")
-    for task in () if "failed" in ends else queries.stopped(store, "failed", _SHOWN):
+    for task in () if "failed" in ends else queries.stopped(store, "failed", _MOST):
         waits = [name for name in queries.dependents(store, task.id) if states.task(store, name)[0].phase == "open"]
         if waits:
-            yield _stopped(task, f"{task.state}, and {_named(waits)} {'wait' if len(waits) > 1 else 'waits'} for it")
+            yield _stopped(task, f"{task.state}, and {first_few(waits)} {'wait' if len(waits) > 1 else 'waits'} for it")
     for name in queries.held_tasks(store):
         task, _ = states.task(store, name)
         if task.flagged:
@@ -171,50 +176,64 @@ def _stopped(task: Task, how: str) -> Waiting:
     )
 
 
-def _named(names: list[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+def _parked_effects(call: Call) -> Iterator[Waiting]:
+    from moot.views.effects import effects
+
+    for effect in islice(effects(call.engine.read(), None, "parked"), _MOST):
+        retrying = command_line("effects retry", effect.id)
+        tries = counted(effect.attempt, "attempt")
+        yield Waiting(
+            kind="effect",
+            id=effect.id,
+            since=effect.at,
+            who=effect.handler,
+            text=f"parked after {tries} at {effect.on} of {effect.stream}: {effect.reason}",
+            command=f"{retrying}, or {command_line('effects drop', effect.id, options=REASON)}",
+        )
 
 
-def _reopen(call: Call, name: str, text: str) -> Answer:
-    from moot.api.verbs.tasks.tasks import moved
+def _handlers_to_allow(call: Call) -> Iterator[Waiting]:
+    """Handlers with waiting effects that nobody has allowed on this machine. Permission is given to the handler."""
+    if not call.settings.handlers:
+        return
+    from moot.api.verbs.effects.allow import consent_of, handlers_of
+    from moot.views.effects import effects
 
-    task, _ = states.task(call.engine.read(), name)
-    check_stopped(task)
-    return moved(call, name, "reopen", reason=text, override=True)
-
-
-# --- effects -------------------------------------------------------------------------------------------------------
-
-
-def _effects(call: Call) -> Iterator[Waiting]:
-    from moot.needs_me.stalled import parked
-
-    return parked(call, _SHOWN)
-
-
-def _retry(call: Call, name: str, text: str) -> Answer:
-    from moot.needs_me.stalled import retry
-
-    return retry(call, name, text)
-
-
-def _handlers(call: Call) -> Iterator[Waiting]:
-    from moot.needs_me.stalled import unallowed
-
-    return unallowed(call)
+    store, consent = call.engine.read(), consent_of(call)
+    for handler in handlers_of(call):
+        first = None if consent.allows(handler) else next(effects(store, handler.name, "waiting"), None)
+        if first is not None:
+            yield Waiting(
+                kind="handler",
+                id=handler.name,
+                since=first.at,
+                who="moot.toml",
+                text=f"wants to {handler.what} because of {first.on}",
+                command=command_line("allow", handler.name),
+            )
 
 
 def _allow(call: Call, name: str, text: str) -> Answer:
-    from moot.needs_me.stalled import allow
+    """Only an explicit yes lets something run on this machine."""
+    from moot.api.verbs.effects.allow import handlers_of, named, permit
 
-    return allow(call, name, text)
+    if text.strip().lower() == "yes":
+        return permit(call, named(handlers_of(call), (name,)), yes=call.ask is None)
+    raise Refused(
+        "not_answered_here",
+        f"The handler {name} waits to be allowed, and {one_line(text, 60)!r} is not yes.",
+        f"Allow it: `{command_line('needs-me', 'yes', options=option('--answer', name))}`. "
+        "Or remove it from moot.toml, and drop its waiting effects: "
+        f"`{command_line('effects', options=option('--handler', name))}`.",
+        handler=name,
+    )
 
 
-_KINDS: dict[str, tuple[Callable[[Call], Iterator[Waiting]], Callable[[Call, str, str], Answer]]] = {
-    "checkpoint": (_checkpoints, _resolve),
-    "request": (_requests, _reply),
-    "held": (_held, _drop),
-    "task": (_tasks, _reopen),
-    "effect": (_effects, _retry),
-    "handler": (_handlers, _allow),
-}
+_SOURCES: tuple[Callable[[Call], Iterator[Waiting]], ...] = (
+    _checkpoints,
+    _requests,
+    _held_entries,
+    _stuck_tasks,
+    _parked_effects,
+    _handlers_to_allow,
+)

@@ -1,7 +1,7 @@
-"""The whole workspace at a glance: what is wrong, what needs a person, who is here, what is done and what is not.
+"""The whole workspace at a glance: problems, what needs a person, agents, tasks, claims, mail and recent events.
 
-One question with one answer, of one moment. What grows with the log (tasks, claims, problems, events) is told in part,
-with how much there is in all. Asking changes nothing. How it is shown is not known here.
+All of it is read from one snapshot. Lists that grow with the log (tasks, claims, problems, events) are cut, and come
+with their full count. Reading an overview writes nothing. This module does not know how an overview is displayed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from moot.core.errors import Unavailable
 from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.task.leases import has_lapsed
-from moot.core.text import command_line, counted
+from moot.core.text import command_line, counted, first_few
 from moot.overview.recent import Recent
 from moot.views import queries, states
 
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from moot.core.deciders.agent import Agent
     from moot.core.task import Task
     from moot.needs_me import Waiting
-    from moot.overview.recent import Happened
+    from moot.overview.recent import RecentEvent
     from moot.views.store import Store
 
-_LIMIT = 50  # of each kind of thing
-_WANTED = 10_000  # requests that are looked at for late ones
-_TITLE = 500
+_LIMIT = 50  # items in each list
+_REQUESTS = 10_000  # open requests that are checked for late answers
+_TITLE = 500  # characters
 
 
 class OverviewProblem(Record):
     """Something that is not as it should be, and what to do about it."""
 
     code: str
-    about: str  # with the code it names the problem, however its message changes
+    about: str  # identifies the problem together with `code`; its message may change
     message: str
     remedy: str
 
 
 class AgentSummary(Record):
-    """An agent that is here. `silent_for` is None where its sign of life cannot be read."""
+    """An agent that is present. `silent_for` is None if its sign of life cannot be read."""
 
     name: str
     incarnation: int
@@ -67,7 +67,7 @@ class Count(Record):
 
 
 class TaskSummary(Record):
-    """A task, as far as an overview tells of it. `who` is its holder, or in review its author."""
+    """A task in short. `who` is its holder, or its author if it is in review."""
 
     id: str
     title: str
@@ -82,7 +82,7 @@ class TaskSummary(Record):
 
 
 class BoardSummary(Record):
-    """The board: how many tasks in each state, and some of those that are not done."""
+    """The board: the number of tasks in each state, and the first tasks that are not done."""
 
     total: int
     done: int
@@ -96,7 +96,7 @@ class BoardSummary(Record):
 
 
 class MailboxSummary(Record):
-    """A mailbox with mail that is not settled."""
+    """A mailbox with unsettled mail."""
 
     name: str
     waiting: int
@@ -108,18 +108,18 @@ class Overview(Record):
     position: int
     root: str
     problems: tuple[OverviewProblem, ...]
-    needs: tuple[Waiting, ...]  # checkpoints and requests; the rest of what needs a person is among the problems
+    needs: tuple[Waiting, ...]  # what needs a person, without the kinds that are listed as problems
     agents: tuple[AgentSummary, ...]
-    left: int  # agents that are not here any more
+    left: int  # number of agents that have left
     tasks: BoardSummary
     claims: tuple[Claim, ...]
     claim_count: int
     mail: tuple[MailboxSummary, ...]
-    events: tuple[Happened, ...]  # the last ones, oldest first
+    events: tuple[RecentEvent, ...]  # the last ones, oldest first
 
 
 def overview(call: Call, recent: Recent | None = None) -> Overview:
-    """See the module."""
+    """The overview. A caller that asks repeatedly passes the same `recent`, so that each event is read once."""
     store = call.engine.read()
     store.pin()
     try:
@@ -136,13 +136,13 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
         MailboxSummary(name=box, waiting=count, oldest=since) for box, count, since in queries.open_per_mailbox(store)
     )
     waiting = needs_me.waiting(call)
-    held: dict[str, list[Claim]] = {}
+    claims: dict[str, list[Claim]] = {}
     for claim in live.values():
-        held.setdefault(claim.holder, []).append(claim)
-    counts = {box.name: box.waiting for box in mail}
+        claims.setdefault(claim.holder, []).append(claim)
+    unread = {box.name: box.waiting for box in mail}
     silent: list[OverviewProblem] = []
     agents = tuple(
-        _seen(call, store, agent, held.get(agent.principal, []), counts.get(agent.name.lower(), 0), silent)
+        _agent(call, store, agent, claims.get(agent.principal, []), unread.get(agent.name.lower(), 0), silent)
         for agent in known
         if agent.here
     )
@@ -151,15 +151,15 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
         position=position,
         root=call.place.root,
         problems=(
-            *_troubles(call, store, agents),
+            *_workspace_problems(call, store, agents),
             *silent,
-            *_wrong(waiting),
-            *_overdue(store, call.clock.wall_seconds()),
+            *_stuck(waiting),
+            *_late_answers(store, call.clock.wall_seconds()),
         ),
-        needs=tuple(item for item in waiting if item.kind not in _WRONG)[:_LIMIT],
+        needs=tuple(item for item in waiting if item.kind not in _STUCK)[:_LIMIT],
         agents=agents,
         left=len(known) - len(agents),
-        tasks=_work(store),
+        tasks=_board(store),
         claims=tuple(live.values())[:_LIMIT],
         claim_count=len(live),
         mail=mail,
@@ -167,22 +167,24 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
     )
 
 
-# --- what is wrong ---------------------------------------------------------------------------------------------------
+# --- problems ------------------------------------------------------------------------------------------------------
 
-# Kinds of what waits for a person that are problems by themselves.
-_WRONG = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
+# Kinds of items in the `needs-me` queue that are listed as problems, with the code of the problem.
+_STUCK = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
 
 
-def _troubles(call: Call, store: Store, agents: Iterable[AgentSummary]) -> Iterator[OverviewProblem]:
-    """What is wrong with the workspace itself."""
+def _workspace_problems(call: Call, store: Store, agents: Iterable[AgentSummary]) -> Iterator[OverviewProblem]:
     newer = queries.newer(store)
     if newer is not None:
-        said = f"the log has events that this version does not know ({newer}): it can be read, and not changed"
+        said = f"the log has events that this version does not know ({newer}): it can be read, but not changed"
         yield OverviewProblem("newer_events", newer, said, "update moot")
     behind = call.engine.store.behind
     if behind is None:
         yield OverviewProblem(
-            "views_missing", "", "the shared views cannot be read: all of it was folded from the log", "moot verify"
+            "views_missing",
+            "",
+            "the shared views cannot be read: everything here was computed from the log",
+            "moot verify",
         )
     elif behind:
         yield OverviewProblem(
@@ -190,21 +192,21 @@ def _troubles(call: Call, store: Store, agents: Iterable[AgentSummary]) -> Itera
         )
     hidden = [agent.name for agent in agents if agent.silent_for is None and call.past is None]
     if hidden:
-        said = f"when these were seen cannot be read: {_named(hidden)}"
-        yield OverviewProblem("presence_unreadable", "", said, "look as the user whose workspace it is")
+        said = f"when these agents were last seen cannot be read: {first_few(hidden)}"
+        yield OverviewProblem("presence_unreadable", "", said, "run moot as the user who owns the workspace")
 
 
-def _wrong(waiting: Iterable[Waiting]) -> Iterator[OverviewProblem]:
-    found = [item for item in waiting if item.kind in _WRONG]
+def _stuck(waiting: Iterable[Waiting]) -> Iterator[OverviewProblem]:
+    found = [item for item in waiting if item.kind in _STUCK]
     for item in found[:_LIMIT]:
         said = f"{item.id} held back from {item.who}: {item.text}" if item.kind == "held" else f"{item.id} {item.text}"
-        yield OverviewProblem(_WRONG[item.kind], item.id, said, item.command)
+        yield OverviewProblem(_STUCK[item.kind], item.id, said, item.command)
     if len(found) > _LIMIT:
         yield OverviewProblem("more", "needs-me", f"{len(found) - _LIMIT} more of these", "moot needs-me")
 
 
-def _overdue(store: Store, now: float) -> Iterator[OverviewProblem]:
-    late = [item for item in queries.overdue(store, now, _WANTED, _LIMIT + 1) if is_overdue(item, now)]
+def _late_answers(store: Store, now: float) -> Iterator[OverviewProblem]:
+    late = [item for item in queries.overdue(store, now, _REQUESTS, _LIMIT + 1) if is_overdue(item, now)]
     for delivery in late[:_LIMIT]:
         waited = now - (timestamps.parse(delivery.message.at) or now)
         box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)
@@ -220,10 +222,10 @@ def _overdue(store: Store, now: float) -> Iterator[OverviewProblem]:
         yield OverviewProblem("more", "overdue", "more answers are late", "moot overdue")
 
 
-# --- who is here ------------------------------------------------------------------------------------------------------
+# --- agents -----------------------------------------------------------------------------------------------------------
 
 
-def _seen(
+def _agent(
     call: Call,
     store: Store,
     agent: Agent,
@@ -232,11 +234,11 @@ def _seen(
     problems: list[OverviewProblem],
 ) -> AgentSummary:
     tasks = [states.task(store, name)[0] for name in queries.tasks_held_by(store, agent.principal)]
-    silent = _silence(call, agent)
+    silent = _silent_for(call, agent)
     limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
-    lost = has_lapsed(silent, min(limits, default=0.0))
-    if lost:
-        problems.append(_silent(agent, silent or 0.0, min(limits), tasks, claims))
+    lapsed = has_lapsed(silent, min(limits, default=0.0))
+    if lapsed:
+        problems.append(_silent_agent(agent, silent or 0.0, min(limits), tasks, claims))
     return AgentSummary(
         name=agent.name,
         incarnation=agent.incarnation,
@@ -245,64 +247,60 @@ def _seen(
         worktree=agent.worktree,
         since=agent.since,
         silent_for=silent,
-        quiet=lost or has_lapsed(silent, call.settings.task_ttl),
+        quiet=lapsed or has_lapsed(silent, call.settings.task_ttl),
         tasks=tuple(task.id for task in tasks),
         claims=len(claims),
         mail=mail,
     )
 
 
-def _silence(call: Call, agent: Agent) -> float | None:
+def _silent_for(call: Call, agent: Agent) -> float | None:
     try:
         return call.silent_for(agent.principal)
     except Unavailable:
         return None
 
 
-def _silent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> OverviewProblem:
+def _silent_agent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> OverviewProblem:
     holds = [task.id for task in tasks] + [path for claim in claims for path in claim.paths]
-    said = f"{agent.principal} has been silent for {ago(silent)} (limit {ago(limit)}) and holds {_named(holds)}"
+    said = f"{agent.principal} has been silent for {ago(silent)} (limit {ago(limit)}) and holds {first_few(holds)}"
     return OverviewProblem("agent_silent", agent.principal, said, command_line("leave", agent.name))
 
 
-def _named(names: list[str], most: int = 3) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
-
-
 def ago(seconds: float) -> str:
-    """A span of time in one word, as coarse as one reads it."""
+    """A duration in its largest unit: `3h`."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
         if seconds >= size:
             return f"{seconds // size:.0f}{unit}"
     return f"{max(seconds, 0):.0f}s"
 
 
-# --- what is done and what is not -------------------------------------------------------------------------------------
+# --- the board --------------------------------------------------------------------------------------------------------
 
 
-def _work(store: Store) -> BoardSummary:
+def _board(store: Store) -> BoardSummary:
     counts = [Count(state=s, phase=p, count=n, blocked=b) for s, p, n, b in queries.counts(store)]
     ready = sum(count.count - count.blocked for count in counts if count.phase == "open")
     return BoardSummary(
         total=sum(count.count for count in counts),
         done=sum(count.count for count in counts if count.phase == "done"),
         counts=tuple(counts),
-        working=_jobs(store, counts, "working"),
-        review=_jobs(store, counts, "review"),
-        ready=tuple(map(_job, queries.ready(store, _LIMIT))),
+        working=_tasks_in(store, counts, "working"),
+        review=_tasks_in(store, counts, "review"),
+        ready=tuple(map(_task, queries.ready(store, _LIMIT))),
         ready_count=ready,
-        blocked=_jobs(store, counts, "open", blocked=True),
+        blocked=_tasks_in(store, counts, "open", blocked=True),
         blocked_count=sum(count.blocked for count in counts),
     )
 
 
-def _jobs(store: Store, counts: Iterable[Count], phase: str, *, blocked: bool = False) -> tuple[TaskSummary, ...]:
+def _tasks_in(store: Store, counts: Iterable[Count], phase: str, *, blocked: bool = False) -> tuple[TaskSummary, ...]:
     states = [count.state for count in counts if count.phase == phase]
     found = [task for state in states for task in queries.tasks_in(store, phase, state, _LIMIT, blocked=blocked)]
-    return tuple(map(_job, found[:_LIMIT]))
+    return tuple(map(_task, found[:_LIMIT]))
 
 
-def _job(task: Task) -> TaskSummary:
+def _task(task: Task) -> TaskSummary:
     return TaskSummary(
         id=task.id,
         title=task.title[:_TITLE],

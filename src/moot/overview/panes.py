@@ -1,6 +1,6 @@
-"""An overview in words: sections of lines, each line of pieces with a tone. What a tone looks like a surface knows.
+"""An overview as text: sections of lines, each line made of pieces with a tone. A surface decides how a tone looks.
 
-Whatever others wrote is made safe and short here; what matters comes first in a line, for lines are cut at the right.
+Untrusted text is made safe and short here. A line starts with what matters most, because it is cut at the right.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from moot.core import timestamps
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import cells, counted, one_line
+from moot.core.text import cells, counted, first_few, one_line
+from moot.needs_me import question
 from moot.overview import ago
 
 TYPE_CHECKING = False
@@ -29,23 +30,23 @@ _PHASES = {"open": "", "working": "busy", "review": "warn", "done": "good", "sto
 
 
 class Pane(Record):
-    """One section. `urgent` ones are shown first and never left out for want of room."""
+    """A section. An urgent one is never left out when there is too little room."""
 
     name: str
     title: str
     lines: tuple[Line, ...]
     tone: str = "bold"
     urgent: bool = False
-    weight: int = 1  # how much of the room it gets where there is not enough
+    weight: int = 1  # its share of the lines when there are too few for all sections
 
 
 def headline(found: Overview) -> Line:
-    """The whole of it in one line."""
+    """The overview in one line."""
     problems, needed = len(found.problems), len(found.needs)
     done = f", {found.tasks.done} of {counted(found.tasks.total, 'task')} done" if found.tasks.total else ""
     return (
         ("moot ", "bold"),
-        (f"{counted(problems, 'problem')}" if problems else "no problems", "bad" if problems else "good"),
+        (counted(problems, "problem") if problems else "no problems", "bad" if problems else "good"),
         (f", {needed} for you" if needed else "", "warn"),
         (f", {counted(len(found.agents), 'agent')} here{done}, #{found.position} ", ""),
         (one_line(found.root, _LONG), "dim"),
@@ -53,17 +54,11 @@ def headline(found: Overview) -> Line:
 
 
 def panes(found: Overview) -> tuple[Pane, ...]:
-    """All sections, in the order of what one should look at first."""
+    """All sections, the most important one first."""
     now = timestamps.parse(found.at) or 0.0
     problems = tuple(_problem(p.message, p.remedy, "! ", "bad") for p in found.problems)
     needed = tuple(
-        _problem(
-            f"{item.id} {item.who} asks{_since(item.since, now)}: {item.text}"
-            + (f" [{' | '.join(item.options)}]" if item.options else ""),
-            item.command,
-            "? ",
-            "warn",
-        )
+        _problem(f"{item.id} {item.who} asks{_since(item.since, now)}: {question(item)}", item.command, "? ", "warn")
         for item in found.needs
     )
     return (
@@ -85,7 +80,7 @@ def _since(at: str, now: float) -> str:
 
 
 def _coarse(seconds: float) -> str:
-    """An age that seldom changes: what is redrawn every second is read by nobody and costs a slow line."""
+    """An age in steps of ten seconds: a line that changes every second is unreadable, and costly on a slow line."""
     if seconds < 10:
         return "now"
     return ago(seconds // 10 * 10)
@@ -95,7 +90,7 @@ def _problem(message: str, remedy: str, mark: str, tone: str) -> Line:
     return ((mark, tone), (one_line(message, _LONG), tone), (f"  → {one_line(remedy, _LONG)}", "dim"))
 
 
-# --- who is here ------------------------------------------------------------------------------------------------------
+# --- agents -----------------------------------------------------------------------------------------------------------
 
 
 def _agents(agents: Iterable[AgentSummary]) -> tuple[Line, ...]:
@@ -127,12 +122,12 @@ def _seen(agent: AgentSummary) -> str:
 
 
 def _tree(path: str | None) -> str:
-    """The name of a worktree; the main one needs none."""
+    """The name of a worktree. The main worktree has none."""
     return (path or "").strip("/.").rpartition("/")[2]
 
 
 def _columns(rows: Sequence[Line]) -> tuple[Line, ...]:
-    """The rows as lines whose pieces stand below each other; an empty column takes no room."""
+    """The rows as lines with aligned columns. Empty columns are left out."""
     cleaned = [[(one_line(text, _SHORT), tone) for text, tone in row] for row in rows]
     widths = [max(cells(text) for text, _ in column) for column in zip(*cleaned, strict=True)]
     return tuple(
@@ -156,36 +151,36 @@ def _board(work: BoardSummary, now: float) -> Iterable[Line]:
     if not work.total:
         return
     full = _BAR * work.done // work.total
-    pieces: list[tuple[str, str]] = [("█" * full, "good"), ("░" * (_BAR - full), "dim"), ("  ", "")]
+    pieces = [("█" * full, "good"), ("░" * (_BAR - full), "dim"), ("  ", "")]
     for count in work.counts:
         blocked = f" ({count.blocked} blocked)" if count.blocked else ""
         pieces.append((f"{count.count} {one_line(count.state, _SHORT)}{blocked}  ", _PHASES.get(count.phase, "")))
     yield tuple(pieces)
-    rows = [_job(job, job.state, _since(job.since, now)) for job in (*work.working, *work.review)]
-    rows += [_job(job, "ready", "") for job in work.ready]
-    rows += [_job(job, "blocked", "") for job in work.blocked]
+    rows = [_task(task, task.state, _since(task.since, now)) for task in (*work.working, *work.review)]
+    rows += [_task(task, "ready", "") for task in work.ready]
+    rows += [_task(task, "blocked", "") for task in work.blocked]
     yield from _columns(rows)
-    shown = len(work.ready) + len(work.blocked)
-    hidden = work.ready_count + work.blocked_count - shown
+    hidden = work.ready_count + work.blocked_count - len(work.ready) - len(work.blocked)
     if hidden > 0:
         yield ((f"and {hidden} more: moot board", "dim"),)
 
 
-def _job(job: TaskSummary, state: str, since: str) -> tuple[tuple[str, str], ...]:
-    tone = {"ready": "", "blocked": "dim"}.get(state) if job.phase == "open" else _PHASES.get(job.phase)
-    about = f"needs {', '.join(job.waits)}" if state == "blocked" else " ".join(filter(None, (job.who, since.strip())))
-    marks = f"{'!' if job.flagged else ''}{job.priority if job.priority != 'medium' else ''}"
-    tries = f" try {job.attempt}" if job.attempt > 1 else ""
+def _task(task: TaskSummary, state: str, since: str) -> Line:
+    tone = {"ready": "", "blocked": "dim"}.get(state, "") if task.phase == "open" else _PHASES.get(task.phase, "")
+    dim = "dim" if state == "blocked" else ""
+    about = f"needs {', '.join(task.waits)}" if dim else " ".join(filter(None, (task.who, since.strip())))
+    marks = f"{'!' if task.flagged else ''}{task.priority if task.priority != 'medium' else ''}"
+    tries = f" try {task.attempt}" if task.attempt > 1 else ""
     return (
-        (job.id, "bold" if job.phase != "open" else ""),
-        (state, tone or ""),
-        (about, "" if state != "blocked" else "dim"),
+        (task.id, "bold" if task.phase != "open" else ""),
+        (state, tone),
+        (about, dim),
         (f"{marks}{tries}".strip(), "warn"),
-        (job.title, "" if state != "blocked" else "dim"),
+        (task.title, dim),
     )
 
 
-# --- the rest ---------------------------------------------------------------------------------------------------------
+# --- claims, mail and events ------------------------------------------------------------------------------------------
 
 
 def _claims(found: Overview) -> tuple[Line, ...]:
@@ -194,11 +189,10 @@ def _claims(found: Overview) -> tuple[Line, ...]:
     return (*_columns(rows), *(((f"and {more} more: moot claims", "dim"),),) * (more > 0))
 
 
-def _claim(claim: Claim) -> tuple[tuple[str, str], ...]:
-    more = f" and {len(claim.paths) - 2} more" if len(claim.paths) > 2 else ""
+def _claim(claim: Claim) -> Line:
     return (
         (name_of(claim.holder), "bold"),
-        (", ".join(claim.paths[:2]) + more, ""),
+        (first_few(claim.paths, 2), ""),
         ("shared" if claim.mode == "shared" else "", "busy"),
         (" ".join(filter(None, (claim.task, claim.reason))), "dim"),
     )
@@ -218,7 +212,7 @@ def _mail(found: Overview, now: float) -> tuple[Line, ...]:
 
 
 def _events(found: Overview) -> tuple[Line, ...]:
-    """The newest first: where there is little room, that is what one wants to see."""
+    """The newest first, so that it is still shown when there is little room."""
     return tuple(
         (
             (f"{event.at[11:19]} ", "dim"),

@@ -1,4 +1,4 @@
-"""The last events in words, for whoever looks at them again and again."""
+"""The last events as sentences, each read from the log once."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.event import Event
 
-_EVENTS = 30
+_MOST = 30
 
 
-class Happened(Record):
+class RecentEvent(Record):
     position: int
     at: str
     by: str
@@ -25,25 +25,25 @@ class Happened(Record):
 
 
 class Recent:
-    """The last events in words. Whoever looks again and again keeps it: an event is read and told once."""
+    """Keeps the last events between two overviews, so that only new ones are read."""
 
     def __init__(self) -> None:
-        self._told: tuple[Happened, ...] = ()
+        self._events: tuple[RecentEvent, ...] = ()
 
-    def up_to(self, call: Call, position: int) -> tuple[Happened, ...]:
-        if self._told and self._told[-1].position > position:
-            self._told = ()  # another log than before
-        last = max(self._told[-1].position if self._told else 0, position - _EVENTS)
+    def up_to(self, call: Call, position: int) -> tuple[RecentEvent, ...]:
+        if self._events and self._events[-1].position > position:
+            self._events = ()  # the log was replaced
+        last = max(self._events[-1].position if self._events else 0, position - _MOST)
         news = call.engine.log.read(last, position - last) if last < position else []
-        if self._told and any(event.stream == REDACTIONS for event in news):  # what was told may have lost its text
-            self._told = ()
+        if self._events and any(event.stream == REDACTIONS for event in news):  # a kept text may be gone
+            self._events = ()
             return self.up_to(call, position)
-        self._told = (*self._told, *map(_happened, news))[-_EVENTS:]
-        return self._told
+        self._events = (*self._events, *map(_recent_event, news))[-_MOST:]
+        return self._events
 
 
-def _happened(event: Event) -> Happened:
-    return Happened(
+def _recent_event(event: Event) -> RecentEvent:
+    return RecentEvent(
         position=event.position,
         at=event.at,
         by=name_of(event.by),

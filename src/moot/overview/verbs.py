@@ -1,4 +1,4 @@
-"""watch: everything at a glance, once or as it changes. It writes nothing, nor does it count as a sign of life."""
+"""watch: an overview, once or with every change. It writes nothing, and it does not count as a sign of life."""
 
 from __future__ import annotations
 
@@ -21,49 +21,51 @@ if TYPE_CHECKING:
 
     from moot.api.call import Call
     from moot.overview import Overview, OverviewProblem
+    from moot.overview.panes import Line
 
-_ROUND = 2.0  # seconds between looks at what no event announces: silence, and answers that are late
-_LEAST = ("events",)  # sections that a snapshot shows only the beginning of
-_SOME = 10
+    Problems = dict[tuple[str, str], OverviewProblem]
+
+_TICK = 2.0  # seconds between reads of what no event announces: silence and late answers
+_EVENTS = 10  # events that are shown once
 
 
 class ProblemChange(Record):
-    """A problem that was not there before, or is not any more."""
+    """A problem that is new, or gone."""
 
     problem: OverviewProblem
     gone: bool = False
 
 
-def watch(call: Call, once: bool, follow: bool) -> Answer:  # noqa: ARG001 (without a terminal, once is all there is)
+def watch(call: Call, once: bool, follow: bool) -> Answer:  # noqa: ARG001 (only the terminal's watch differs)
     found = overview(call)
     if not follow:
-        return Answer(result=found, say=tuple(told(found)))
-    return Answer(result=[found], say=tuple(told(found)), more=_following(call, found))
+        return Answer(result=found, say=tuple(_snapshot(found)))
+    return Answer(result=[found], say=tuple(_snapshot(found)), more=_following(call, found))
 
 
-def told(found: Overview) -> Iterator[str]:
-    """A snapshot as plain lines."""
+def _snapshot(found: Overview) -> Iterator[str]:
+    """The overview as plain lines."""
     yield _plain(headline(found))
     for pane in panes(found):
         if not pane.lines and not pane.urgent:
             continue
         yield ""
         yield pane.title
-        shown = pane.lines[:_SOME] if pane.name in _LEAST else pane.lines
+        shown = pane.lines[:_EVENTS] if pane.name == "events" else pane.lines
         yield from (f"  {_plain(pieces)}" for pieces in shown)
 
 
-def _plain(pieces: tuple[tuple[str, str], ...]) -> str:
+def _plain(pieces: Line) -> str:
     return "".join(text for text, _ in pieces).rstrip()
 
 
 def _following(call: Call, found: Overview) -> Iterator[Answer]:
-    """A line per change, without end: events, and problems that come and go."""
+    """A line for each event and for each problem that comes or goes, endlessly."""
     known = _problems(found)
     after, trouble, recent = found.position, None, Recent()
     while True:
         try:
-            for events in call.engine.log.follow(after, timeout=_ROUND):
+            for events in call.engine.log.follow(after, timeout=_TICK):
                 after = events[-1].position
                 for event in events:
                     yield Answer(result=event, say=(line(event),))
@@ -79,13 +81,11 @@ def _following(call: Call, found: Overview) -> Iterator[Answer]:
             time.sleep(PAUSE)
 
 
-def _problems(found: Overview) -> dict[tuple[str, str], OverviewProblem]:
+def _problems(found: Overview) -> Problems:
     return {(problem.code, problem.about): problem for problem in found.problems}
 
 
-def _changes(
-    before: dict[tuple[str, str], OverviewProblem], now: dict[tuple[str, str], OverviewProblem]
-) -> Iterator[Answer]:
+def _changes(before: Problems, now: Problems) -> Iterator[Answer]:
     for key, problem in now.items():
         if key not in before:
             yield Answer(
@@ -93,24 +93,24 @@ def _changes(
             )
     for key, problem in before.items():
         if key not in now:
-            yield Answer(result=ProblemChange(problem, gone=True), say=(one_line(f"no more: {problem.message}", 500),))
+            yield Answer(result=ProblemChange(problem, gone=True), say=(one_line(f"resolved: {problem.message}", 500),))
 
 
 VERBS = (
     Verb(
         "watch",
-        "Everything at a glance: problems, what needs you, agents, tasks, claims, mail, events.",
+        "Show everything at a glance: problems, what needs you, agents, tasks, claims, mail, events.",
         watch,
         kind="look",
         params=(
-            Param("once", "Say it once and end, also at a terminal.", type="flag"),
-            Param("follow", "Plain lines: everything once, then a line for each change.", type="flag"),
+            Param("once", "Print it once and exit, also at a terminal.", type="flag"),
+            Param("follow", "Print it once, then a line for each change.", type="flag"),
         ),
         examples=("moot watch", "moot watch --once", "moot watch --follow"),
         detail=(
-            "At a terminal it is live: a change is seen at once, what is wrong stands first. Keys: 1 to 7 show one "
-            "section alone, arrows and pages scroll it, 0 shows all again, q leaves. Without a terminal it is said "
-            "once. It writes nothing, and whoever watches does not count as present."
+            "At a terminal it is live, with problems at the top. Keys: 1 to 7 show one section, arrow and page keys "
+            "scroll it, 0 shows all sections, q exits. Without a terminal it prints everything once. It writes "
+            "nothing, and watching does not count as a sign of life."
         ),
         writes=False,
         quiet=True,
