@@ -8,7 +8,7 @@ import pytest
 
 from moot.api.protocol import Mirrors
 from moot.core.errors import Refused, Unavailable
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
@@ -33,7 +33,7 @@ class FullDisk(Mirrors):
 @pytest.fixture
 def session(tmp_path):
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=30)
-    Workshop(str(tmp_path), ENV).create(())
+    Admin(str(tmp_path), ENV).create(())
     opened = open_call(str(tmp_path), ENV)
     yield opened
     opened.engine.log.close()

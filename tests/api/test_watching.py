@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot.core.errors import Unavailable
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
@@ -26,7 +26,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
         monkeypatch.setattr(f"moot.api.{module}.PAUSE", 0.0)
     monkeypatch.setattr("moot.api.following.ROUND", 0.01)
     env = AS_A_PERSON
-    Workshop(str(tmp_path), env).create(("orchestrator",))
+    Admin(str(tmp_path), env).create(("orchestrator",))
     session = open_call(str(tmp_path), env)
     yield session
     session.engine.log.close()

@@ -17,7 +17,7 @@ from moot.api import pool as pools
 from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown, Usage
 from moot.core.identity import Caller
 from moot.wiring import open_workspace
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.person import AS_A_PERSON, ME
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ THREADS = 32
 def repo(tmp_path: Path) -> Path:
     root = tmp_path / "repo"
     subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=60)
-    Workshop(str(root), AS_A_PERSON).create(())
+    Admin(str(root), AS_A_PERSON).create(())
     return root
 
 
@@ -374,7 +374,7 @@ class Crew:
 @pytest.mark.parametrize("packs", [(), ("orchestrator",)], ids=["plain", "with mirrors"])
 def test_32_threads_on_one_workspace_lose_nothing_and_mix_nothing(tmp_path: Path, packs: tuple[str, ...]) -> None:
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=60)
-    Workshop(str(tmp_path), AS_A_PERSON).create(packs)
+    Admin(str(tmp_path), AS_A_PERSON).create(packs)
     before = threading.active_count()
     with open_workspace(str(tmp_path), AS_A_PERSON, handles=HANDLES) as workspace:
         for number in range(THREADS):

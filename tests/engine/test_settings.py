@@ -19,7 +19,7 @@ from moot.core.claims import ClaimFiles, ClaimsState
 from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
 from moot.location import caches
-from moot.settings import Settings, bare, seconds
+from moot.settings import Settings, bare_repository, seconds
 from moot.settings.lines import Lines
 from moot.settings.parse import KEYS, parse, size
 
@@ -215,20 +215,20 @@ def bare_with_worktrees(tmp_path: Path) -> list[Place]:
 def test_a_bare_repository_has_the_settings_of_the_worktree_in_which_it_was_made(tmp_path: Path) -> None:
     one, two = bare_with_worktrees(tmp_path)
     location.create(two.root, {})
-    bare.record(two)
-    bare.record(one)
+    bare_repository.record(two)
+    bare_repository.record(one)
     (tmp_path / "one" / "moot.toml").write_text("tasks.attempts = 7")
     for here in (one, two):
         assert settings.source(here) is None, "the worktree that counts has none"
     (tmp_path / "two" / "moot.toml").write_text("tasks.attempts = 8")
     for here in (one, two):
         assert settings.load(here).task_attempts == 8
-    assert bare.ignored(one, settings.source(one)) == str(tmp_path / "one" / "moot.toml")
-    assert bare.ignored(two, settings.source(two)) is None
+    assert bare_repository.ignored(one, settings.source(one)) == str(tmp_path / "one" / "moot.toml")
+    assert bare_repository.ignored(two, settings.source(two)) is None
     (tmp_path / "bare.git" / "moot.toml").write_text("tasks.attempts = 9")
     for here in (one, two, location.find(str(tmp_path / "bare.git"), {}, named=True)):
         assert settings.load(here).task_attempts == 9
-    assert bare.ignored(two, settings.source(two)) == str(tmp_path / "two" / "moot.toml")
+    assert bare_repository.ignored(two, settings.source(two)) == str(tmp_path / "two" / "moot.toml")
 
 
 def test_a_bare_repository_of_before_has_the_same_settings_for_every_caller(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 import moot
 from moot.api.answer import plain
 from moot.core.errors import MootError
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON, ME
 
@@ -214,7 +214,7 @@ class Repo:
         repo = cls.plain(root)
         if settings:
             (root / "moot.toml").write_text(settings, encoding="utf-8")
-        Workshop(str(root), repo.env).create(packs)
+        Admin(str(root), repo.env).create(packs)
         return repo
 
     @classmethod

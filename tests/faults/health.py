@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from moot.core.errors import MootError, Unavailable
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.faults import replay, scripts
 from tests.faults.worker import ENV
 
@@ -18,7 +18,7 @@ def wrong(root: str, script: str, acknowledged: list[Any]) -> str | None:
     """What is wrong; None if it opens and is sound, everything acknowledged is there, and work goes on."""
     try:
         if script == "start":
-            Workshop(root, ENV).create(())  # who was not told that it is there does it again
+            Admin(root, ENV).create(())  # who was not told that it is there does it again
         if script == "repair":
             acknowledged = [*_in_the_copy(root), *acknowledged]
             _repair_again(root)
@@ -39,7 +39,7 @@ def _repair_again(root: str) -> None:
     except Unavailable as error:
         if error.code not in ("damaged_log", "foreign_log", "no_log"):
             raise
-    Workshop(root, ENV).restore(scripts.copy(root), force=False)
+    Admin(root, ENV).restore(scripts.copy(root), force=False)
 
 
 def _in_the_copy(root: str) -> list[Any]:

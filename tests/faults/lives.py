@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.faults import record, scripts
 from tests.faults.file_agents import TASKS
 from tests.faults.lines import at_line
@@ -110,14 +110,14 @@ def once(
 def make(mouth: int, cwd: str, packs: list[str], die_at: int = 0, only: str = "") -> None:
     """The same for making a workspace."""
     os.write(mouth, UP)
-    said = at_line(die_at, signal.SIGKILL, only, lambda: Workshop(cwd, ENV).create(tuple(packs)).full())
+    said = at_line(die_at, signal.SIGKILL, only, lambda: Admin(cwd, ENV).create(tuple(packs)).full())
     os.write(mouth, json.dumps(said).encode())
 
 
 def put_back(mouth: int, cwd: str, backup: str, die_at: int = 0, only: str = "") -> None:
     """The same for putting a backup in place of the log."""
     os.write(mouth, UP)
-    said = at_line(die_at, signal.SIGKILL, only, lambda: Workshop(cwd, ENV).restore(backup, force=True).full())
+    said = at_line(die_at, signal.SIGKILL, only, lambda: Admin(cwd, ENV).restore(backup, force=True).full())
     os.write(mouth, json.dumps(said).encode())
 
 

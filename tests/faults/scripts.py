@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from moot.logs.sqlite import file, queries
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.faults import disk, record
 from tests.faults.worker import ENV, entered
 from tests.logs import older
@@ -58,7 +58,7 @@ def prepare(root: str, script: str) -> None:
     os.makedirs(root)
     if script == "start":
         return
-    Workshop(root, ENV).create(())
+    Admin(root, ENV).create(())
     for name in ("Ada", "Bob"):
         with session(root) as here:
             here.run("join", {"name": name})
@@ -89,7 +89,7 @@ def damage(root: str) -> None:
 
 def start(root: str, say: Say) -> None:
     """The first one who comes makes the workspace."""
-    Workshop(root, ENV).create(())
+    Admin(root, ENV).create(())
     with session(root) as here:
         does(here, say, "join", name="Ada")
         does(here, say, "join", name="Bob")
@@ -143,14 +143,14 @@ def backup(root: str, say: Say) -> None:
 
 def restore(root: str, say: Say) -> None:
     """The copy takes the place of the log. It has everything, so nothing acknowledged may be missing."""
-    Workshop(root, ENV).restore(copy(root), force=True)
+    Admin(root, ENV).restore(copy(root), force=True)
     with session(root, "Ada") as here:
         does(here, say, "send", to=["Bob"], text="After the backup was put back.")
 
 
 def repair(root: str, say: Say) -> None:
     """The same where the log is damaged."""
-    Workshop(root, ENV).restore(copy(root), force=False)
+    Admin(root, ENV).restore(copy(root), force=False)
     with session(root, "Ada") as here:
         does(here, say, "send", to=["Bob"], text="After the log was repaired.")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from moot.core.errors import MootError
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.faults import health, record, scripts
 from tests.faults.crew import PATIENCE, ROOT, SOURCES
 from tests.faults.full import FullDisk
@@ -51,7 +51,7 @@ def spend(root: str, day: str, said: list[Any]) -> list[tuple[int, str]]:
     for verb, arguments in DAYS[day]:
         try:
             if verb == "init":
-                Workshop(root, ENV).create(())
+                Admin(root, ENV).create(())
                 continue
             with scripts.session(root, "Ada" if day not in ("start", "backup") else None) as here:
                 scripts.does(here, said.append, verb, **arguments)

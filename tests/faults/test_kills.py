@@ -201,7 +201,7 @@ def test_views_whose_rebuilding_was_killed_at_any_line_are_rebuilt_by_the_next(r
     [
         ([], "", 20),
         (["orchestrator"], "", 10),
-        (["orchestrator"], "/wiring/workshop.py", 1000),
+        (["orchestrator"], "/wiring/admin.py", 1000),
     ],
     ids=["plain", "with a pack", "each line of the making itself"],
 )

@@ -15,7 +15,7 @@ import pytest
 from moot.core.errors import Unavailable
 from moot.logs.sqlite import file
 from moot.logs.sqlite.lock import WriterLock
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.faults import scripts
 from tests.faults.worker import ENV
 
@@ -83,8 +83,8 @@ def test_a_damaged_log_stays_damaged_until_the_restored_one_is_whole(keeper: Wor
         except Unavailable as error:
             ends.add(error.message.partition(" ")[0])
             with pytest.raises(Unavailable):
-                Workshop(root, ENV).create(())  # `moot init` does not take the place for a free one
-            Workshop(root, ENV).restore(scripts.copy(root), force=False)
+                Admin(root, ENV).create(())  # `moot init` does not take the place for a free one
+            Admin(root, ENV).restore(scripts.copy(root), force=False)
         with scripts.session(root) as here:
             assert here.engine.log.head() == 8
             here.run("verify", {})

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from moot.api import looking
+from moot.api import read_fallback
 from moot.views.store import VERSION
 from tests.faults import file_agents, replay
 from tests.faults.crew import Outcome, Repo, Worker, outcome_of, until
@@ -199,9 +199,9 @@ def test_whoever_only_looks_is_not_kept_by_one_that_stands_still_with_the_lock(
 def test_one_that_is_at_work_is_waited_for_by_those_who_look(repo: Repo, start: Callable[..., Worker]) -> None:
     """It will be done soon, and what it folds all the others need not fold."""
     bob = start("Bob")
-    assert looking._patience_with(os.getpid()) == 30.0
+    assert read_fallback._patience_with(os.getpid()) == 30.0
     bob.stop()
-    assert looking._patience_with(bob.pid) == 0.0
+    assert read_fallback._patience_with(bob.pid) == 0.0
     bob.go_on()
     repo.run("send", to=["Bob"], text="Hello")
     (repo.state / f"views-{VERSION}").unlink()  # so that there is something to fold

@@ -19,7 +19,7 @@ from moot.log import Shown
 from moot.logs.sqlite import SqliteLog
 from moot.logs.sqlite.lock import WriterLock
 from moot.views.store import Store
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.faults.lines import at_line
 from tests.person import AS_A_PERSON
@@ -113,7 +113,7 @@ def race_init(gate: str, cwd: str, packs: list[str]) -> list[dict[str, Any]]:
     say("ready")
     wait_at(gate)
     try:
-        created = Workshop(cwd, ENV).create(tuple(packs))
+        created = Admin(cwd, ENV).create(tuple(packs))
         return [{"result": created.full(), "warnings": []}]
     except MootError as error:
         return [{**error.plain(), "exit": error.exit_code}]

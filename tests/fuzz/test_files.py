@@ -20,7 +20,7 @@ from moot.engine import commit_record
 from moot.location import gitdir
 from moot.settings import seconds
 from moot.settings.parse import parse, size
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.engine.test_settings import AWKWARD, FULL
 from tests.faults import scripts
@@ -111,7 +111,7 @@ def exported() -> bytes:
 def take_in(lines: bytes) -> None:
     """Into an empty workspace; whatever was taken, it is sound afterwards."""
     with tempfile.TemporaryDirectory() as folder:
-        Workshop(folder, ENV).create(())
+        Admin(folder, ENV).create(())
         path = os.path.join(folder, "lines")
         with open(path, "wb") as file:
             file.write(lines)

@@ -10,7 +10,7 @@ from moot.location import worktrees
 from moot.mirrors import strict_json
 from moot.mirrors.forms import form_of
 from moot.views import queries
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
@@ -23,7 +23,7 @@ EMPTIED = b'{"messages": [], "lastRead": null}'
 @pytest.fixture
 def session(tmp_path):
     subprocess.run(["git", "init", "-q", str(tmp_path)], check=True, timeout=30)
-    Workshop(str(tmp_path), ENV).create(("orchestrator",))
+    Admin(str(tmp_path), ENV).create(("orchestrator",))
     opened = open_call(str(tmp_path), ENV)
     yield opened
     opened.engine.log.close()

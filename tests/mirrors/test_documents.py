@@ -19,7 +19,7 @@ from moot.mirrors.forms import form_of
 from moot.mirrors.sync import FileMirrors
 from moot.views import queries
 from moot.wiring import open_workspace
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
@@ -51,7 +51,7 @@ class Place:
         self.root = root
         if not (root / ".git").exists():
             subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
-            Workshop(str(root), AS_A_PERSON).create(())
+            Admin(str(root), AS_A_PERSON).create(())
         pack = Pack(name="fieldnotes", title="Field notes", mirrors=mirrors, parts=("forms",))
         packs = Packs([pack], lambda _name: Fieldnotes(pack))
         self.call = open_call(str(root), AS_A_PERSON)

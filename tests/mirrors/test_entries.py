@@ -13,7 +13,7 @@ from moot.api.protocol import MessageType, MirrorSpec, Pack, Packs, Protocol, Ro
 from moot.mirrors.forms import form_of
 from moot.mirrors.sync import FileMirrors
 from moot.views import queries
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
@@ -45,7 +45,7 @@ class Place:
 
     def __init__(self, root: Path, spec: MirrorSpec) -> None:
         subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
-        Workshop(str(root), AS_A_PERSON).create(())
+        Admin(str(root), AS_A_PERSON).create(())
         types = (kind("sighting"), kind("sound"), kind("aside"))
         pack = Pack(name="fieldnotes", title="Field notes", roles=ROLES, messages=types, mirrors=(spec,))
         packs = Packs([pack], lambda _name: Protocol(pack))

@@ -13,7 +13,7 @@ import pytest
 from moot.core.errors import MootError
 from moot.mirrors import files, lock, sync
 from moot.mirrors.forms.entries import EntriesForm
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 
@@ -29,7 +29,7 @@ class Place:
 
     def __init__(self, root: Path) -> None:
         subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
-        Workshop(str(root), AS_A_PERSON).create(("orchestrator",))
+        Admin(str(root), AS_A_PERSON).create(("orchestrator",))
         self.call = open_call(str(root), AS_A_PERSON)
         self.to_developer, self.to_lead = root / FOLDER / "to-developer.json", root / FOLDER / "to-team-lead.json"
         self.sync()

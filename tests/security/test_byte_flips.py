@@ -19,7 +19,7 @@ from moot.core.errors import MootError
 from moot.logs.sqlite import file
 from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.views.trial import Trial
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.security.lines import workspace
 
 pytestmark = pytest.mark.usefixtures("person")
@@ -64,7 +64,7 @@ class Victim:
         shutil.copytree(self._aside, self.state)
 
     def restore(self, path: Path) -> None:
-        Workshop(str(self.place), os.environ).restore(str(path), force=True)
+        Admin(str(self.place), os.environ).restore(str(path), force=True)
 
     def rebuilt(self, path: Path) -> bool:
         trial = Trial(str(self.state), anew=True)

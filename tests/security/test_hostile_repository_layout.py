@@ -292,7 +292,7 @@ def test_megabytes_of_backslashes_are_refused_after_a_bounded_number_of_steps(
     "settings", ["", 'packs = ["orchestrator"]\ntasks.attempts = 4\n'], ids=["plain", "with settings"]
 )
 def test_without_a_log_nothing_is_made_however_a_session_is_opened(tmp_path: Path, state: bool, settings: str) -> None:
-    from moot.wiring.workshop import Workshop
+    from moot.wiring.admin import Admin
     from tests.calls import open_call
 
     repo = new_command(tmp_path).repo
@@ -306,7 +306,7 @@ def test_without_a_log_nothing_is_made_however_a_session_is_opened(tmp_path: Pat
         for at in (None, 1):
             opening = lambda: open_call(str(repo), {}, agent="Ada", reading=reading, at=at)  # noqa: B023, E731
             assert unsafe(opening).code == "no_log"
-    assert "no_log" in {finding.check for finding in Workshop(str(repo), {}).diagnose()}
+    assert "no_log" in {finding.check for finding in Admin(str(repo), {}).diagnose()}
     assert everything(repo) == before
 
 

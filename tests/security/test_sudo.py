@@ -117,7 +117,7 @@ def reachable() -> Iterator[Path]:
 def said_to_the_user(folder: Path, act: str) -> str:
     """Our Python, which the other account may not start, becomes that account."""
     script = (
-        "import os, shlex, moot.location.user_state, moot.location as place, moot.wiring.missing as missing\n"
+        "import os, shlex, moot.location.user_state, moot.location as place, moot.wiring.left_behind as left_behind\n"
         "from moot.private_files import forbidden, check_folders\n"
         f"os.setgroups([]); os.setgid({USER}); os.setuid({USER})\n"
         f"try: error = {act}\n"
@@ -151,7 +151,7 @@ def test_a_state_directory_that_cannot_be_read_is_not_said_to_be_no_workspace(re
     state.mkdir()
     give(reachable, USER)
     state.chmod(0)
-    said = said_to_the_user(reachable, "missing.no_log(place.find('.', os.environ), '.')")
+    said = said_to_the_user(reachable, "left_behind.no_log(place.find('.', os.environ), '.')")
     assert said.startswith("unsafe_file")
     assert "There is no workspace" not in said
     assert "chmod -R u+rwX" in said

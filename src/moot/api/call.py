@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from moot.api import catalogue
 from moot.api.answer import Notice
-from moot.api.setup import Ruling
+from moot.api.setup import CallSetup
 from moot.core import principal as principals
 from moot.core.errors import MootError, Unavailable
 from moot.core.identity import Caller
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from moot.settings.rules import Weak
 
 
-LOOKING = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
+READ_PATIENCE = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
 _WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
 
 
@@ -50,8 +50,8 @@ class Call:
         self.past = workspace.past
         self.progress = workspace.progress
         self.engine = self._lent = workspace.pool.borrow()
-        self._ruling = Ruling(workspace, self.engine)
-        setup = self._ruling.setup
+        self._setup = CallSetup(workspace, self.engine)
+        setup = self._setup.setup
         self.packs, self.mirrors = setup.packs, setup.mirrors
         self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # show this to a person who says yes or no
@@ -84,11 +84,11 @@ class Call:
 
     @property
     def settings(self) -> Settings:
-        return self._ruling.setup.settings
+        return self._setup.setup.settings
 
     @property
     def withheld(self) -> tuple[Weak, ...]:
-        return self._ruling.setup.withheld
+        return self._setup.setup.withheld
 
     def identity(self) -> str:
         """The id of the workspace's log."""
@@ -108,13 +108,13 @@ class Call:
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored, self.outcome = list(self.workspace.notices), 0, None
         if self.engine is not self._lent:
-            self.come_back()
+            self.use_own_engine()
         kind = catalogue.kind_of(verb, given)
         looks = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
         # To look at an old log is no reason to upgrade it, and whoever is nobody does no more than look.
         self.engine.log.handle.kept = looks or (kind == "look" and self.caller.nobody)
         self._looks = looks and self.past is None
-        self.engine.log.handle.patience = LOOKING if self._looks and name not in _WHOLE_LOG else None
+        self.engine.log.handle.patience = READ_PATIENCE if self._looks and name not in _WHOLE_LOG else None
         if self.past is not None:
             from moot.api.past import asked_of
 
@@ -134,7 +134,7 @@ class Call:
             answer = self._stored_all_the_same(error)
         self._warn_of_the_log()
         if self.engine is not self._lent and answer.more is None:
-            self.come_back()
+            self.use_own_engine()
         if self._stored:
             self.workspace.stored(self, self._stored)
         if self._warnings:
@@ -153,7 +153,7 @@ class Call:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
 
     def _carried_out(self, verb: Verb, given: Mapping[str, Any]) -> Answer:
-        """Run it. Whoever only looks is not refused because something cannot be written: see `moot.api.looking`."""
+        """Run it. A read does not fail because something cannot be written: see `moot.api.read_fallback`."""
 
         def do() -> Answer:
             if not verb.quiet:
@@ -169,18 +169,18 @@ class Call:
         except Unavailable as error:
             if not self._looks or verb.name in _WHOLE_LOG:
                 raise
-            from moot.api.looking import look_on
+            from moot.api.read_fallback import read_without_writing
 
-            return look_on(self, do, lambda: verb.does(self, **given), error)
+            return read_without_writing(self, do, lambda: verb.does(self, **given), error)
 
-    def come_back(self) -> None:
+    def use_own_engine(self) -> None:
         """To the views that all share, from those that one looked at beside them."""
         usual, aside = self._lent, self.engine
         if usual is not None and usual is not aside:
             self.engine = usual
             aside.store.close()
 
-    def step_aside(self, engine: Engine) -> None:
+    def use_engine(self, engine: Engine) -> None:
         """Look at the workspace through another engine, until the end of the call."""
         self.engine = engine
 

@@ -29,7 +29,7 @@ _LONGEST = 5000  # maximum number of events in one history
 _WIDTH = 200
 
 
-class Tale(Record):
+class History(Record):
     """The events about an entity, in order. A very long history lacks its oldest events."""
 
     events: tuple[Event, ...]
@@ -41,7 +41,7 @@ def line(event: Event) -> str:
     return f"#{event.position} {event.at} {where}: {sentence(event)}"
 
 
-def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
+def history(engine: Engine, thing: str, roles: Iterable[str] = ()) -> History:
     """Every event about one entity, or about a mailbox, all claims, or the graph.
 
     `roles` have a mailbox even before the first message.
@@ -64,7 +64,7 @@ def story(engine: Engine, thing: str, roles: Iterable[str] = ()) -> Tale:
             "free stream (topic/…), a mailbox (@role), `claims`, `graph` or `settings`.",
             thing=thing,
         )
-    return Tale(events=tuple(kept[position] for position in sorted(kept)), left_out=left_out)
+    return History(events=tuple(kept[position] for position in sorted(kept)), left_out=left_out)
 
 
 def _forget_the_oldest(kept: dict[int, Event]) -> int:

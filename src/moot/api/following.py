@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from moot.api.answer import Notice
-from moot.api.log_position import Trail
+from moot.api.log_position import LogPosition
 from moot.api.verbs.events import PAUSE, in_trouble, matches
 from moot.core.errors import Unavailable
 from moot.core.record import Record
@@ -46,18 +46,18 @@ def follow(
     Failures are reported and retried. If `end` is reached during a failure, the error is raised, because events may
     have been missed.
     """
-    trail = Trail(call.engine.log, after)
+    position = LogPosition(call.engine.log, after)
     while True:
         left = ROUND if end is None else max(0.0, min(end - call.clock.monotonic(), ROUND))
         trouble: Unavailable | None = None
         try:
-            if trail.lost():
-                yield Heard(warnings=(replaced(trail.after),))
-            for events in call.engine.log.follow(trail.after, timeout=left, stop=stop):
-                if trail.lost():
-                    yield Heard(warnings=(replaced(trail.after),))
+            if position.lost():
+                yield Heard(warnings=(replaced(position.after),))
+            for events in call.engine.log.follow(position.after, timeout=left, stop=stop):
+                if position.lost():
+                    yield Heard(warnings=(replaced(position.after),))
                     break
-                trail.pass_by(events)
+                position.pass_by(events)
                 fitting = tuple(event for event in events if matches(event, types, streams))
                 if fitting:
                     yield Heard(events=fitting)

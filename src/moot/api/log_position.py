@@ -13,7 +13,7 @@ _REMEMBERED = 1000  # commits
 _NEAR = 100  # events before the start that are remembered one by one; before that ever fewer
 
 
-class Trail:
+class LogPosition:
     """Begins at a position; `after` is the last one that was passed. Ask whether it is `lost` before each step."""
 
     def __init__(self, log: Log, after: int) -> None:

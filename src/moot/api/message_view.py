@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ROOM = 256 << 10  # maximum bytes of message text in one answer
 
 
-class Pile(Record):
+class WaitingMessages(Record):
     """Messages that wait for one reader: some of them, how many more (about `left` bytes), and the expired ones."""
 
     mail: tuple[Delivery, ...]
@@ -31,7 +31,7 @@ class Pile(Record):
     left: int = 0
 
 
-def pile(call: Call, reader: str, limit: int, *, seen: bool, room: int | None = None) -> Pile:
+def waiting_messages(call: Call, reader: str, limit: int, *, seen: bool, room: int | None = None) -> WaitingMessages:
     """The oldest messages that the reader has seen but not settled, or that are new, over all its mailboxes.
 
     `room`: maximum total size in bytes of whole messages. New messages include at least one, however large.
@@ -52,11 +52,11 @@ def pile(call: Call, reader: str, limit: int, *, seen: bool, room: int | None = 
     live.sort(key=lambda d: d.message.position)
     shown = tuple(_fitting(live[:limit], room, least=not seen))
     if all_read and len(shown) == len(live):
-        return Pile(mail=shown, more=0, expired=tuple(late))
+        return WaitingMessages(mail=shown, more=0, expired=tuple(late))
     there = [queries.count_unsettled(store, box, reader, seen=seen) for box in boxes]
     left = sum(size for _, size in there) - sum(weight(d.message) for d in shown)
     more = sum(count for count, _ in there) - len(shown) - len(late)
-    return Pile(mail=shown, more=more, expired=tuple(late), left=max(left, 0))
+    return WaitingMessages(mail=shown, more=more, expired=tuple(late), left=max(left, 0))
 
 
 def _fitting(mail: list[Delivery], room: int | None, *, least: bool) -> Iterator[Delivery]:
@@ -167,7 +167,7 @@ def newest_whole(letters: Iterable[Letter], room: int = ROOM) -> tuple[Letter, .
     return tuple(reversed(found))
 
 
-def told(item: Letter, room: int | None = None) -> list[str]:
+def message_lines(item: Letter, room: int | None = None) -> list[str]:
     """The lines for an agent. Message text is fenced, so it cannot be mistaken for moot's output.
 
     `room`: maximum number of bytes shown. If the message is cut, a line shows how to read the rest.

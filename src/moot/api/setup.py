@@ -45,7 +45,7 @@ class Setup(Record):
         )
 
 
-class Ruling:
+class CallSetup:
     """The setup that one call uses. Evaluated again when the log has recorded other rules than those in force."""
 
     def __init__(self, workspace: Workspace, engine: Engine) -> None:

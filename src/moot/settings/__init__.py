@@ -1,7 +1,7 @@
 """The settings of a workspace: `moot.toml` in the root of the main worktree, one file for all worktrees.
 
-If the main worktree has no such file, the one in the current worktree is used. `moot.settings.bare` finds the settings
-of a bare repository. Reading TOML is slow, so the parsed settings are cached by the file's signature. Only
+If the main worktree has no such file, the one in the current worktree is used. `moot.settings.bare_repository` finds
+the settings of a bare repository. Reading TOML is slow, so the parsed settings are cached by the file's signature. Only
 `moot.settings.parse` knows what the file may contain. It is loaded only when the cache is stale.
 """
 
@@ -99,7 +99,7 @@ def source(place: Place) -> str | None:
 def _roots(place: Place) -> tuple[str, ...]:
     if place.main_root is not None:
         return place.main_root, place.root
-    from moot.settings.bare import roots
+    from moot.settings.bare_repository import roots
 
     return roots(place)
 

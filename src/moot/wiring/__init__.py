@@ -181,7 +181,7 @@ def _judge(place: Place, env: Mapping[str, str]) -> Judge:
 def _check_log(place: Place, cwd: str) -> None:
     """Raise if there is no log: nothing is stored next to a missing one."""
     if not os.path.lexists(os.path.join(place.state, NAME)):
-        from moot.wiring.missing import no_log
+        from moot.wiring.left_behind import no_log
 
         raise no_log(place, cwd)
 
@@ -189,7 +189,7 @@ def _check_log(place: Place, cwd: str) -> None:
 def _elsewhere(place: Place) -> tuple[Notice, ...]:
     """A warning if the settings of this worktree are not those of the workspace."""
     from moot.api.answer import Notice
-    from moot.settings.bare import ignored, lost
+    from moot.settings.bare_repository import ignored, lost
 
     source = setting.source(place)
     gone = lost(place)

@@ -16,7 +16,7 @@ import pytest
 from moot.api.answer import Answer, plain
 from moot.core.errors import MootError
 from moot.engine.clock import Clock
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
 from tests.specs.orchestrator import samples
@@ -105,7 +105,7 @@ class Project:
             (root / "moot.toml").write_text(
                 f'packs = ["orchestrator"]\n[tasks]\nlifecycle = "orchestrator"\n{settings}', encoding="utf-8"
             )
-        Workshop(str(root), made.env).create(("orchestrator",))
+        Admin(str(root), made.env).create(("orchestrator",))
         return made
 
     def git(self, *words: str) -> str:

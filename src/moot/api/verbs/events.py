@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
-from moot.api.explain import line, story
-from moot.api.log_position import Trail
-from moot.api.message_view import pile
+from moot.api.explain import history, line
+from moot.api.log_position import LogPosition
+from moot.api.message_view import waiting_messages
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
 from moot.core.record import Record
 from moot.core.sentences import sentence
@@ -128,7 +128,7 @@ def _wait_for_mail(call: Call, start: int, deadline: float) -> Answer:
     def look_at(events: list[Event]) -> Answer | None:
         if events and not any(event.type == "message:sent" for event in events):
             return None
-        new = pile(call, reader, _ENOUGH, seen=False)
+        new = waiting_messages(call, reader, _ENOUGH, seen=False)
         if not new.mail:
             return None
         count = len(new.mail) + new.more
@@ -201,14 +201,14 @@ def until(
     remedy: str | None = None,
 ) -> Answer:
     """Pass new events to `look_at` until it returns an answer. Silent agents and files are checked every round."""
-    trail = Trail(call.engine.log, start)
+    position = LogPosition(call.engine.log, start)
     while True:
         left = max(0.0, deadline - call.clock.monotonic())
-        trail.lost()  # if the log was replaced, wait for events in the new one
-        for events in call.engine.log.follow(trail.after, timeout=min(left, _ROUND)):
-            if trail.lost():
+        position.lost()  # if the log was replaced, wait for events in the new one
+        for events in call.engine.log.follow(position.after, timeout=min(left, _ROUND)):
+            if position.lost():
                 break
-            trail.pass_by(events)
+            position.pass_by(events)
             if answer := look_at(events):
                 return answer
             if call.clock.monotonic() > deadline:
@@ -222,8 +222,8 @@ def until(
     raise TimedOut(
         "timeout",
         f"Timed out: {missing()}.",
-        remedy or f"Continue with --after {trail.after} to miss no event in between.",
-        position=trail.after,
+        remedy or f"Continue with --after {position.after} to miss no event in between.",
+        position=position.after,
     )
 
 
@@ -285,13 +285,13 @@ def in_trouble(error: Unavailable) -> Notice:
 
 
 def explain(call: Call, thing: str) -> Answer:
-    tale = story(call.engine, thing, call.packs.shared_roles)
-    missing = counted(tale.left_out, "event")
+    found = history(call.engine, thing, call.packs.shared_roles)
+    missing = counted(found.left_out, "event")
     said = f"The story of {one_line(thing, 80)} is long; without its first {missing}. See `moot log`."
     return Answer(
-        result=list(tale.events),
-        say=tuple(map(line, tale.events)) or ("No events yet.",),
-        warnings=(Notice("story_cut", said),) if tale.left_out else (),
+        result=list(found.events),
+        say=tuple(map(line, found.events)) or ("No events yet.",),
+        warnings=(Notice("story_cut", said),) if found.left_out else (),
     )
 
 

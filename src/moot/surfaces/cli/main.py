@@ -164,11 +164,11 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
 
         asked_of(verb, catalogue.checked(verb, arguments))  # refuse before anything is opened
     if not verb.opens:
-        from moot.wiring.workshop import Workshop
+        from moot.wiring.admin import Admin
 
-        workshop = Workshop(cwd, os.environ, caller, via="cli", named=line.directory is not None)
-        workshop.progress = _draw
-        answer: Answer = verb.does(workshop, **catalogue.checked(verb, arguments))
+        admin = Admin(cwd, os.environ, caller, via="cli", named=line.directory is not None)
+        admin.progress = _draw
+        answer: Answer = verb.does(admin, **catalogue.checked(verb, arguments))
         return answer
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]

@@ -24,7 +24,7 @@ from moot.core.identity import decide
 from moot.surfaces.python.edge import EDGE, edged
 from moot.surfaces.python.verbs import Verbs
 from moot.wiring import open_workspace
-from moot.wiring.workshop import Workshop
+from moot.wiring.admin import Admin
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,15 +82,15 @@ class Workspace(Verbs):
         wanted = (packs,) if isinstance(packs, str) else tuple(packs)
         caller = decide(os.environ, agent=agent, person=person)
         with EDGE:
-            Workshop(_absolute(path), os.environ, caller, named=_is_named(path)).create(wanted)
+            Admin(_absolute(path), os.environ, caller, named=_is_named(path)).create(wanted)
         return cls(path, agent=agent, person=person)
 
     @staticmethod
     def doctor(path: Path = ".") -> list[Finding]:
         """Check the workspace for problems. Raises `Refused` if there is one."""
         with EDGE:
-            workshop = Workshop(_absolute(path), os.environ, decide(os.environ), named=_is_named(path))
-            findings: list[Finding] = catalogue.find("doctor").does(workshop).result
+            admin = Admin(_absolute(path), os.environ, decide(os.environ), named=_is_named(path))
+            findings: list[Finding] = catalogue.find("doctor").does(admin).result
         return findings
 
     @staticmethod
@@ -98,8 +98,8 @@ class Workspace(Verbs):
         """Replace the log of a workspace with a backup. Processes that have it open continue with the restored log."""
         caller = decide(os.environ, person=person)
         with EDGE:
-            workshop = Workshop(_absolute(path), os.environ, caller, named=_is_named(path))
-            restored: RestoreResult = workshop.restore(_absolute(file), force=force)
+            admin = Admin(_absolute(path), os.environ, caller, named=_is_named(path))
+            restored: RestoreResult = admin.restore(_absolute(file), force=force)
         return restored
 
     def __enter__(self) -> Self:

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.message_view import ROOM, Letter, expired, is_overdue, of_delivery, pile, size_in_words, told, weight
+from moot.api.message_view import (
+    ROOM,
+    Letter,
+    expired,
+    is_overdue,
+    message_lines,
+    of_delivery,
+    size_in_words,
+    waiting_messages,
+    weight,
+)
 from moot.core import timestamps
 from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.deciders.message import known
@@ -41,9 +51,9 @@ def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer: 
     if me is not None and (me.here or not me.exists):
         call.try_out(lambda _work: None)  # refuses unknown and replaced agents; an agent that left may still read
     reader = me.principal if me and me.exists else call.mailboxes()[0]
-    new = pile(call, reader, limit, seen=False, room=bytes)
+    new = waiting_messages(call, reader, limit, seen=False, room=bytes)
     used = sum(weight(delivery.message) for delivery in new.mail)
-    seen = pile(call, reader, limit, seen=True, room=max(0, bytes - used))
+    seen = waiting_messages(call, reader, limit, seen=True, room=max(0, bytes - used))
     result = Inbox(
         new=tuple(map(of_delivery, new.mail)),
         waiting=tuple(map(of_delivery, seen.mail)),
@@ -67,13 +77,13 @@ def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer: 
 
 def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool) -> tuple[str, ...]:
     """`room`: the limit in bytes, the bytes of all new messages, and the bytes of all messages seen before."""
-    lines = [line for item in result.new for line in told(item, room[0])]
+    lines = [line for item in result.new for line in message_lines(item, room[0])]
     if result.more_new:  # the next call shows the ones that follow
         how = f"moot inbox --peek{_wider(limit, result.more_new, room[0], room[1])}" if quiet else "moot inbox"
         size = f", {size_in_words(result.more_bytes)}" if len(result.new) < limit else ""
         lines.append(f"{result.more_new} more{size}: {how}")
     if in_full:
-        lines += [line for item in result.waiting for line in told(item)]
+        lines += [line for item in result.waiting for line in message_lines(item)]
         if result.more_waiting:
             how = f"moot inbox --all{_wider(limit, result.more_waiting, room[0], room[2])}"
             lines.append(f"{result.more_waiting} more seen and not settled: {how}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.message_view import ROOM, Letter, newest_whole, of_delivery, told
+from moot.api.message_view import ROOM, Letter, message_lines, newest_whole, of_delivery
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
 from moot.core.principal import same_agent
@@ -60,7 +60,7 @@ def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer
     lines += [f"in force: {in_force}"] if in_force else []
     for item in letters:
         hidden = f", cleared ({one_line(item.hidden, 80)})" if item.hidden else ""
-        lines += [f"[{_read(item)}{hidden}]", *told(item, ROOM)]
+        lines += [f"[{_read(item)}{hidden}]", *message_lines(item, ROOM)]
     return Answer(result=result, say=tuple(lines))
 
 
@@ -150,7 +150,7 @@ def instructions(call: Call, task: str | None) -> Answer:
     lines = [f"{name} {state.state}, attempt {state.attempt}; in force: {result.in_force}"]
     for step in state.setbacks:
         lines += _sent_back(step)
-    lines += [line for item in letters for line in told(item)]
+    lines += [line for item in letters for line in message_lines(item)]
     return Answer(result=result, say=tuple(lines))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.message_view import ROOM, newest_whole, of_message, told
+from moot.api.message_view import ROOM, message_lines, newest_whole, of_message
 from moot.core import addresses
 from moot.core.deciders.mailbox import AnswerMessage
 from moot.core.deciders.message import WANTS, SendMessage, Sent, known
@@ -147,7 +147,7 @@ def thread(call: Call, id: str, only: bool) -> Answer:  # noqa: A002
     if not only:
         letters = list(newest_whole(letters))
     room = None if only else ROOM
-    return Answer(result=letters, say=tuple(line for item in letters for line in told(item, room)))
+    return Answer(result=letters, say=tuple(line for item in letters for line in message_lines(item, room)))
 
 
 def _size(text: str | None, data: Any) -> int:

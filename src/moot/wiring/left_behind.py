@@ -34,7 +34,7 @@ def no_log(place: Place, start: str) -> Unavailable:
     except OSError:
         pass
     error = faults.missing(os.path.join(place.state, NAME))
-    left = left_behind(place, start)
+    left = find(place, start)
     if left is None:
         return error
     return type(error)(
@@ -48,7 +48,7 @@ def no_log(place: Place, start: str) -> Unavailable:
 
 def check_nothing_left(place: Place, start: str) -> None:
     """Refuse to create a new log if one was left behind."""
-    left = left_behind(place, start)
+    left = find(place, start)
     if left is not None and not os.path.lexists(os.path.join(place.state, NAME)):
         raise Refused(
             "log_left_behind",
@@ -58,7 +58,7 @@ def check_nothing_left(place: Place, start: str) -> None:
         )
 
 
-def left_behind(place: Place, start: str) -> str | None:
+def find(place: Place, start: str) -> str | None:
     """The log of a plain workspace in which, or above which, `git init` was run; None if there is none."""
     if place.common is None:
         return None
@@ -96,7 +96,7 @@ def carry_over(
     If this is killed, the log is complete in at least one of the two places. Until the new one exists, running it again
     completes the move. After that, the new one counts, and `.moot` holds only a copy.
     """
-    left = left_behind(place, start)
+    left = find(place, start)
     if left is None:
         raise Refused(
             "nothing_to_carry_over",

@@ -1,4 +1,4 @@
-"""A follower's trail: it notices another log, goes back to where both part, and misses nothing."""
+"""The position of a follower: it notices another log, goes back to where both part, and misses nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from moot.api.log_position import Trail
+from moot.api.log_position import LogPosition
 from moot.logs.sqlite import SqliteLog
 from tests.logs.conformance import draft
 from tests.logs.roles import commit
@@ -28,21 +28,21 @@ def test_after_a_loss_it_stands_at_or_before_the_parting(tmp_path, common, start
         closing(filled(str(tmp_path / "a"), *old)) as first,
         closing(filled(str(tmp_path / "b"), *old[:common], *(f"new{n}" for n in range(410)))) as second,
     ):
-        trail = Trail(first, start)
-        assert not trail.lost()
+        position = LogPosition(first, start)
+        assert not position.lost()
         if start < 400:
-            trail.pass_by(first.read(start, 1000))
-        assert not trail.lost()
-        assert trail.after == 400
-        trail._log = second
-        assert trail.lost()
-        assert trail.after <= common
-        assert trail.after == common or common < start - 100  # exactly there, unless that was long before its start
-        assert not trail.lost()
+            position.pass_by(first.read(start, 1000))
+        assert not position.lost()
+        assert position.after == 400
+        position._log = second
+        assert position.lost()
+        assert position.after <= common
+        assert position.after == common or common < start - 100  # exactly there, unless that was long before its start
+        assert not position.lost()
 
 
 def test_a_place_that_the_log_has_not_reached_is_kept(tmp_path):
     with closing(filled(str(tmp_path / "a"), "one", "two")) as log:
-        trail = Trail(log, 7)
+        position = LogPosition(log, 7)
         log.append(commit("three"), {}, [draft("s")] * 9)
-        assert (trail.lost(), trail.after) == (False, 7)
+        assert (position.lost(), position.after) == (False, 7)

@@ -6,7 +6,7 @@ which position it is current. Loaded only in that case.
 
 from __future__ import annotations
 
-from moot.api.call import LOOKING
+from moot.api.call import READ_PATIENCE
 from moot.core.errors import Unavailable
 from moot.core.text import counted
 from moot.engine.engine import Engine
@@ -24,25 +24,27 @@ _LONGEST = 30.0  # seconds to wait for a process that is making progress, which 
 _UNCLEAR = 5.0  # the same for a process of unknown state, or one that waits for the disk
 
 
-def look_on(call: Call, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable) -> Answer:
+def read_without_writing(
+    call: Call, again: Callable[[], Answer], does: Callable[[], Answer], error: Unavailable
+) -> Answer:
     """Complete a read that failed with `error`: call `again` once the writer is done, or `does` without writing."""
-    waited = LOOKING
+    waited = READ_PATIENCE
     while error.code == "locked" and waited < _patience_with(error.details.get("pid")):
         try:
             return again()
         except Unavailable as another:
-            error, waited = another, waited + LOOKING
+            error, waited = another, waited + READ_PATIENCE
     if error.code not in _IN_THE_WAY:
         raise error
     usual = call.engine
     views = PrivateCopy(call.place.state, monotonic=usual.clock.monotonic)
     engine = Engine(usual.log.raw, views, usual.clock, usual.lifecycles, usual.reactions)
     engine.progress, engine.lookups = usual.progress, {**usual.lookups, **engine.lookups}
-    call.step_aside(engine)
+    call.use_engine(engine)
     try:
         position = engine.read().cursor()
     except Unavailable:
-        call.come_back()
+        call.use_own_engine()
         raise error from None
     lacks = f" The shared views lack {counted(views.behind, 'event')}, read from the log." if views.behind else ""
     call.warn("views_behind", f"As of position {position}. {error.message}{lacks}")

@@ -15,8 +15,8 @@ from moot.engine.sweeping import sweep
 from moot.location import trust
 from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
-from moot.settings import bare
-from moot.wiring import missing, open_workspace
+from moot.settings import bare_repository
+from moot.wiring import left_behind, open_workspace
 from moot.wiring.packs import known as known_packs
 from moot.wiring.packs import pack
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from moot.location import Place
 
 
-class Workshop(Opener):
+class Admin(Opener):
     """See the module."""
 
     def __init__(
@@ -54,16 +54,16 @@ class Workshop(Opener):
             if name not in there:
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(there)}.", pack=name)
         place = places.create(self._cwd, self._env, named=self._named)
-        kept = missing.carry_over(place, self._cwd, self._trust, self.progress) if carry_over else None
+        kept = left_behind.carry_over(place, self._cwd, self._trust, self.progress) if carry_over else None
         if kept is not None:
             from moot.engine import commit_record
 
             commit_record.forget(self._env, place.state)  # the last seen commit was that of another log
-        missing.check_nothing_left(place, self._cwd)
+        left_behind.check_nothing_left(place, self._cwd)
         new = (
             SqliteLog.create(place.state) or kept is not None
         )  # first, so that the workspace exists even if the settings are invalid
-        bare.record(place)
+        bare_repository.record(place)
         settings = setting.load(place)
         if any(name not in settings.packs for name in packs):
             _turn_on(place, tuple(dict.fromkeys((*settings.packs, *packs))))
@@ -129,7 +129,7 @@ def _usual_lifecycle(name: str, place: Place) -> str:
 
 def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; never edit an existing one."""
-    home = place.main_root or bare.home(place)
+    home = place.main_root or bare_repository.home(place)
     path = (None if place.main_root else setting.source(place)) or os.path.join(home, setting.FILE)
     listed = ", ".join(f'"{name}"' for name in packs)
     draft = os.path.join(
