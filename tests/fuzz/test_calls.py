@@ -34,6 +34,7 @@ MODULES = (
         "moot.api.verbs.mail.inbox",
         "moot.api.verbs.mail.mailbox",
         "moot.api.verbs.tasks.tasks",
+        "moot.api.verbs.tasks.changes",
         "moot.api.verbs.tasks.board",
         "moot.api.verbs.claims",
         "moot.api.verbs.artifacts",

@@ -98,6 +98,12 @@ ATTACKS: dict[str, Story] = {
     "a task moved by a verb that leads elsewhere": tasks("a").add("task/a", "task:started", {**MOVED, "verb": "fail"}),
     "a task moved by a verb that there is not": tasks("a").add("task/a", "task:started", {**MOVED, "verb": "zap"}),
     "a task of a priority that there is not": Story().add("task/a", "task:added", {**TASK, "priority": "utmost"}),
+    "a task edited to a priority that there is not": tasks("a").add(
+        "task/a", "task:edited", {"who": "Ada#1", "priority": "utmost"}
+    ),
+    "a task assigned to a path": tasks("a").add("task/a", "task:assigned", {"who": "Ada#1", "to": CLIMBING}),
+    "a note by nobody who can be named": tasks("a").add("task/a", "task:noted", {"who": "Ada#one", "text": "x"}),
+    "a note on no task": Story().add("task/a", "task:noted", {"who": "Ada#1", "text": "x"}),
     "a pattern that no later claim can be compared with": Story().add(
         "claims", "file:claimed", {**CLAIM, "paths": ["src/[z-a]"]}
     ),

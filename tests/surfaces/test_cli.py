@@ -96,6 +96,16 @@ CASES = {
         "task-002 no longer needs task-001",
         lambda r: (r["id"], r["waits"]) == ("task-002", []),
     ),
+    "task edit": Case(
+        "Ada",
+        "task edit task-001 --title Other --priority low",
+        "task-001 edited: Other",
+        lambda r: (r["title"], r["priority"]) == ("Other", "low"),
+    ),
+    "task note": Case("Ada", "task note task-003 'Look.'", "task-003 noted: Hold it", lambda r: r["notes"] == 1),
+    "task assign": Case(
+        "Ada", "task assign task-001 Bob", "task-001 assigned to Bob: Write it", lambda r: r["assigned"] == "Bob"
+    ),
     "task claim": Case("Bob", "task claim", "task-001 is yours", lambda r: r["holder"] == "Bob#1"),
     "task submit": Case("Bob", "task submit task-003", "task-003 is in review", moves("task-003", "review")),
     "task approve": Case("Ada", "task approve task-004", "task-004 is done", moves("task-004", "done")),

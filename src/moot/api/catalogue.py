@@ -39,6 +39,7 @@ MODULES: dict[str, tuple[str, ...]] = {
         "task release",
         "task move",
     ),
+    "moot.api.verbs.tasks.changes": ("task edit", "task note", "task assign"),
     "moot.api.verbs.tasks.board": ("task show", "board", "ready"),
     "moot.api.verbs.claims": ("claim", "release", "claims", "who-holds"),
     "moot.api.verbs.artifacts": ("artifact add", "artifact modify", "artifact show", "artifacts"),

@@ -166,8 +166,14 @@ def tasks_in(store: Store, phase: str, state: str, limit: int, *, blocked: bool 
     return [Task.of(loads(body)) for (body,) in store.rows("tasks_in", phase, state, blocked, limit)]
 
 
-def ready(store: Store, limit: int = 100) -> list[Task]:
-    return [Task.of(loads(body)) for _, body in store.rows("ready", limit)]
+def ready(store: Store, limit: int = 100, besides: Iterable[str] = ()) -> list[Task]:
+    """Tasks that can be started now, most urgent first, except those named in `besides`."""
+    return [Task.of(loads(body)) for _, body in store.rows("ready", limit, dumps(list(besides)))]
+
+
+def assigned_tasks(store: Store, agent: str | None = None) -> list[Task]:
+    """Open tasks that are assigned to this agent, or to any, most urgent first."""
+    return [Task.of(loads(body)) for (body,) in store.rows("assigned_tasks", agent.lower() if agent else None)]
 
 
 def counts(store: Store) -> list[tuple[str, str, int, int]]:

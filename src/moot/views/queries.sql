@@ -20,9 +20,9 @@ ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.
 SELECT stream, version, state FROM entity WHERE stream >= ? AND stream < ? ORDER BY stream
 
 -- name: put_task
-INSERT INTO task (id, number, phase, state, blocked, rank, created, holder) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO task (id, number, phase, state, blocked, rank, created, holder, assigned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, state = excluded.state, blocked = excluded.blocked,
-  rank = excluded.rank, holder = excluded.holder
+  rank = excluded.rank, holder = excluded.holder, assigned = excluded.assigned
 
 -- name: put_thing
 INSERT INTO thing (kind, id, open, created, task) VALUES (?, ?, ?, ?, ?)
@@ -53,7 +53,12 @@ ORDER BY t.created
 
 -- name: ready
 SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
-WHERE t.phase = 'open' AND t.blocked = 0 ORDER BY t.rank, t.created LIMIT ?
+WHERE t.phase = 'open' AND t.blocked = 0 AND t.id NOT IN (SELECT value FROM json_each(?2))
+ORDER BY t.rank, t.created LIMIT ?1
+
+-- name: assigned_tasks
+SELECT e.state FROM task t INDEXED BY task_assigned CROSS JOIN entity e ON e.stream = 'task/' || t.id
+WHERE t.assigned IS NOT NULL AND (?1 IS NULL OR t.assigned = ?1) ORDER BY t.rank, t.created
 
 -- name: task_counts
 SELECT state, phase, count(*), sum(blocked) FROM task GROUP BY phase, state ORDER BY min(created)

@@ -72,6 +72,11 @@ class Agent(Record):
         return self.incarnation > 0
 
     @property
+    def gone(self) -> str:
+        """That it has left or was retired, as the predicate of a sentence; empty if it is here."""
+        return "" if self.here else "was retired" if self.retired else "has left"
+
+    @property
     def principal(self) -> str:
         return agent(self.name, self.incarnation)
 

@@ -7,6 +7,7 @@ What always holds:
 - An agent cannot approve or reject its own submission, nor end its review by another verb.
 - A blocked task (one that waits for another) cannot be claimed. Release and block are events of the task.
 - A lease ends by an event and never by a clock. The caller measures the silence and passes it in as a number.
+- A task that is assigned to an agent can be claimed by no other agent or person until that agent lost it by an event.
 - A task that has used up its attempts moves to the lifecycle's `exhausted` state. If there is none, going back is
   refused until a person overrides it.
 
@@ -19,7 +20,6 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.lifecycle import RELATIONS
 from moot.core.principal import same_agent
-from moot.core.record import unreachable
 from moot.core.task import (
     EVENTS,
     PRIORITIES,
@@ -27,19 +27,25 @@ from moot.core.task import (
     AddTask,
     Amended,
     AmendTask,
+    Assigned,
     Blocked,
     BlockTask,
     Described,
     DescribeTask,
+    Edited,
     Flagged,
     LapseTask,
     Moved,
     MoveTask,
+    Noted,
     Readied,
     ReadyTask,
     Step,
     Task,
+    Unassigned,
     by_verb,
+    check_priority,
+    check_title,
     refusals,
 )
 from moot.core.text import REASON, command_line, option
@@ -82,7 +88,9 @@ def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
             news = {k: v for k, v in command.extra.items() if task.extra.get(k) != v}
             return [Described(extra=news)] if news else []
         case _:
-            unreachable(command)
+            from moot.core.task import changes
+
+            return changes.decide(task, command, life)
 
 
 def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
@@ -94,12 +102,8 @@ def _add(life: Lifecycle, task: Task, command: AddTask) -> list[Payload]:
             task=task.id,
             title=task.title,
         )
-    if not command.title.strip():
-        raise Refused("no_title", "A task needs a title.", "Give it one: `moot task add 'Write the parser'`.")
-    if command.priority not in PRIORITIES:
-        raise Refused(
-            "bad_priority", f"{command.priority!r} is not a valid priority.", f"Use one of {', '.join(PRIORITIES)}."
-        )
+    check_title(command.title)
+    check_priority(command.priority)
     initial = life.initial
     fields = {**command.__dict__, "lifecycle": life.name}
     return [Added(state=initial, phase=life.phase(initial), **fields)]
@@ -119,6 +123,10 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             task=task.id,
             waits=list(task.waits),
         )
+    if edge.holds == "actor" and task.assigned is not None:
+        from moot.core.task.changes import check_assigned
+
+        check_assigned(task, command.actor)
     target, attempt = edge.target, task.attempt + edge.attempt
     if edge.attempt and attempt > life.attempts and not (command.override and command.actor.person):
         if edge.verb == "reopen" or life.exhausted is None:
@@ -295,6 +303,8 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
                 since=at,
                 last_by=by,
                 setbacks=(*task.setbacks, step) if event.reason else task.setbacks,
+                assigned=task.assigned if event.phase == "open" else None,
+                assigner=task.assigner if event.phase == "open" else None,
             )
         case Flagged():
             return task.replace(flagged=event.reason)
@@ -309,6 +319,10 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
             return task.replace(report=event.report)
         case Described():
             return task.replace(extra={**task.extra, **event.extra})
+        case Edited() | Noted() | Assigned() | Unassigned():
+            from moot.core.task import changes
+
+            return changes.evolve(task, event)
         case _:
             raise TypeError(f"not an event of a task: {event!r}")
 
@@ -323,6 +337,7 @@ def columns(task: Task) -> dict[str, Any]:
         "blocked": task.phase == "open" and bool(task.waits),
         "rank": PRIORITIES.index(task.priority),
         "holder": task.holder,
+        "assigned": task.assigned.lower() if task.assigned and task.phase == "open" else None,
     }
 
 

@@ -112,7 +112,7 @@ def task(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "task:added"
     if state.exists == made:
         return f"{state.id[:80]!r} was added before" if made else f"there is no task {state.id[:80]!r}"
-    if made and data.get("priority", "medium") not in PRIORITIES:
+    if data.get("priority", "medium") not in PRIORITIES:
         return f"there is no priority {data['priority'][:80]!r}"
     if "phase" in data and (data["phase"] not in PHASES or not is_line(data["state" if made else "target"])):
         return "it leads to no state that a task can have"
@@ -123,7 +123,9 @@ def task(state: Any, event: Event) -> str | None:
     if problem := _number_fault(data):
         return problem
     lines = [state.id, *data.get("needs", ()), *data.get("waits", ()), *data.get("on", ()), data.get("done")]
-    return _principals(data, "creator", "holder", "author") or _lines(lines) or _line_fields(data, "lifecycle")
+    if data.get("to") is not None and not _is_name(data["to"]):
+        return f"{data['to'][:80]!r} cannot be the name of an agent"
+    return _principals(data, "creator", "holder", "author", "who") or _lines(lines) or _line_fields(data, "lifecycle")
 
 
 def _number_fault(data: dict[str, Any]) -> str | None:

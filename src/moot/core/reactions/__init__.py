@@ -97,6 +97,7 @@ class World(ABC):
         """The mailbox of this principal or agent name; None if nobody would ever read it."""
 
 
+_CHANGED = frozenset(("task:edited", "task:noted", "task:assigned", "task:unassigned"))
 _LATER = frozenset(("artifact", "dependency", "decision", "checkpoint", "task", "file"))
 
 
@@ -120,6 +121,10 @@ def _later(kind: str, key: str, happened: Payload, world: World) -> Iterator[Ste
             from moot.core.reactions.checkpoints import checkpoints
 
             yield from checkpoints(key, happened, world)
+        case "task" if happened.type in _CHANGED:
+            from moot.core.reactions.tasks import changed_tasks
+
+            yield from changed_tasks(key, happened, world)
         case "task" | "file":
             if happened.type in ("task:started", "file:claimed") and world.standing_decisions():
                 from moot.core.reactions.decisions import reminders

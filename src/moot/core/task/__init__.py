@@ -5,6 +5,7 @@ The verb of a move determines the type of its event: see `TYPES`. A verb that on
 
 from __future__ import annotations
 
+from moot.core.errors import Refused
 from moot.core.payload import SILENCE, Payload
 from moot.core.record import Record
 from moot.core.text import command_line
@@ -44,6 +45,16 @@ def by_verb(verb: str, task: str, options: str = "") -> str:
     if verb in TYPES:
         return command_line(f"task {verb}", task, options=options)
     return command_line("task move", task, verb, options=options)
+
+
+def check_title(title: str) -> None:
+    if not title.strip():
+        raise Refused("no_title", "A task needs a title.", "Give it one: `moot task add 'Write the parser'`.")
+
+
+def check_priority(priority: str) -> None:
+    if priority not in PRIORITIES:
+        raise Refused("bad_priority", f"{priority!r} is not a valid priority.", f"Use one of {', '.join(PRIORITIES)}.")
 
 
 # --- events ------------------------------------------------------------------------------------------------
@@ -143,8 +154,63 @@ class Described(Payload):
     extra: dict[str, Any]
 
 
+class Edited(Payload):
+    """Only the fields that changed."""
+
+    type = "task:edited"
+    said = "edited"
+    asides = (
+        ("title", "title “{title}”"),
+        ("body", "a new body"),
+        ("priority", "priority {priority}"),
+        ("ttl", "ttl {ttl} s"),
+    )
+    words = ("title", "body")
+    marks = ("who", "priority")
+    who: str
+    title: str | None = None
+    body: str | None = None
+    priority: str | None = None
+    ttl: float | None = None
+
+
+class Noted(Payload):
+    """A comment. The state of the task keeps only the number of comments."""
+
+    type = "task:noted"
+    said = "noted: {text}"
+    words = ("text",)
+    marks = ("who",)
+    who: str
+    text: str
+
+
+class Assigned(Payload):
+    """Only this agent can claim the task next."""
+
+    type = "task:assigned"
+    said = "assigned to {to}"
+    marks = ("who", "to")
+    who: str
+    to: str  # the name of an agent, without an incarnation
+
+
+class Unassigned(Payload):
+    type = "task:unassigned"
+    said = "no longer assigned to {to}"
+    asides = (SILENCE,)
+    words = ("reason",)
+    marks = ("who", "to")
+    who: str
+    to: str
+    reason: str | None = None
+    silent_for: float | None = None
+    ttl: float | None = None
+
+
 EVENTS: dict[str, type[Payload]] = {
     **{cls.type: cls for cls in (Added, Flagged, Blocked, Readied, Amended, Described)},
+    **{cls.type: cls for cls in (Edited, Noted, Assigned, Unassigned)},
     **dict.fromkeys((*TYPES.values(), OTHER), Moved),
 }
 
@@ -188,6 +254,9 @@ class Task(Record):
     setbacks: tuple[Step, ...] = ()  # every step with a reason, oldest first
     extra: dict[str, Any] = {}  # noqa: RUF012
     trace: str | None = None
+    assigned: str | None = None  # the agent that alone can claim it next
+    assigner: str | None = None
+    notes: int = 0
 
     @property
     def exists(self) -> bool:
@@ -253,4 +322,38 @@ class DescribeTask(Record):
     extra: dict[str, Any]
 
 
-Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | AmendTask | DescribeTask
+class EditTask(Record):
+    """None: unchanged."""
+
+    actor: Actor
+    title: str | None = None
+    body: str | None = None
+    priority: str | None = None
+    ttl: float | None = None
+
+
+class NoteTask(Record):
+    actor: Actor
+    text: str
+
+
+class AssignTask(Record):
+    """`to`: the name of an agent; None: nobody. `gone`: that it has left, as the predicate of a sentence."""
+
+    actor: Actor
+    to: str | None
+    roles: tuple[str, ...] = ()
+    gone: str = ""
+
+
+class LapseAssignment(Record):
+    """The assigned agent was silent for longer than the ttl, or left."""
+
+    actor: Actor
+    reason: str
+    silent_for: float | None = None
+    ttl: float | None = None
+
+
+Change = EditTask | NoteTask | AssignTask | LapseAssignment
+Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | AmendTask | DescribeTask | Change

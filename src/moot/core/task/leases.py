@@ -7,10 +7,11 @@ it is active. Once the holder has been silent for longer than the lease's ttl, a
 from __future__ import annotations
 
 from moot.core.principal import name_of
-from moot.core.task import LapseTask
+from moot.core.task import LapseAssignment, LapseTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from moot.core.principal import Actor
     from moot.core.task import Task
 
 
@@ -29,3 +30,17 @@ def lapse_of(task: Task, silent_for: float, *, here: bool) -> LapseTask | None:
     else:
         return None
     return LapseTask(silent_for=silent_for, ttl=task.ttl, reason=reason)
+
+
+def assignment_lapse(task: Task, silent_for: float, *, gone: str, actor: Actor) -> LapseAssignment | None:
+    """The command that ends the assignment to an agent that left or fell silent; None if the agent keeps it.
+
+    `gone`: that the agent has left, as the predicate of a sentence.
+    """
+    if gone:
+        return LapseAssignment(actor=actor, reason=f"{task.assigned} {gone}")
+    silent_for = round(silent_for, 3)
+    if not has_lapsed(silent_for, task.ttl):
+        return None
+    reason = f"{task.assigned} was silent for {silent_for:.0f} s"
+    return LapseAssignment(actor=actor, reason=reason, silent_for=silent_for, ttl=task.ttl)

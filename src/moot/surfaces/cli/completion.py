@@ -106,6 +106,7 @@ _OF_VERB = {
     ("task add", "lifecycle"): "lifecycles",
     ("task move", "state"): "moves",
     ("task move", "owner"): "agents",
+    ("task assign", "agent"): "agents",
     ("join", "role"): "roles",
     ("init", "pack"): "packs",
 }

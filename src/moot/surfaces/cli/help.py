@@ -23,6 +23,7 @@ HEADINGS = {
     "moot.api.verbs.mail.inbox": "Inbox",
     "moot.api.verbs.mail.mailbox": "Mailboxes",
     "moot.api.verbs.tasks.tasks": "Tasks",
+    "moot.api.verbs.tasks.changes": "Task changes",
     "moot.api.verbs.tasks.board": "Board",
     "moot.api.verbs.claims": "Files",
     "moot.api.verbs.artifacts": "Artifacts",

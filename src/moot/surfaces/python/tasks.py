@@ -46,6 +46,26 @@ class Tasks(Findings):
     ) -> Task:
         return self._ask("task add", locals())
 
+    def task_edit(
+        self,
+        task: str,
+        *,
+        title: str | None = None,
+        body: str | None = None,
+        priority: str | None = None,
+        ttl: Time = None,
+        key: str | None = None,
+    ) -> Task:
+        return self._ask("task edit", locals())
+
+    def task_note(self, task: str, text: str, *, key: str | None = None) -> Task:
+        """Add a comment; `task_show` returns the newest comments of a task."""
+        return self._ask("task note", locals())
+
+    def task_assign(self, task: str, agent: str | None = None, *, nobody: bool = False, key: str | None = None) -> Task:
+        """Assign an open task to an agent, which alone can claim it next."""
+        return self._ask("task assign", locals())
+
     def task_link(self, task: str, *, needs: Some, key: str | None = None) -> Task:
         return self._ask("task link", locals())
 

@@ -6,18 +6,33 @@ from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Refused
 from moot.core.lifecycle import PHASES
-from moot.core.principal import name_of
+from moot.core.principal import name_of, same_agent
 from moot.core.record import Record
+from moot.core.task import Noted
 from moot.core.task.refusals import unknown
-from moot.core.text import fence, one_line
+from moot.core.text import command_line, counted, fence, one_line
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
+
+
+_PAGE = 500  # events
+_NOTES = 20  # of a task that are shown
+
+
+class Note(Record):
+    """A comment on a task."""
+
+    by: str
+    at: str
+    text: str
 
 
 class Story(Record):
@@ -29,6 +44,8 @@ class Story(Record):
     next: tuple[str, ...]
     silent_for: float | None
     via: str | None = None
+    notes: tuple[Note, ...] = ()  # the newest, oldest first
+    more_notes: int = 0  # older ones
 
 
 def _assigned_via(task: Task, messages: list[Message]) -> str | None:
@@ -37,12 +54,32 @@ def _assigned_via(task: Task, messages: list[Message]) -> str | None:
     return f"file {first.source}" if first is not None and first.source else None
 
 
+def _notes(call: Call, task: Task) -> tuple[Note, ...]:
+    """The newest notes. The state has only their number, so they are read from the log."""
+    found: list[Note] = []
+    position = 0
+    while task.notes and (events := call.engine.log.read(position, _PAGE, f"task/{task.id}")):
+        found += [Note(e.data["who"], e.at, e.data["text"]) for e in events if e.type == Noted.type]
+        found = found[-_NOTES:]
+        position = events[-1].position
+    return tuple(found)
+
+
+def _note_lines(story: Story) -> Iterator[str]:
+    if story.more_notes:
+        yield f"  {counted(story.more_notes, 'older note')}: {command_line('explain', story.task.id)}"
+    for note in story.notes:
+        yield f"  note by {one_line(name_of(note.by), 80)} at {note.at}:"
+        yield from fence(note.text).splitlines()
+
+
 def show(call: Call, task: str) -> Answer:
     store = call.engine.read()
     found, _ = states.task(store, task)
     if not found.exists:
         raise unknown(task, queries.task_ids(store))
     life, messages = lifecycle_of(call, found), queries.messages_of_task(store, task)
+    notes = _notes(call, found)
     story = Story(
         task=found,
         messages=tuple(m.id for m in messages),
@@ -50,6 +87,8 @@ def show(call: Call, task: str) -> Answer:
         dependents=tuple(queries.dependents(store, task)),
         next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
         silent_for=call.silent_for(found.holder) if found.holder else None,
+        notes=notes,
+        more_notes=found.notes - len(notes),
     )
     lines = [f"{found.id} {found.state} (attempt {found.attempt}) {one_line(found.title, 80)}"]
     if found.body:
@@ -57,6 +96,7 @@ def show(call: Call, task: str) -> Answer:
     facts = {
         "priority": found.priority,
         "created by": name_of(found.creator),
+        "assigned to": found.assigned or "",
         "held by": f"{found.holder} (token {found.token})" if found.holder else "",
         "submitted by": found.author or "",
         "receipt": _receipt(call, found.receipt) if found.receipt else "",
@@ -67,6 +107,7 @@ def show(call: Call, task: str) -> Answer:
         "next": ", ".join(story.next),
     }
     lines += [f"  {name}: {one_line(value, 2000)}" for name, value in facts.items() if value]
+    lines += _note_lines(story)
     for step in found.setbacks:
         said = f"attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {step.reason or ''}"
         lines.append(f"  {one_line(said, 150)}")
@@ -95,7 +136,7 @@ def board(call: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
             ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
             t.priority if t.priority != "medium" else "",
             str(t.attempt) if t.attempt > 1 else "",
-            one_line(name_of(t.holder or t.author or ""), 80),
+            one_line(name_of(t.holder or t.author or "") or _for(t), 80),
             one_line(t.title, 60),
             one_line(", ".join(t.waits), 200),
         )
@@ -113,11 +154,33 @@ def board(call: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
 
 
 def ready(call: Call, limit: int) -> Answer:
-    tasks = queries.ready(call.engine.read(), limit)
-    rows = tuple((t.id, t.priority, one_line(t.title, 70)) for t in tasks)
-    lines = tuple(f"{row[0]} {row[1]} {row[2]}" for row in rows)
-    table = Table(("task", "priority", "title"), rows, title="Ready") if rows else None
-    return Answer(result=tasks, say=lines or ("Nothing is ready.",), table=table)
+    store, me = call.engine.read(), call.caller.agent
+    assigned = [task for task in queries.assigned_tasks(store) if not task.waits]
+    kept = _kept_for_others(call, assigned, me) if assigned and me is not None else []
+    tasks = queries.ready(store, limit, besides=kept)
+    tasks.sort(key=lambda task: not (task.assigned and me and same_agent(task.assigned, me)))
+    rows = tuple((t.id, t.priority, _for(t), one_line(t.title, 70)) for t in tasks)
+    lines = [" ".join(filter(None, row)) for row in rows] or ["Nothing is ready."]
+    if kept:
+        lines.append(f"{counted(len(kept), 'task')} assigned to others: moot board")
+    table = Table(("task", "priority", "assigned", "title"), rows, title="Ready") if rows else None
+    return Answer(result=tasks, say=tuple(lines), table=table)
+
+
+def _kept_for_others(call: Call, assigned: list[Task], me: str) -> list[str]:
+    """Those of the assigned tasks that only another agent can claim."""
+    from moot.api.verbs.tasks.assignments import kept_for_others
+
+    store = call.engine.read()
+
+    def silences(principals: list[str]) -> dict[str, float]:
+        return {principal: call.silent_for(principal) or 0.0 for principal in dict.fromkeys(principals)}
+
+    return kept_for_others(lambda name: states.agent(store, name)[0], silences, assigned, me)
+
+
+def _for(task: Task) -> str:
+    return f"for {task.assigned}" if task.assigned and task.phase == "open" else ""
 
 
 def lifecycle_of(call: Call, task: Task) -> Lifecycle:
@@ -159,6 +222,7 @@ VERBS = (
         kind="look",
         params=(Param("limit", "Maximum number of tasks.", type="int", default=100),),
         examples=("moot ready",),
+        detail="An agent sees the tasks assigned to it first, and none that only another agent can claim.",
         writes=False,
     ),
 )

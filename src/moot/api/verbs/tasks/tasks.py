@@ -8,7 +8,7 @@ from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Usage
 from moot.core.ids import chosen
 from moot.core.principal import name_of
-from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, MoveTask, ReadyTask, refusals
+from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, MoveTask, ReadyTask, Unassigned, refusals
 from moot.core.task.leases import lapse_of
 from moot.core.text import command_line, option
 from moot.views import queries
@@ -41,8 +41,7 @@ def add(
     lifecycle: str | None,
 ) -> Answer:
     made = ""
-    if ttl is not None and not 0 < ttl <= _LONGEST_TTL:
-        raise Usage("bad_ttl", f"{ttl} s is not a valid ttl.", "Use more than 0 and at most 365d.")
+    check_ttl(ttl)
 
     def act(work: Work) -> None:
         nonlocal made
@@ -72,6 +71,11 @@ def add(
             f"moot.toml sets {said}; this is not in force until a person runs `moot allow settings`.",
         )
     return told(call, outcome, task_of(outcome) or made, "added")
+
+
+def check_ttl(ttl: float | None) -> None:
+    if ttl is not None and not 0 < ttl <= _LONGEST_TTL:
+        raise Usage("bad_ttl", f"{ttl} s is not a valid ttl.", "Use more than 0 and at most 365d.")
 
 
 def next_id(work: Work) -> str:
@@ -110,6 +114,7 @@ def claim(call: Call, task: str | None) -> Answer:
         for name in (task,) if task else _candidates(work, actor):
             if work.known_task(name).holder != actor.principal:
                 lapse_if_silent(work, work.task(name))
+            _end_idle_assignment(work, name, actor)
             if work.task(name).phase == "open" or (task and not work.drafts):
                 work.do("task", name, MoveTask(verb="claim", actor=actor))
                 return
@@ -123,12 +128,19 @@ def claim(call: Call, task: str | None) -> Answer:
         if task:  # raise the same error as a later caller gets
             call.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=call.actor(work))))
         raise refusals.nothing_ready()
-    return told(call, outcome, started.stream.partition("/")[2], "is yours", moved=True)
+    answer = told(call, outcome, started.stream.partition("/")[2], "is yours", moved=True)
+    if (freed := next((e for e in outcome.events if e.type == Unassigned.type), None)) is not None:
+        answer = answer.replace(say=(*answer.say, f"It was assigned to {freed.data['to']}: {freed.data['reason']}."))
+    return answer
 
 
 def _candidates(work: Work, actor: Actor) -> Iterator[str]:
-    """Ready tasks that the actor may start, most urgent first; then held tasks, whose holders may be silent."""
-    for state in queries.ready(work.store, _LOOKED_AT):
+    """Tasks that the actor may start: those assigned to it, then other ready ones, each most urgent first.
+
+    Held tasks come last: their holders may be silent.
+    """
+    ready = _ready_for(work, actor) if queries.assigned_tasks(work.store) else queries.ready(work.store, _LOOKED_AT)
+    for state in ready:
         if _may_start(work, state, actor):
             yield state.id
     held = [work.task(name) for name in queries.held_tasks(work.store)]
@@ -137,6 +149,22 @@ def _candidates(work: Work, actor: Actor) -> Iterator[str]:
         life = work.lifecycles.get(state.lifecycle)
         if life and not state.waits and _may_start(work, state.replace(state=life.initial), actor):
             yield state.id
+
+
+def _ready_for(work: Work, actor: Actor) -> list[Task]:
+    from moot.api.verbs.tasks.assignments import is_for, kept_for_others
+
+    assigned = queries.assigned_tasks(work.store)
+    kept = kept_for_others(work.agent, work.facts.silences, assigned, actor.principal)
+    ready = queries.ready(work.store, _LOOKED_AT, besides=kept)
+    return sorted(ready, key=lambda state: not is_for(state, actor.principal))
+
+
+def _end_idle_assignment(work: Work, name: str, actor: Actor) -> None:
+    if work.task(name).assigned is not None:
+        from moot.api.verbs.tasks.assignments import end_if_idle
+
+        end_if_idle(work, work.task(name), actor)
 
 
 def _may_start(work: Work, state: Task, actor: Actor) -> bool:
@@ -183,6 +211,9 @@ def moved(
         actor = call.actor(work)
         state = work.known_task(task)
         taken = verb or refusals.verb_to(work.lifecycle(state.lifecycle), state, to)
+        edge = work.lifecycle(state.lifecycle).edge(taken, state.state)
+        if edge is not None and edge.holds == "actor":
+            _end_idle_assignment(work, task, actor)
         flags = call.packs.move(work, state, taken, reason)
         command = MoveTask(
             verb=taken,
