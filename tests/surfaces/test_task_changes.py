@@ -16,6 +16,18 @@ if TYPE_CHECKING:
 
     from tests.surfaces.command import Command
 
+REPORT = {
+    "type": "completion_report",
+    "taskId": "task-001",
+    "platform": "web",
+    "status": "awaiting_review",
+    "summary": "Built.",
+    "filesCreated": ["a.py"],
+    "filesModified": [],
+    "buildResult": {"status": "success", "command": "make", "errors": 0},
+    "timestamp": "2031-05-08T10:00:00Z",
+}
+
 
 @pytest.fixture
 def town(bare: Command) -> Town:
@@ -288,6 +300,51 @@ def test_what_was_changed_survives_a_rebuild_and_an_export(town: Town, tmp_path:
         "Bob",
         "Mind the gap.",
     )
+
+
+# What is mine
+
+
+def test_the_board_shows_what_is_the_callers(town: Town) -> None:
+    for title in ("Assigned", "Waits for Ada", "Submitted by Ada", "Nobody's"):
+        town.ask("Bob", "task add", title=title)
+    town.ask("Bob", "task assign", task="task-002", agent="Ada")
+    for who, name in (("Ada", "task-001"), ("Bob", "task-003"), ("Ada", "task-004")):
+        town.ask(who, "task claim", task=name)
+    for who, name in (("Bob", "task-003"), ("Ada", "task-004")):
+        town.ask(who, "task submit", task=name)
+    mine = town.ask("Ada", "board", mine=True)
+    assert mine.result["mine"] == {
+        "held": ["task-001"],
+        "assigned": ["task-002"],
+        "reviews": ["task-003"],
+        "submitted": ["task-004"],
+    }
+    assert [t.id for t in mine.result["tasks"]] == ["task-001", "task-002", "task-003", "task-004"]
+    assert list(mine.say[:4]) == [
+        "You hold:",
+        "task-001 working Ada Write it",
+        "Assigned to you:",
+        "task-002 open for Ada Assigned",
+    ]
+    person = town.ask(None, "board", mine=True).result["mine"]
+    assert person == {"held": [], "assigned": [], "reviews": ["task-003", "task-004"], "submitted": []}
+    assert town.ask(None, "board").result.keys() == {"tasks", "counts"}
+
+
+def test_a_board_of_nothing_says_where_to_look(town: Town) -> None:
+    assert town.ask("Bob", "board", mine=True).say == ("No task is yours: moot ready",)
+    refused(Usage, "bad_arguments", town, "Bob", "board", mine=True, all=True)
+
+
+def test_of_a_pack_only_those_with_the_role_see_a_review(bare: Command) -> None:
+    crew = with_roles(bare)
+    crew.ask("Ada", "send", type="task_assignment", data=ASSIGNMENT)
+    assert crew.ask("Ada", "board", mine=True).result["mine"]["held"] == ["task-001"]
+    crew.ask(None, "join", name="Flo", role=("team-lead",))
+    crew.ask("Dan", "send", type="completion_report", data=REPORT)
+    reviews = {who: crew.ask(who, "board", mine=True).result["mine"]["reviews"] for who in ("Flo", "Eve", "Dan")}
+    assert reviews == {"Flo": ["task-001"], "Eve": [], "Dan": []}
 
 
 # Under a pack

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
 
 
 class Board(Record):
-    """Tasks, and the number of tasks in each state."""
+    """Tasks, and the number of tasks in each state.
+
+    mine: with `mine=True`, the ids of the tasks by group: held, assigned, reviews, submitted.
+    """
 
     tasks: tuple[Task, ...]
     counts: dict[str, int]
+    mine: dict[str, list[str]] = {}  # noqa: RUF012 (a record's default is never changed)
 
 
 class Tasks(Findings):
@@ -146,7 +150,7 @@ class Tasks(Findings):
     def task_show(self, task: str) -> Story:
         return self._ask("task show", locals())
 
-    def board(self, *, state: str | None = None, all: bool = False) -> Board:
+    def board(self, *, state: str | None = None, all: bool = False, mine: bool = False) -> Board:
         return Board.of(self._ask("board", locals()))
 
     def ready(self, *, limit: int = 100) -> list[Task]:

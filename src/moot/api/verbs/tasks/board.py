@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import Refused
+from moot.core.errors import Refused, Usage
 from moot.core.lifecycle import PHASES
 from moot.core.principal import name_of, same_agent
 from moot.core.record import Record
@@ -120,7 +120,9 @@ def _receipt(call: Call, name: str) -> str:
     return receipt_of(call, name).say[0]
 
 
-def board(call: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
+def board(call: Call, state: str | None, all: bool, mine: bool) -> Answer:  # noqa: A002
+    if mine:
+        return _mine(call, state, all=all)
     store = call.engine.read()
     lives = call.engine.lifecycles.values()
     known = [*PHASES, *(name for life in lives for name in life.names if name not in PHASES)]
@@ -130,35 +132,61 @@ def board(call: Call, state: str | None, all: bool) -> Answer:  # noqa: A002
         )
     tasks = queries.tasks(store, state, ended=all or state is not None)
     counts = queries.counts(store)
-    rows = tuple(
-        (
-            t.id,
-            ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
-            t.priority if t.priority != "medium" else "",
-            str(t.attempt) if t.attempt > 1 else "",
-            one_line(name_of(t.holder or t.author or "") or _for(t), 80),
-            one_line(t.title, 60),
-            one_line(", ".join(t.waits), 200),
-        )
-        for t in tasks
-    )
-    lines = [
-        f"{row[0]} {row[1]}{f' {row[4]}' if row[4] else ''} {row[5]}{f' (needs {row[6]})' if row[6] else ''}"
-        for row in rows
-    ]
+    rows = tuple(map(_row, tasks))
+    lines = list(map(_line, rows))
     total = ", ".join(f"{n} {name}" for name, _, n, _ in counts)
     lines.append(total or "No tasks yet: moot task add 'Title'")
-    table = Table(("task", "state", "prio", "try", "who", "title", "waits for"), rows, title=f"Board: {total}")
+    table = Table(_COLUMNS, rows, title=f"Board: {total}")
     result = {"tasks": tasks, "counts": {name: n for name, _, n, _ in counts}}
     return Answer(result=result, say=tuple(lines), table=table if rows else None)
+
+
+_COLUMNS = ("task", "state", "prio", "try", "who", "title", "waits for")
+
+
+def _row(t: Task) -> tuple[str, ...]:
+    return (
+        t.id,
+        ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
+        t.priority if t.priority != "medium" else "",
+        str(t.attempt) if t.attempt > 1 else "",
+        one_line(name_of(t.holder or t.author or "") or _for(t), 80),
+        one_line(t.title, 60),
+        one_line(", ".join(t.waits), 200),
+    )
+
+
+def _line(row: tuple[str, ...]) -> str:
+    return f"{row[0]} {row[1]}{f' {row[4]}' if row[4] else ''} {row[5]}{f' (needs {row[6]})' if row[6] else ''}"
+
+
+def _mine(call: Call, state: str | None, *, all: bool) -> Answer:  # noqa: A002
+    from moot.api.verbs.tasks.mine import HEADINGS, groups
+
+    if state is not None or all:
+        raise Usage("bad_arguments", "--mine cannot be combined with --state or --all.", "Use it alone.")
+    found = groups(call, queries.tasks(call.engine.read(), None, ended=False))
+    lines: list[str] = []
+    rows: list[tuple[str, ...]] = []
+    for name, tasks in found.items():
+        own = list(map(_row, tasks))
+        rows += [(name, *row) for row in own]
+        lines += [HEADINGS[name], *map(_line, own)] if own else []
+    table = Table(("what", *_COLUMNS), tuple(rows), title="Yours") if rows else None
+    result = {
+        "tasks": [task for tasks in found.values() for task in tasks],
+        "counts": {name: n for name, _, n, _ in queries.counts(call.engine.read())},
+        "mine": {name: [task.id for task in tasks] for name, tasks in found.items()},
+    }
+    return Answer(result=result, say=tuple(lines) or ("No task is yours: moot ready",), table=table)
 
 
 def ready(call: Call, limit: int) -> Answer:
     store, me = call.engine.read(), call.caller.agent
     assigned = [task for task in queries.assigned_tasks(store) if not task.waits]
     kept = _kept_for_others(call, assigned, me) if assigned and me is not None else []
-    tasks = queries.ready(store, limit, besides=kept)
-    tasks.sort(key=lambda task: not (task.assigned and me and same_agent(task.assigned, me)))
+    own = [task for task in assigned if me is not None and same_agent(task.assigned or "", me)][:limit]
+    tasks = [*own, *queries.ready(store, limit - len(own), besides=[*kept, *(task.id for task in own)])]
     rows = tuple((t.id, t.priority, _for(t), one_line(t.title, 70)) for t in tasks)
     lines = [" ".join(filter(None, row)) for row in rows] or ["Nothing is ready."]
     if kept:
@@ -211,8 +239,11 @@ VERBS = (
         params=(
             Param("state", "Only this state or phase (open, working, review, done, stopped)."),
             Param("all", "Include tasks that are done or stopped.", type="flag"),
+            Param(
+                "mine", "Only what you hold, what is assigned to you, what you can review or submitted.", type="flag"
+            ),
         ),
-        examples=("moot board", "moot board --state review"),
+        examples=("moot board", "moot board --state review", "moot board --mine"),
         writes=False,
     ),
     Verb(

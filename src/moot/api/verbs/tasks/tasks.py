@@ -156,8 +156,8 @@ def _ready_for(work: Work, actor: Actor) -> list[Task]:
 
     assigned = queries.assigned_tasks(work.store)
     kept = kept_for_others(work.agent, work.facts.silences, assigned, actor.principal)
-    ready = queries.ready(work.store, _LOOKED_AT, besides=kept)
-    return sorted(ready, key=lambda state: not is_for(state, actor.principal))
+    own = [state for state in assigned if not state.waits and is_for(state, actor.principal)]
+    return [*own, *queries.ready(work.store, _LOOKED_AT, besides=[*kept, *(state.id for state in own)])]
 
 
 def _end_idle_assignment(work: Work, name: str, actor: Actor) -> None:
