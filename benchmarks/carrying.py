@@ -20,9 +20,9 @@ from moot import Workspace
 from moot.core.identity import decide
 from moot.engine.blobs import Blobs
 from moot.logs.sqlite import queries
-from moot.transfer.carried_blobs import Incoming
-from moot.transfer.carrying import Import
-from moot.transfer.proving import RedactionProof
+from moot.transfer.blob_lines import BlobImport
+from moot.transfer.importing import Import
+from moot.transfer.redaction_proof import RedactionProof
 from moot.views.trial import Trial
 from moot.wiring import open_workspace
 
@@ -117,7 +117,7 @@ class _Field:
             trial = Trial(session.engine.read().directory)
             proof = RedactionProof(session.engine.log, lines)
             lines.seek(0)
-            blobs = Incoming(Blobs(session.place.state), proof.removed, dry_run=False)
+            blobs = BlobImport(Blobs(session.place.state), proof.removed, dry_run=False)
             Import(session.engine.log, trial, proof, blobs, dry_run=False, progress=lambda _done: None).take(lines)
             trial.close()
             took = time.perf_counter() - start

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
-from moot.effects.exact import exactly
-from moot.effects.performers import EffectAttempt, perform
+from moot.effects.performers import EffectInput, perform
+from moot.effects.pinned import pin
 from tests.faults.crew import alive, until
 
 EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z", "data": {"text": "grün\x1b" * 50_000}}
@@ -20,12 +20,12 @@ EVENT = {"id": "c.0", "type": "build:finished", "at": "2031-05-08T09:30:00.000Z"
 
 def job(
     root: Path, *words: str, python: str | None = None, timeout: float = 30.0, cancel=None, hold=None
-) -> EffectAttempt:
+) -> EffectInput:
     handler = Handler(name="h", on=("a:b",), run=words, python=python, timeout=timeout)
     env = {"PATH": os.environ["PATH"], "X": "$HOME"}
-    return EffectAttempt(
+    return EffectInput(
         handler=handler, event=EVENT, key="e-1", attempt=2, root=str(root), env=env,
-        exact=exactly(handler, str(root), env), cancel=cancel or threading.Event(), hold=hold,
+        pinned=pin(handler, str(root), env), cancel=cancel or threading.Event(), hold=hold,
     )  # fmt: skip
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from moot.core.deciders.effect import RequestEffect
 from moot.core.handler import Handler
-from moot.effects.exact import Exact, exactly
-from moot.effects.running import Runner, RunnerSetup
+from moot.effects.pinned import PinnedHandler, pin
+from moot.effects.runner import Runner, RunnerSetup
 from moot.engine.presence import Presence
 from moot.logs.sqlite.archive import restore
 from moot.views.store import Store
@@ -29,13 +29,13 @@ MESSAGE = Handler(name="h", on=("task:added",), message={"to": "Yeats", "text": 
 
 
 class Ready:
-    """A roster of one handler, allowed."""
+    """One handler, allowed."""
 
     def __init__(self, handler: Handler) -> None:
         self.ready = [handler]
 
-    def granted(self, handler: Handler) -> Exact:
-        return exactly(handler, os.sep, os.environ)
+    def granted(self, handler: Handler) -> PinnedHandler:
+        return pin(handler, os.sep, os.environ)
 
     def look(self) -> Iterator[Any]:
         return iter(())
@@ -48,7 +48,7 @@ def request(name: str) -> Command:
 
 def runner(machine: Machine, handler: Handler) -> Runner:
     setup: Any = RunnerSetup(
-        state=machine.views, root=machine.views, env=dict(os.environ), by=lambda _: ANNA, roster=Ready(handler),
+        state=machine.views, root=machine.views, env=dict(os.environ), by=lambda _: ANNA, handlers=Ready(handler),
         deliver=lambda *_: None, alive=lambda: None,
     )  # fmt: skip
     return Runner(machine.engine, Presence(machine.views, machine.engine.clock), setup)
@@ -79,7 +79,7 @@ def test_an_effect_that_a_restore_took_away_before_it_was_taken_is_left(
 ) -> None:
     machine.does(together(add("task-001"), request("e-1")))
     one = runner(machine, handler)
-    found = one._taking.found
+    found = one._due_effects.found
 
     def restored(wanted: Handler, room: int) -> list[Attempt]:
         attempts = found(wanted, room)
@@ -87,7 +87,7 @@ def test_an_effect_that_a_restore_took_away_before_it_was_taken_is_left(
             put_back(machine, backups[backup])
         return attempts
 
-    one._taking.found = restored  # type: ignore[method-assign]
+    one._due_effects.found = restored  # type: ignore[method-assign]
     assert list(one.perform(drain=True, limit=None)) == []
     assert os.listdir(os.path.join(machine.views, "effects")) == []
     assert machine.verify().sound

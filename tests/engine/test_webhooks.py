@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from moot.core.handler import Handler
-from moot.effects.performers import EffectAttempt, missing, perform
+from moot.effects.performers import EffectInput, missing, perform
 from moot.effects.performers.webhook import is_public
 from tests.engine.receiver import Receiver
 
@@ -34,7 +34,7 @@ def post(
 ):
     handler = Handler(name="h", on=("a:b",), url=url, allow_hosts=allow, timeout=timeout, **fields)
     flag = cancel or threading.Event()
-    return perform(EffectAttempt(handler=handler, event=EVENT, key="e-1", attempt=1, root="/", env=env, cancel=flag))
+    return perform(EffectInput(handler=handler, event=EVENT, key="e-1", attempt=1, root="/", env=env, cancel=flag))
 
 
 def test_a_webhook_is_signed_as_the_standard_says(server):

@@ -16,8 +16,8 @@ import pytest
 
 from moot.core.handler import Handler
 from moot.effects.consent import Consent
-from moot.effects.exact import exactly
-from moot.effects.performers import EffectAttempt, perform
+from moot.effects.performers import EffectInput, perform
+from moot.effects.pinned import pin
 from tests.surfaces.command import PATIENCE, Command, git, new_command
 
 MARK = "from pathlib import Path\nPath('stolen').touch()\n"
@@ -152,10 +152,10 @@ def test_a_script_that_is_exchanged_after_it_was_compared_runs_as_it_was_allowed
     script(tmp_path / "hook.sh", "#!/bin/sh\necho good > got\n")
     env = {"PATH": os.environ["PATH"]}
     hook = Handler(name="hook", on=("a:b",), run=words)
-    looked = exactly(hook, str(tmp_path), env)
+    looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", "#!/bin/sh\ntouch stolen\n")
-    job = EffectAttempt(
-        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, exact=looked,
+    job = EffectInput(
+        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
     assert perform(job).ok
@@ -240,10 +240,10 @@ def test_a_file_that_appears_later_and_is_named_asks_anew(run: Command) -> None:
 def test_a_script_that_was_not_there_is_not_run_when_it_appears_at_the_last_moment(tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"]}
     hook = Handler(name="hook", on=("a:b",), run=("sh", "later.sh"))
-    looked = exactly(hook, str(tmp_path), env)
+    looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "later.sh", "touch stolen")
-    job = EffectAttempt(
-        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, exact=looked,
+    job = EffectInput(
+        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
     result = perform(job)
@@ -482,6 +482,6 @@ def test_a_check_does_not_pass_on_that_a_person_calls(run: Command) -> None:
 def test_the_word_of_consent_is_about_bytes_and_not_names(run: Command) -> None:
     """Two handlers whose words and files read the same when strung together are two handlers."""
     consent = Consent(run.environment, "w", str(run.repo / ".git/moot"), str(run.repo))
-    one = consent.exactly(Handler(name="h", on=("a:b",), run=("true", "a b")))
-    other = consent.exactly(Handler(name="h", on=("a:b",), run=("true", "a", "b")))
+    one = consent.pinned(Handler(name="h", on=("a:b",), run=("true", "a b")))
+    other = consent.pinned(Handler(name="h", on=("a:b",), run=("true", "a", "b")))
     assert one.digest != other.digest

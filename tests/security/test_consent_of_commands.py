@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from moot.core.handler import Handler
-from moot.effects.exact import exactly
-from moot.effects.performers import EffectAttempt, perform
+from moot.effects.performers import EffectInput, perform
+from moot.effects.pinned import pin
 from tests.surfaces.command import Command, git, new_command
 
 EVIL = "touch stolen\n"
@@ -75,10 +75,10 @@ def test_a_script_behind_options_is_run_as_it_was_allowed(tmp_path: Path, words:
     script(tmp_path / "hook.sh", "echo good > got\n")
     env = {"PATH": os.environ["PATH"]}
     hook = Handler(name="hook", on=("a:b",), run=words)
-    looked = exactly(hook, str(tmp_path), env)
+    looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", EVIL)
-    job = EffectAttempt(
-        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, exact=looked,
+    job = EffectInput(
+        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
     assert perform(job).ok

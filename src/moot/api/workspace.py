@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from moot.engine.tracing import Tracing
     from moot.location import Place
     from moot.settings.rules import Rules
-    from moot.time_travel import Then
+    from moot.time_travel import Moment
 
     Progress = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
     # A setup, what gives the id of the log, the rules that it has recorded: which ones are in force now.
@@ -55,7 +55,7 @@ class Workspace:
         self.clock = clock
         self.presence = presence
         self.via = via  # what commits say about how they came in
-        self.past: Then | None = None  # the moment it is opened at, if it is not the present
+        self.past: Moment | None = None  # the moment it is opened at, if it is not the present
         self.notices: tuple[Notice, ...] = ()  # warnings that hold for every call
         self.progress: Progress = quietly
         self.tracing: Tracing | None = None

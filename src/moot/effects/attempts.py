@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from moot.core.deciders.effect import Effect
     from moot.core.handler import Handler
     from moot.effects.consent import Consent
-    from moot.effects.exact import Exact
     from moot.effects.performers import Result
+    from moot.effects.pinned import PinnedHandler
     from moot.engine.engine import Outcome
     from moot.engine.runners import Grip
 
@@ -53,7 +53,7 @@ class Attempt:
         self.over = over
         self.jitter = int.from_bytes(os.urandom(4)) / (1 << 32)  # for the pause after a failure
         self.result: Result | None = None
-        self.exact: Exact | None = None  # the allowed content that is performed
+        self.pinned: PinnedHandler | None = None  # the allowed content that is performed
 
     def release(self) -> None:
         if self.hold is not None:
@@ -79,7 +79,7 @@ class Attempt:
         return self.said(word, str(last.data.get("detail") or last.data.get("reason") or ""))
 
 
-class Roster:
+class RunnableHandlers:
     """The handlers, and which of them can run here: those that a person allowed and that lack nothing."""
 
     def __init__(self, handlers: Callable[[], tuple[Handler, ...]], consent: Consent, env: Mapping[str, str]) -> None:
@@ -110,12 +110,12 @@ class Roster:
                 yield from self._once("not_allowed", handler.content, self._unallowed(handler))
         self.ready = ready
 
-    def granted(self, handler: Handler) -> Exact | None:
+    def granted(self, handler: Handler) -> PinnedHandler | None:
         """What the handler would do now, if exactly that is allowed; otherwise None."""
         return self._consent.granted(handler)
 
     def _unallowed(self, handler: Handler) -> str:
-        trouble = self._consent.exactly(handler).trouble
+        trouble = self._consent.pinned(handler).trouble
         if trouble is not None:
             return f"{handler.name} waits: {trouble}."
         waiting = f"{handler.name} waits: nobody allowed it on this machine. It would {handler.what}."

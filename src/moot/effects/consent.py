@@ -2,7 +2,7 @@
 
 A repository is untrusted. None of its commands runs until a person has allowed its exact content on this machine.
 Consent is stored outside every repository, per workspace (`moot.location.user_state`), as lines with a digest and a
-name. `moot.effects.exact` defines the digest of a handler, `moot.settings.rules` the settings that weaken a rule.
+name. `moot.effects.pinned` defines the digest of a handler, `moot.settings.rules` the settings that weaken a rule.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from moot.core.handler import Handler
-    from moot.effects.exact import Exact
+    from moot.effects.pinned import PinnedHandler
 
 _FOLDER = "allowed"
 
@@ -46,20 +46,20 @@ class Consent:
         self.root = self._roots[0]  # where its commands run
         self.path = os.path.join(user_state.home(env), _FOLDER, self._name)
 
-    def exactly(self, handler: Handler) -> Exact:
+    def pinned(self, handler: Handler) -> PinnedHandler:
         """What the handler would do now, with the bytes of its files."""
-        from moot.effects.exact import exactly
+        from moot.effects.pinned import pin
 
-        return exactly(handler, self.root, self._env, *self._roots[1:], *self._more())
+        return pin(handler, self.root, self._env, *self._roots[1:], *self._more())
 
     def allows(self, handler: Handler) -> bool:
         return self.granted(handler) is not None
 
-    def granted(self, handler: Handler) -> Exact | None:
+    def granted(self, handler: Handler) -> PinnedHandler | None:
         """What the handler would do now, if exactly that is allowed; otherwise None."""
         known = self.known()
-        exact = self.exactly(handler) if known else None
-        return exact if exact is not None and exact.trouble is None and exact.digest in known else None
+        pinned = self.pinned(handler) if known else None
+        return pinned if pinned is not None and pinned.trouble is None and pinned.digest in known else None
 
     def known(self) -> dict[str, str]:
         """What is allowed: names by digest."""

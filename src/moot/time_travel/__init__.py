@@ -38,7 +38,7 @@ _TRIES = 5
 _LARGEST = 1 << 63
 
 
-class Then(Record):
+class Moment(Record):
     """A moment in the past: the end position of the log, and the time (None: before the first event)."""
 
     position: int
@@ -127,7 +127,7 @@ def read_only(what: str) -> Usage:
     return Usage("past_is_read_only", f"{what} is not available with --at.", "Run it without --at.")
 
 
-def find(log: Log, asked: str | int, now: float) -> Then:
+def find(log: Log, asked: str | int, now: float) -> Moment:
     """The moment that a user names: a position, a time, or how long ago.
 
     Commits are atomic, so a position inside a commit means its end.
@@ -146,7 +146,7 @@ def find(log: Log, asked: str | int, now: float) -> Then:
             )
         event = _event(log, wanted)
         end = _end_of_commit(log, event)
-        return Then(position=end, seconds=timestamps.parse(event.at) if event else None, said=end != wanted)
+        return Moment(position=end, seconds=timestamps.parse(event.at) if event else None, said=end != wanted)
     seconds = moment(text, now)
     if seconds is None:
         raise Usage(
@@ -156,7 +156,7 @@ def find(log: Log, asked: str | int, now: float) -> Then:
         )
     if seconds > now:
         raise Usage("not_yet", f"{text[:80]} is in the future.", "Use a time in the past, or leave out --at.")
-    return Then(position=_end_of_commit(log, _last_before(log, seconds, head)), seconds=seconds, said=True)
+    return Moment(position=_end_of_commit(log, _last_before(log, seconds, head)), seconds=seconds, said=True)
 
 
 def _event(log: Log, position: int) -> Event | None:

@@ -10,7 +10,7 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import MootError, Unavailable, Unknown
 from moot.core.record import Record
 from moot.core.text import counted
-from moot.transfer import targets
+from moot.transfer import output_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from moot.api.verbs.workspace import Opener
     from moot.core.event import Event
     from moot.log import BlobPieces
-    from moot.transfer.carried_blobs import Outgoing
-    from moot.transfer.carrying import Imported
+    from moot.transfer.blob_lines import BlobExport
+    from moot.transfer.importing import Imported
 
 _LINE = 64 << 20
 _NAMED = 20  # positions that an answer names
@@ -66,7 +66,7 @@ def export(
     if file == "-":
         pages = _to_the_end(call, _pages(call, after, fits, blobs))
         return Answer(result=(envelope for page in pages for envelope in page), more=_spoken(pages, lost))
-    path = targets.checked(call, file, force=force, leaves=False)
+    path = output_path.checked(call, file, force=force, leaves=False)
     count = _write(path, _pages(call, after, fits, blobs), force=force)
     head = call.engine.log.head()
     done = Exported(file=path, events=count, position=head, blobs=len(blobs.sent) - len(lost))
@@ -76,18 +76,18 @@ def export(
     return Answer(result=done, say=(f"{said} in {path}. The next one may go on: --after {head}",), warnings=(*lost,))
 
 
-def _outgoing(call: Call, lost: list[Notice]) -> Outgoing:
+def _outgoing(call: Call, lost: list[Notice]) -> BlobExport:
     from moot.engine.blobs import Blobs
-    from moot.transfer.carried_blobs import Outgoing
+    from moot.transfer.blob_lines import BlobExport
 
     def lose(error: MootError) -> None:
         lost.append(Notice(error.code, f"{error.message} It is not in the export."))
 
-    return Outgoing(call.engine.log, Blobs(call.place.state), lose)
+    return BlobExport(call.engine.log, Blobs(call.place.state), lose)
 
 
-def _pages(call: Call, after: int, fits: Any, blobs: Outgoing) -> Iterator[list[dict[str, Any]]]:
-    from moot.transfer.carrying import exported
+def _pages(call: Call, after: int, fits: Any, blobs: BlobExport) -> Iterator[list[dict[str, Any]]]:
+    from moot.transfer.exporting import exported
 
     head = call.engine.log.head()
     for position, page in exported(call.engine.log, after, fits, blobs):
@@ -118,15 +118,15 @@ def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> 
     count = 0
     try:
         with Part(path) as draft:
-            with open(targets.create(draft), "w", encoding="ascii", buffering=1 << 20) as file:
+            with open(output_path.create(draft), "w", encoding="ascii", buffering=1 << 20) as file:
                 for page in pages:
                     file.writelines(f"{line(envelope)}\n" for envelope in page)
                     count += sum("mootcommit" in envelope for envelope in page)  # a blob is no event
                 file.flush()
                 os.fsync(file.fileno())
-            targets.put(draft, path, force=force)
+            output_path.put(draft, path, force=force)
     except OSError as error:
-        raise targets.unusable(path, error) from error
+        raise output_path.unusable(path, error) from error
     return count
 
 
@@ -134,22 +134,22 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
     from hashlib import sha256
 
     from moot.engine.blobs import Blobs
-    from moot.transfer.arrivals import at_once
-    from moot.transfer.carried_blobs import Incoming
-    from moot.transfer.carrying import Import
-    from moot.transfer.proving import RedactionProof, rereadable
+    from moot.transfer.blob_lines import BlobImport
+    from moot.transfer.importing import Import
+    from moot.transfer.present_agents import stamp_at_once
+    from moot.transfer.redaction_proof import RedactionProof, rereadable
     from moot.views.trial import Trial
 
     read = sha256()
-    path = file if file == "-" else targets.path_of(call, file)
-    trial = Trial(call.engine.read().directory, seen=None if dry_run else at_once(call.presence))
+    path = file if file == "-" else output_path.path_of(call, file)
+    trial = Trial(call.engine.read().directory, seen=None if dry_run else stamp_at_once(call.presence))
     try:
         with rereadable(open(0 if file == "-" else path, "rb", closefd=file != "-")) as lines:
             start = lines.tell()
             proof = RedactionProof(call.engine.log, _lines(lines, len))
             lines.seek(start)
             size = 0 if file == "-" else os.fstat(lines.fileno()).st_size
-            with closing(Incoming(Blobs(call.place.state), proof.removed, dry_run=dry_run)) as blobs:
+            with closing(BlobImport(Blobs(call.place.state), proof.removed, dry_run=dry_run)) as blobs:
                 taken = Import(
                     call.engine.log,
                     trial,
@@ -159,7 +159,7 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
                     progress=lambda done: call.progress("importing", done, size),
                 ).take(_lines(lines, read.update))
     except OSError as error:
-        raise targets.unreadable(path, error) from error
+        raise output_path.unreadable(path, error) from error
     finally:
         trial.close()
     call.engine.read()
@@ -196,18 +196,18 @@ def _note(call: Call, path: str, digest: str, taken: Imported) -> None:
 def backup(call: Call, file: str, force: bool) -> Answer:
     from moot.transfer.output_file import Part
 
-    path = targets.checked(call, file, force=force, leaves=True)
+    path = output_path.checked(call, file, force=force, leaves=True)
     kept: list[str] = []
     try:
         with Part(path) as draft:
-            os.close(targets.create(draft))  # SQLite would say less about a place that cannot be written
+            os.close(output_path.create(draft))  # SQLite would say less about a place that cannot be written
             archive = call.engine.log.archive
             blobs = _blobs(call, kept)
             events = archive.backup(draft, lambda done, of: call.progress("copying", done, of), blobs)
             size = os.stat(draft).st_size
-            targets.put(draft, path, force=force)
+            output_path.put(draft, path, force=force)
     except OSError as error:
-        raise targets.unusable(path, error) from error
+        raise output_path.unusable(path, error) from error
     done = Copied(file=path, events=events, size=size, blobs=len(kept))
     said = counted(events, "event") + (f" and {counted(len(kept), 'blob')}" if kept else "")
     return Answer(result=done, say=(f"{said} in {path}, checked ({size} bytes).",))

@@ -68,9 +68,9 @@ def open_workspace(
     log = _logs(place.state, progress, reading=reading, past=at is not None)
     presence, past, make = Presence(place.state, clock), None, _engines(log, place.state, clock, reading=reading)
     if at is not None:
-        from moot.time_travel.opening import Visits
+        from moot.time_travel.past_workspace import PastWorkspace
 
-        visits = Visits(log, place.state, at, clock, progress)
+        visits = PastWorkspace(log, place.state, at, clock, progress)
         clock, presence, past, make = visits.clock, visits.presence, visits.then, visits.engine
     pool, judge = Pool(lambda: _with_facts(make(), presence), handles), _judge(place, env)
     workspace = Workspace(place, env, cwd, _ruled(setup, pool, judge), clock, presence, pool, via)

@@ -14,7 +14,7 @@ from moot.engine.presence import Presence
 from moot.logs.sqlite import SqliteLog, faults
 from moot.logs.sqlite.file import NAME, sync_folder
 from moot.private_files import forbidden
-from moot.transfer.arrivals import Arrivals
+from moot.transfer.present_agents import PresentAgents
 from moot.views.trial import Trial
 
 TYPE_CHECKING = False
@@ -139,9 +139,9 @@ def carry_over(
     return kept
 
 
-def _arrivals(log: SqliteLog, state: str) -> Arrivals:
+def _arrivals(log: SqliteLog, state: str) -> PresentAgents:
     """The agents at work here. A log that cannot be folded to its end is still carried over."""
-    arrivals, last = Arrivals(), 0
+    arrivals, last = PresentAgents(), 0
     trial = Trial(state, anew=True, seen=arrivals.see)
     try:
         while events := log.read(last):

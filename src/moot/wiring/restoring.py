@@ -23,8 +23,8 @@ from moot.log import Shown
 from moot.logs.sqlite import SqliteLog
 from moot.logs.sqlite.archive import foreign, restore
 from moot.logs.sqlite.archive.rebuild import Rebuilt
-from moot.transfer.arrivals import Arrivals
-from moot.transfer.reburying import bury_again
+from moot.transfer.present_agents import PresentAgents
+from moot.transfer.redact_again import redact_again
 from moot.views import queries
 from moot.views.effects import open_effects
 from moot.views.store import Store
@@ -56,7 +56,7 @@ def put_back(
     via: str,
 ) -> RestoreResult:
     path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
-    arrivals = Arrivals()
+    arrivals = PresentAgents()
     named = NamedBlobs()
     with closing(_rebuilt(place.state, path, arrivals, named, lambda done, of: progress("checking", done, of))) as new:
         if not os.path.isdir(place.state):
@@ -102,7 +102,7 @@ class _Blobs:
         return restored.replace(blobs=self.brought, lacking=tuple(sorted(self.lacking)))
 
 
-def _rebuilt(state: str, path: str, arrivals: Arrivals, named: NamedBlobs, progress: Progress) -> Rebuilt:
+def _rebuilt(state: str, path: str, arrivals: PresentAgents, named: NamedBlobs, progress: Progress) -> Rebuilt:
     """A new log from the rows of the file, each checked as an import does."""
     trial = Trial(state, anew=True, seen=arrivals.see)
 
@@ -131,7 +131,7 @@ def _put_back(
     new: Rebuilt,
     path: str,
     progress: Callable[[str, int, int], None],
-    arrivals: Arrivals,
+    arrivals: PresentAgents,
     blobs: _Blobs,
     *,
     force: bool,
@@ -155,7 +155,9 @@ def _put_back(
     return blobs.said(restored).replace(effects=_open_effects(cwd, env))
 
 
-def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs) -> RestoreResult:
+def _anew(
+    state: str, new: Rebuilt, path: str, progress: Progress, arrivals: PresentAgents, blobs: _Blobs
+) -> RestoreResult:
     """Replace a file that is not a usable log."""
 
     def meanwhile() -> None:
@@ -168,7 +170,7 @@ def _anew(state: str, new: Rebuilt, path: str, progress: Progress, arrivals: Arr
 
 
 def _replaced(
-    call: Call, new: Rebuilt, path: str, progress: Progress, arrivals: Arrivals, blobs: _Blobs, *, force: bool
+    call: Call, new: Rebuilt, path: str, progress: Progress, arrivals: PresentAgents, blobs: _Blobs, *, force: bool
 ) -> RestoreResult:
     engine, state = call.engine, call.place.state
     engine.read()
@@ -223,7 +225,7 @@ def _without_what_was_redacted(
     try:
         clock, person = call.clock, principal.person(call.login)
         via = call.engine.via
-        redacted = bury_again(log, shown, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
+        redacted = redact_again(log, shown, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
     finally:
         shown.close()
     with closing(Connection(copied, flags=SQLITE_OPEN_READONLY)) as source:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.core.handler import Handler
-    from moot.effects.exact import Exact
+    from moot.effects.pinned import PinnedHandler
 
 
 class Result(Record):
@@ -27,8 +27,8 @@ class Result(Record):
     stopped: bool = False  # the runner was stopped
 
 
-class EffectAttempt(Record):
-    """One attempt at one effect."""
+class EffectInput(Record):
+    """What a performer gets: one attempt at one effect."""
 
     handler: Handler
     event: Mapping[str, Any]
@@ -37,11 +37,11 @@ class EffectAttempt(Record):
     root: str
     env: Mapping[str, str]
     cancel: Flag
-    exact: Exact | None = None  # commands and functions: what a person allowed, with the bytes of its files
+    pinned: PinnedHandler | None = None  # commands and functions: what a person allowed, with the bytes of its files
     hold: int | None = None  # a lock file that the started process inherits, to show that it still runs
 
 
-def perform(job: EffectAttempt) -> Result:
+def perform(job: EffectInput) -> Result:
     if job.handler.kind == "url":
         from moot.effects.performers.webhook import post
 

@@ -18,24 +18,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from moot.effects.exact import Exact, File
+    from moot.effects.pinned import PinnedFile, PinnedHandler
 
 _NO_EXECUTION = getattr(os, "ST_NOEXEC", 8)
 
 
 @contextmanager
-def copies(exact: Exact, env: Mapping[str, str]) -> Iterator[dict[int, str]]:
+def copies(pinned: PinnedHandler, env: Mapping[str, str]) -> Iterator[dict[int, str]]:
     """The words of the command that name a file, changed to name its copy."""
-    named = [file for file in exact.files if not file.text]
+    named = [file for file in pinned.files if not file.text]
     if not named:
         yield {}
         return
-    place = _place(exact.roots, env)
+    place = _place(pinned.roots, env)
     with tempfile.TemporaryDirectory(prefix=RUN, dir=place, ignore_cleanup_errors=True) as room:
         yield {file.word: f"{file.before}{_made(room, file)}" for file in named}
 
 
-def _made(room: str, file: File) -> str:
+def _made(room: str, file: PinnedFile) -> str:
     path = os.path.join(room, str(file.word), os.path.basename(file.path))
     os.mkdir(os.path.dirname(path), 0o700)
     made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

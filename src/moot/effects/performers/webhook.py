@@ -30,7 +30,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from http.client import HTTPResponse
 
-    from moot.effects.performers import EffectAttempt
+    from moot.effects.performers import EffectInput
 
 _SECRET = "whsec_"  # noqa: S105 (the prefix of a secret)
 _SHORTEST = 24  # bytes of a secret, as in Standard Webhooks
@@ -58,7 +58,7 @@ class _Refused(Exception):
     """Nothing is sent to this address. The text is the reason."""
 
 
-def post(job: EffectAttempt) -> Result:
+def post(job: EffectInput) -> Result:
     variable = job.handler.secret_env
     secret = None if variable is None else secret_of(job.env.get(variable, ""))
     if variable is not None and secret is None:  # never send unsigned what must be signed
@@ -123,7 +123,7 @@ def is_public(text: str) -> bool:
     return not any(address in network for network in _SPECIAL)
 
 
-def _looked_up(host: str, port: int, job: EffectAttempt, end: float) -> list[str]:
+def _looked_up(host: str, port: int, job: EffectInput, end: float) -> list[str]:
     """The addresses of a host. A slow resolver cannot be interrupted, so a thread calls it and may be abandoned."""
     answers: SimpleQueue[list[str] | Exception] = SimpleQueue()
 
@@ -177,7 +177,7 @@ def _reached(found: list[str], port: int, end: float) -> socket.socket:
     raise TimeoutError
 
 
-def _cut_off(sock: socket.socket, job: EffectAttempt, end: float, over: Event) -> None:
+def _cut_off(sock: socket.socket, job: EffectInput, end: float, over: Event) -> None:
     """End an exchange that takes too long, even if the receiver keeps sending slowly."""
     while not over.wait(_TICK):
         if time.monotonic() >= end or job.cancel.is_set():
@@ -188,7 +188,7 @@ def _cut_off(sock: socket.socket, job: EffectAttempt, end: float, over: Event) -
             return
 
 
-def _exchanged(sock: socket.socket, host: str, path: str, job: EffectAttempt, secret: bytes | None) -> HTTPResponse:
+def _exchanged(sock: socket.socket, host: str, path: str, job: EffectInput, secret: bytes | None) -> HTTPResponse:
     body = json.dumps({"type": job.event["type"], "timestamp": job.event["at"], "data": job.event}).encode()
     moment = int(time.time())
     headers = {

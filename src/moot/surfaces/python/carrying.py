@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, Literal
 
-    from moot.transfer.carrying import Imported
+    from moot.transfer.importing import Imported
     from moot.transfer.redact import RedactedField
     from moot.transfer.verbs import Copied, Exported
 

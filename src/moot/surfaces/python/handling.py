@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.verbs.effects.allow import Allowed, Weakening
-    from moot.api.verbs.effects.effects import Standing
+    from moot.api.verbs.effects.effects import UnfinishedEffect
     from moot.api.verbs.effects.emit import Emission
     from moot.effects.attempts import Performed
 
@@ -54,7 +54,9 @@ class Handling(ABC):
         """List what moot.toml asks to run on this machine; with names and `yes`, allow it."""
         return self._ask("allow", locals())
 
-    def effects(self, *, handler: str | None = None, state: str | None = None, limit: int = 100) -> list[Standing]:
+    def effects(
+        self, *, handler: str | None = None, state: str | None = None, limit: int = 100
+    ) -> list[UnfinishedEffect]:
         return self._ask("effects", locals())
 
     def effects_retry(self, ids: Some, *, reason: str | None = None, key: str | None = None) -> list[str]:

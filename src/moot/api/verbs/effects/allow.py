@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.handler import Handler
     from moot.effects.consent import Consent
-    from moot.effects.exact import Exact
+    from moot.effects.pinned import PinnedHandler
     from moot.settings.rules import Weak
 
 _NOT_COVERED = (
@@ -80,7 +80,7 @@ def weak_of(call: Call) -> tuple[Weak, ...]:
 
 def _listed(consent: Consent, handlers: tuple[Handler, ...], weak: tuple[Weak, ...]) -> Answer:
     known = consent.known()
-    found = [_described(exact := consent.exactly(one), allowed=exact.digest in known) for one in handlers]
+    found = [_described(pinned := consent.pinned(one), allowed=pinned.digest in known) for one in handlers]
     settings = [_weakening(one) for one in weak]
     every: list[Allowed | Weakening] = [*found, *settings]
     lines = [line for one in every for line in _lines(one)] or ["Nothing needs permission here."]
@@ -95,8 +95,8 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
     """Show what needs permission; if the person agrees, record permission for exactly that."""
     people_only(call.caller, "Allowing what may run on this machine")
     consent = consent_of(call)
-    exact = [consent.exactly(one) for one in handlers]
-    for one in exact:
+    pinned = [consent.pinned(one) for one in handlers]
+    for one in pinned:
         if one.trouble is not None:
             raise Refused(
                 "cannot_be_allowed",
@@ -105,7 +105,7 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
                 handler=one.handler.name,
             )
     asked: list[Allowed | Weakening] = [
-        *(_described(one, allowed=False) for one in exact),
+        *(_described(one, allowed=False) for one in pinned),
         *(_weakening(one) for one in weak),
     ]
     lines = [line for one in asked for line in _lines(one)]
@@ -114,7 +114,7 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
     said = "moot --person allow" if call.caller.why == "--person" else "moot allow"
     words = [said, *(one.name for one in handlers), *([SETTINGS] if weak else [])]
     confirm(call, lines, " ".join(words), yes=yes)
-    given = {one.digest: one.handler.name for one in exact}
+    given = {one.digest: one.handler.name for one in pinned}
     consent.give(given | {one.digest: one.name for one in weak})
     found: list[Allowed | Weakening] = [one.replace(allowed=True) for one in asked]
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
@@ -138,7 +138,7 @@ def forbid(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
     people_only(call.caller, "Allowing what may run on this machine")
     consent = consent_of(call)
     consent.take_back([*(one.name for one in handlers), *(one.name for one in weak)])
-    found: list[Allowed | Weakening] = [_described(consent.exactly(one), allowed=False) for one in handlers]
+    found: list[Allowed | Weakening] = [_described(consent.pinned(one), allowed=False) for one in handlers]
     found += [_weakening(one.replace(allowed=False)) for one in weak]
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
 
@@ -147,19 +147,19 @@ def _weakening(one: Weak) -> Weakening:
     return Weakening(setting=one.said, allowed=one.allowed, instead=one.instead)
 
 
-def _described(exact: Exact, *, allowed: bool) -> Allowed:
-    handler = exact.handler
+def _described(pinned: PinnedHandler, *, allowed: bool) -> Allowed:
+    handler = pinned.handler
     runs = handler.kind in ("run", "python")
     return Allowed(
         handler=handler.name,
         does=handler.what,
         content=handler.content,
-        allowed=allowed and exact.trouble is None,
-        cwd=exact.cwd if runs else "",
-        program=exact.program or exact.module,
-        files={file.path: file.sha256 for file in exact.files},
+        allowed=allowed and pinned.trouble is None,
+        cwd=pinned.cwd if runs else "",
+        program=pinned.program or pinned.module,
+        files={file.path: file.sha256 for file in pinned.files},
         env=handler.env,
-        trouble=exact.trouble,
+        trouble=pinned.trouble,
     )
 
 

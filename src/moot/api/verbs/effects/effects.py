@@ -21,7 +21,7 @@ STATES = ("waiting", "failed", "taken", "parked", "not-allowed", "no-handler")
 _WIDTH = 160
 
 
-class Standing(Record):
+class UnfinishedEffect(Record):
     """An unfinished effect. `state`: one of `STATES`."""
 
     id: str
@@ -54,7 +54,7 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
     status = None if state is None else state if state in ("taken", "parked") else "waiting"
     store = call.engine.read()
     found = [
-        Standing(
+        UnfinishedEffect(
             id=one.id,
             state=state_of(one),
             handler=one.handler,
@@ -79,7 +79,7 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
     return Answer(result=found, say=tuple(lines), table=table if rows else None)
 
 
-def _due(standing: Standing) -> str:
+def _due(standing: UnfinishedEffect) -> str:
     return f"in {standing.due_in:.0f} s" if standing.due_in > 0 else ""
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.core.handler import Handler
     from moot.effects.attempts import Performed
-    from moot.effects.running import Runner
+    from moot.effects.runner import Runner
     from moot.engine.unit_of_work import Work
 
 _WIDTH = 160
@@ -106,9 +106,9 @@ class _interruptible:  # noqa: N801 (used like a function)
 
 def _runner(call: Call) -> Runner:
     from moot import settings
-    from moot.effects.attempts import Roster
+    from moot.effects.attempts import RunnableHandlers
     from moot.effects.requests import handlers_of as made
-    from moot.effects.running import Runner, RunnerSetup
+    from moot.effects.runner import Runner, RunnerSetup
 
     env = dict(call.env)
     setup = RunnerSetup(
@@ -116,7 +116,7 @@ def _runner(call: Call) -> Runner:
         root=allowing.root_of(call),
         env=env,
         by=lambda work: call.actor(work).principal,
-        roster=Roster(lambda: made(settings.load(call.place).handlers), allowing.consent_of(call), env),
+        handlers=RunnableHandlers(lambda: made(settings.load(call.place).handlers), allowing.consent_of(call), env),
         deliver=lambda work, handler, event: _deliver(call, work, handler, event),
         alive=call.stamp,
     )

@@ -1,7 +1,7 @@
 """Calls a Python function with an event, read as JSON from standard input:
 
-    python -P entry.py module:function FILE COPY       a file of the workspace; the bytes of the copy are run
-    python -P entry.py module:function FILE            an installed module, whose file this must be
+    python -P call_function.py module:function FILE COPY   a file of the workspace; the bytes of the copy are run
+    python -P call_function.py module:function FILE        an installed module, whose file this must be
 
 A separate program: it is started by its path and does not import moot. If the function raises, it prints one line and
 exits: `ValueError: kaput (hook.py:3)`.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moot.time_travel import Progress
 
 
-class Visits:
+class PastWorkspace:
     """One moment in the past: its clock, its presence, and its engines."""
 
     def __init__(

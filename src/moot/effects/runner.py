@@ -17,8 +17,8 @@ from moot.core.errors import Held, MootError, Refused, Unavailable, Unknown
 from moot.core.integrity.redaction import is_redacted
 from moot.core.record import Record
 from moot.effects.attempts import Attempt, Hint, Performed
-from moot.effects.performers import EffectAttempt, Result, perform
-from moot.effects.taking import Taking
+from moot.effects.due_effects import DueEffects
+from moot.effects.performers import EffectInput, Result, perform
 from moot.engine import runners
 from moot.engine.tracing import Tracing
 from moot.views import effects as view
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.effect import Effect
     from moot.core.event import Event
     from moot.core.handler import Handler
-    from moot.effects.attempts import Roster
+    from moot.effects.attempts import RunnableHandlers
     from moot.engine.engine import Engine
     from moot.engine.presence import Presence
     from moot.engine.tracing import Span
@@ -53,7 +53,7 @@ class RunnerSetup(Record):
     root: str
     env: Mapping[str, str]
     by: Callable[[Work], str]
-    roster: Roster
+    handlers: RunnableHandlers
     deliver: Callable[[Work, Handler, Event], None]
     alive: Callable[[], None]  # called every `_ROUND`
 
@@ -65,9 +65,9 @@ class Runner:
         self._engine = engine
         self._clock = engine.clock
         self._setup = setup
-        self._taking = Taking(engine, presence, setup.state)
+        self._due_effects = DueEffects(engine, presence, setup.state)
         self._tracing = Tracing(setup.env)
-        self.name = self._taking.name
+        self.name = self._due_effects.name
         self._attempts: dict[str, Attempt] = {}
         self._ended: SimpleQueue[Attempt] = SimpleQueue()
         self._unsaid: list[Attempt] = []  # ended, but not yet in the log
@@ -101,31 +101,31 @@ class Runner:
                     continue
                 if not drain or self._attempts:
                     self._rest(head)
-                elif self._taking.inspects:
+                elif self._due_effects.inspects:
                     return
                 else:
                     self._last_look = True  # one more round, to find abandoned effects
         finally:
             self._stop()
             running.close()
-            self._taking.forget()
+            self._due_effects.forget()
 
     # --- taking ------------------------------------------------------------------------------------------------------
 
     def _took(self, most: int) -> list[Performed]:
         """Take effects that are due, as far as there is room. Returns those that ended at once: sent or parked."""
-        self._taking.begin(inspect=self._last_look)
+        self._due_effects.begin(inspect=self._last_look)
         self._engine.read()
         found: list[Performed] = []
         wanted: list[Attempt] = []
         try:
-            for handler in self._setup.roster.ready:
+            for handler in self._setup.handlers.ready:
                 busy = len(self._attempts) + len(wanted)
                 mine = sum(attempt.handler.name == handler.name for attempt in self._attempts.values())
                 free = max(_PLACES - busy, 1 - mine)  # each handler can always run one
                 room = min(handler.at_once - mine, free, most - busy - len(found))
                 if room > 0:
-                    attempts = self._taking.found(handler, room)
+                    attempts = self._due_effects.found(handler, room)
                     if handler.kind == "message":
                         found += self._told(attempts)
                     else:
@@ -149,7 +149,7 @@ class Runner:
             for attempt in wanted:
                 name = attempt.effect.id
                 try:
-                    work.do("effect", name, self._taking.command(attempt, work.now))
+                    work.do("effect", name, self._due_effects.command(attempt, work.now))
                 except _NOT_OURS:
                     continue
                 mine[name] = work.state("effect", name)
@@ -168,15 +168,15 @@ class Runner:
 
     def _still_allowed(self, attempt: Attempt) -> bool:
         """Read the handler and its files again, and compare with the consent. Exactly this content is performed."""
-        attempt.exact = self._setup.roster.granted(attempt.handler)
-        if attempt.exact is None:
+        attempt.pinned = self._setup.handlers.granted(attempt.handler)
+        if attempt.pinned is None:
             attempt.release()
             self._beaten = float("-inf")  # check all handlers again, and report those that wait
-        return attempt.exact is not None
+        return attempt.pinned is not None
 
     def _start(self, attempt: Attempt, event: Event) -> None:
         effect = attempt.effect
-        job = EffectAttempt(
+        job = EffectInput(
             handler=attempt.handler,
             event={"id": event.id, **event.full()},
             key=effect.key,
@@ -184,7 +184,7 @@ class Runner:
             root=self._setup.root,
             env=self._setup.env,
             cancel=self._cancel,
-            exact=attempt.exact,
+            pinned=attempt.pinned,
             hold=attempt.hold.file if attempt.hold else None,
         )
 
@@ -241,7 +241,7 @@ class Runner:
 
         def act(work: Work) -> None:
             work.via = f"handler {attempt.handler.name}"
-            work.do("effect", name, self._taking.command(attempt, work.now))
+            work.do("effect", name, self._due_effects.command(attempt, work.now))
             attempt.effect = work.state("effect", name)
             if attempt.effect.status != "taken":
                 return
@@ -332,9 +332,9 @@ class Runner:
         if now - self._beaten < _ROUND:
             return
         self._beaten = now
-        self._taking.stamp()
+        self._due_effects.stamp()
         self._setup.alive()
-        yield from self._setup.roster.look()
+        yield from self._setup.handlers.look()
 
     def _rest(self, head: int) -> None:
         if self._attempts:
@@ -344,7 +344,7 @@ class Runner:
                 pass
             return
         store, now = self._engine.store, self._clock.wall_seconds()
-        known = [due for one in self._setup.roster.ready if (due := view.next_due(store, one.name)) is not None]
+        known = [due for one in self._setup.handlers.ready if (due := view.next_due(store, one.name)) is not None]
         wait = min([_ROUND, *(max(0.02, due - now) for due in known)])
         for _ in self._engine.log.follow(head, timeout=wait):
             break

@@ -1,4 +1,4 @@
-"""Export and import: the log as lines, and lines as the log. Both in pages, however long it is.
+"""Imports the lines of an export into the log, however many there are.
 
 An import gives every event the position that it had: positions are fencing tokens, and tasks and claims name them. So
 it goes on exactly where the log ends, in whole commits, or it does not go on.
@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from moot.core.errors import Held, Refused
 from moot.core.event import Commit, Draft
-from moot.core.integrity.blob import named_by
 from moot.core.integrity.chain import digest_of
 from moot.core.json_codec import storable
 from moot.core.record import Record
-from moot.log import REDACTIONS, Duplicate
 from moot.transfer import cloudevents
-from moot.transfer.carried_blobs import piece_of
+from moot.transfer.blob_lines import piece_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from typing import Any
+    from collections.abc import Callable, Iterable
 
     from moot.core.event import Event
-    from moot.log import Log, Shown
-    from moot.transfer.carried_blobs import Incoming, Outgoing, Piece
+    from moot.log import Log
+    from moot.transfer.blob_lines import BlobImport, Piece
     from moot.transfer.cloudevents import Item
-    from moot.transfer.proving import RedactionProof
+    from moot.transfer.redaction_proof import RedactionProof
     from moot.views.trial import Trial
 
     Commits = list[tuple[Commit, list[Draft]]]
@@ -38,69 +35,6 @@ _BATCH = 2000  # events in one transaction
 _HEAVY = 8 << 20  # bytes of lines in one transaction
 _TOMBSTONE = "event:redacted"
 _LARGEST_COMMIT = 10_000  # events; more than any command may cause
-
-
-def exported(
-    log: Shown, after: int, fits: Callable[[Event], bool], blobs: Outgoing
-) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Envelopes in order, in lists, each with the position up to which the log was read."""
-    source, upto = cloudevents.source_of(log.archive.identity()), log.head()
-    redacted = _redacted(log, upto)
-    rest: list[Event] = []
-    while after < upto and (page := log.read(after, min(_PAGE, upto - after))):
-        after = page[-1].position
-        events, rest = rest + page, []
-        while after < upto and events and events[-1].commit == page[-1].commit:
-            rest.append(events.pop())  # it may go on in the next page
-        rest.reverse()
-        yield from ((after, page) for page in _in_envelopes(events, source, fits, redacted, blobs))
-    if log.handle.damage is not None and rest and not _ended(log, rest[-1]):
-        rest = []  # the rest of its commit cannot be read
-    yield from ((after, page) for page in _in_envelopes(rest, source, fits, redacted, blobs))
-
-
-def _ended(log: Log, event: Event) -> bool:
-    """Whether it is the last one of its commit."""
-    known = log.append(Commit(id=event.commit, at="", by=""), {}, ())
-    return isinstance(known, Duplicate) and known.last == event.position
-
-
-def _redacted(log: Log, upto: int) -> set[int]:
-    """What is named by a redaction that is exported, too."""
-    found: set[int] = set()
-    after = 0
-    while page := log.read(after, _PAGE, REDACTIONS):
-        found |= {event.data["position"] for event in page if event.position <= upto and "position" in event.data}
-        after = page[-1].position
-    return found
-
-
-def _in_envelopes(
-    events: list[Event], source: str, fits: Callable[[Event], bool], redacted: set[int], blobs: Outgoing
-) -> Iterator[list[dict[str, Any]]]:
-    """The events of whole commits. A blob comes before the commit that names it, each piece by itself."""
-    of = {event.commit: event.n + 1 for event in events}
-    page: list[dict[str, Any]] = []
-    fitting = [event for event in events if fits(event)]
-    naming = {event.commit for event in fitting if named_by(event)}
-    for event in fitting:
-        if event.commit in naming:
-            naming.discard(event.commit)
-            for digest in blobs.named_by(one for one in fitting if one.commit == event.commit):
-                yield page
-                page = []
-                yield from ([piece] for piece in blobs.envelopes(digest))
-        page.append(cloudevents.envelope(_provable(event, redacted), of[event.commit], source))
-    yield page
-
-
-def _provable(event: Event, redacted: set[int]) -> Event:
-    """Without the digest of a text that is gone for a reason that is not exported: a redaction in the future."""
-    if "redacted" not in event.data or event.position in redacted:
-        return event
-    from moot.core.integrity.redaction import is_redacted
-
-    return event.replace(digest=None) if is_redacted(event.data) else event
 
 
 class Imported(Record):
@@ -123,7 +57,7 @@ class Import:
         log: Log,
         trial: Trial,
         proof: RedactionProof,
-        blobs: Incoming,
+        blobs: BlobImport,
         *,
         dry_run: bool,
         progress: Callable[[int], None],

@@ -21,7 +21,7 @@ from stat import S_ISREG
 
 from moot.core.json_codec import dumps
 from moot.core.record import Record
-from moot.effects.performers import entry
+from moot.effects.performers import call_function
 from moot.processes.environment import BASE, outside, search_path
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ _LARGEST = 64 << 20  # bytes of all files of a handler
 _LONGEST = 255  # bytes of a first line that systems read whole
 
 
-class File(Record):
+class PinnedFile(Record):
     """A regular file of the workspace that is run, or passed to the program, as a private copy."""
 
     word: int  # which word of the command names it
@@ -50,14 +50,14 @@ class File(Record):
     text: bool = False  # the word is the text of `sh -c`, so it is not replaced
 
 
-class Exact(Record):
+class PinnedHandler(Record):
     """See the module. `trouble`: why the handler cannot be allowed or performed."""
 
     handler: Handler
     cwd: str
     digest: str
     program: str | None = None  # outside the workspace; None if it is the first of `files`, or was not found
-    files: tuple[File, ...] = ()
+    files: tuple[PinnedFile, ...] = ()
     module: str | None = None  # the file of an installed module
     trouble: str | None = None
     roots: tuple[str, ...] = ()  # of the workspace: `cwd`, its other worktrees, its state
@@ -73,21 +73,21 @@ class _Trouble(Exception):
     """The text describes the problem and what to do instead."""
 
 
-def exactly(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) -> Exact:
+def pin(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str) -> PinnedHandler:
     """Read each file once, so the result contains the digested bytes. The handler runs in `root`."""
     roots = tuple(dict.fromkeys(os.path.realpath(path) for path in (root, *worktrees)))
     root = roots[0]
     if handler.kind not in ("run", "python"):
-        return Exact(handler=handler, cwd=root, digest=sha256(handler.content.encode()).hexdigest())
+        return PinnedHandler(handler=handler, cwd=root, digest=sha256(handler.content.encode()).hexdigest())
     program = module = None
-    files: tuple[File, ...] = ()
+    files: tuple[PinnedFile, ...] = ()
     try:
         if handler.python is None:
             program, files = _command(handler, roots, env)
         else:
             module, files = _function(handler.python.partition(":")[0], root)
     except _Trouble as trouble:
-        return Exact(handler=handler, cwd=root, digest="", trouble=str(trouble))
+        return PinnedHandler(handler=handler, cwd=root, digest="", trouble=str(trouble))
     said = {
         "content": handler.content,
         "cwd": root,
@@ -97,10 +97,14 @@ def exactly(handler: Handler, root: str, env: Mapping[str, str], *worktrees: str
         "module": module,
     }
     digest = sha256(dumps(said).encode()).hexdigest()
-    return Exact(handler=handler, cwd=root, digest=digest, program=program, files=files, module=module, roots=roots)
+    return PinnedHandler(
+        handler=handler, cwd=root, digest=digest, program=program, files=files, module=module, roots=roots
+    )
 
 
-def _command(handler: Handler, roots: tuple[str, ...], env: Mapping[str, str]) -> tuple[str | None, tuple[File, ...]]:
+def _command(
+    handler: Handler, roots: tuple[str, ...], env: Mapping[str, str]
+) -> tuple[str | None, tuple[PinnedFile, ...]]:
     first, *_ = words = handler.run
     program = None
     named: list[tuple[int, str, str]] = []
@@ -133,7 +137,7 @@ def _plain(program: str) -> str:
     return os.path.basename(program).rstrip("0123456789.")
 
 
-def _check_first_line(file: File, roots: tuple[str, ...]) -> None:
+def _check_first_line(file: PinnedFile, roots: tuple[str, ...]) -> None:
     """Refuse a script whose `#!` line names a program or file of the workspace: it would not be digested."""
     if not file.content.startswith(b"#!"):
         return
@@ -153,7 +157,7 @@ def _check_first_line(file: File, roots: tuple[str, ...]) -> None:
         raise _Trouble(_through(file, words[0]))
 
 
-def _through(file: File, name: str) -> str:
+def _through(file: PinnedFile, name: str) -> str:
     return (
         f"{file.path} would run through {name}, which is in the workspace: put {name} into `run` before the script, "
         "and let the script's first line name an installed interpreter"
@@ -182,7 +186,7 @@ def found(name: str, roots: tuple[str, ...], env: Mapping[str, str]) -> str | No
     return None
 
 
-def _read(roots: tuple[str, ...], named: list[tuple[int, str, str]]) -> Iterator[File]:
+def _read(roots: tuple[str, ...], named: list[tuple[int, str, str]]) -> Iterator[PinnedFile]:
     left, done = _LARGEST, dict[int, str]()
     for word, before, name in named:
         path = os.path.join(roots[0], name)
@@ -197,7 +201,7 @@ def _read(roots: tuple[str, ...], named: list[tuple[int, str, str]]) -> Iterator
         done[word] = name
         real = os.path.relpath(os.path.realpath(path), roots[0])
         digest = sha256(content[1]).hexdigest()
-        yield File(word=word, before=before, path=real, sha256=digest, mode=content[0], content=content[1])
+        yield PinnedFile(word=word, before=before, path=real, sha256=digest, mode=content[0], content=content[1])
 
 
 def is_elsewhere(path: str, roots: tuple[str, ...]) -> bool:
@@ -228,13 +232,13 @@ def _content(path: str, roots: tuple[str, ...], name: str, limit: int) -> tuple[
     return status.st_mode & 0o777, content
 
 
-def _function(module: str, root: str) -> tuple[str | None, tuple[File, ...]]:
+def _function(module: str, root: str) -> tuple[str | None, tuple[PinnedFile, ...]]:
     """The module as one file of the workspace, or as an installed module."""
     below = os.path.join(*module.split("."))
     files = tuple(_read((root,), [(0, "", f"{below}.py")]))
     if files:
         return None, files
-    installed = entry.located(module, root)
+    installed = call_function.located(module, root)
     if installed is not None:
         return installed, ()
     if os.path.isdir(os.path.join(root, below)):

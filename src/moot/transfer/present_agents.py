@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from moot.engine.presence import Presence
 
 
-class Arrivals:
+class PresentAgents:
     """Told of the agents while the log is folded on trial; stamps them before it is in its place."""
 
     def __init__(self) -> None:
@@ -28,7 +28,7 @@ class Arrivals:
             presence.welcome(agent.name, agent.incarnation)
 
 
-def at_once(presence: Presence) -> Callable[[Agent], None]:
+def stamp_at_once(presence: Presence) -> Callable[[Agent], None]:
     """For an import, which stores what it has folded as it goes on."""
 
     def see(agent: Agent) -> None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from moot.log import Shown
 
 
-def bury_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
+def redact_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
     """Redact in `new` what `old` has redacted, and erase what it has erased. Returns the positions that it changed.
 
     A position that holds another event there is left alone, and so is what a tombstone says that contradicts the event:

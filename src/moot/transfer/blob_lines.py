@@ -58,7 +58,7 @@ def piece_of(text: str) -> Piece | None:
     return Piece(digest=digest, number=number, last=bool(last), data=data, source=str(found.get("source")))
 
 
-class Outgoing:
+class BlobExport:
     """The blobs that exported events name, each once."""
 
     def __init__(self, log: Shown, blobs: Blobs, lost: Callable[[MootError], None]) -> None:
@@ -105,7 +105,7 @@ class Outgoing:
             piece, number = following, number + 1
 
 
-class Incoming:
+class BlobImport:
     """The blobs of a file on their way in. Raises `envelopes.Bad`."""
 
     def __init__(self, blobs: Blobs, removed: dict[str, int], *, dry_run: bool) -> None:

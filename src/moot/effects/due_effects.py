@@ -26,7 +26,7 @@ _GRACE = 30.0  # seconds of silence beyond the timeout, after which a runner cou
 _INSPECTION = 0.5  # seconds between searches for abandoned effects
 
 
-class Taking:
+class DueEffects:
     """One runner: its name, its presence, and the effects it tries to take."""
 
     def __init__(self, engine: Engine, presence: Presence, state: str) -> None:
