@@ -15,7 +15,6 @@ from moot.core.errors import Unavailable
 from moot.core.record import Record
 from moot.location.gitdir import read
 from moot.location.trust import check_author
-from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,10 +24,10 @@ if TYPE_CHECKING:
     from moot.location import Place
 
 FILE = "moot.toml"
+_CACHE = "settings.json"
 
 _SCHEMA = 4  # increase it when a field, a default or a limit changes: older caches are then stale
 _LARGEST = 1 << 20
-_YOUNG = 2.0  # seconds; within one tick of the file system a file can change again and keep its signature
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
@@ -57,15 +56,20 @@ def load(place: Place, *, keep: bool = True) -> Settings:
     path = source(place)
     if path is None:
         return Settings()
+    from moot.location import caches
+
     try:
         for follow in (False, True):  # check the author of a symbolic link and of its target
             check_author(place, path, os.stat(path, follow_symlinks=follow).st_uid)
-        signature = _signature(path)
-        settings = _remembered(place, signature)
-        if settings is not None:
-            return settings
+        signature = caches.signature(path)
+        kept = caches.recall_parsed(place.state, _CACHE)
+        try:
+            if kept["schema"] == _SCHEMA and kept["signature"] == signature:
+                return Settings.of(kept["settings"])
+        except (ValueError, TypeError, KeyError, AttributeError):
+            pass  # no cache yet, or one in another format
         raw = read(path, _LARGEST, lambda uid: check_author(place, path, uid))
-        settled = _signature(path) == signature
+        settled = caches.signature(path) == signature and time.time() - signature[3] / 1e9 > caches.YOUNG
     except OSError as problem:
         raise _unreadable(path, problem.strerror or "it cannot be read") from problem
     if len(raw) > _LARGEST:
@@ -73,8 +77,10 @@ def load(place: Place, *, keep: bool = True) -> Settings:
     from moot.settings.parse import parse
 
     settings = parse(path, raw)
-    if keep and settled and time.time() - signature[3] / 1e9 > _YOUNG:
-        _remember(place, signature, settings)
+    # Without a log there is no workspace yet: create nothing.
+    if keep and settled and os.path.lexists(os.path.join(place.state, "log.db")):
+        content = {"schema": _SCHEMA, "signature": signature, "settings": settings.plain()}
+        caches.keep_parsed(place.state, _CACHE, content)
     return settings
 
 
@@ -116,41 +122,6 @@ def seconds(value: object) -> float | None:
         return None
     unit = _UNITS.get(text[len(number) :])
     return None if unit is None else float(number) * unit
-
-
-def _signature(path: str) -> list[Any]:
-    found = os.stat(path)
-    return [path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns]
-
-
-def _remembered(place: Place, signature: list[Any]) -> Settings | None:
-    from moot.location.caches import recall
-
-    kept = recall(_cache(place))
-    try:
-        if kept["schema"] == _SCHEMA and kept["signature"] == signature:
-            return Settings.of(kept["settings"])
-    except (ValueError, TypeError, KeyError, AttributeError):
-        return None  # no cache yet, or one in another format
-    return None
-
-
-def _remember(place: Place, signature: list[Any], settings: Settings) -> None:
-    from moot.location.caches import keep
-
-    path = _cache(place)
-    try:
-        # Without a log there is no workspace yet: create nothing.
-        if not os.path.lexists(os.path.join(place.state, "log.db")):
-            return
-        check_folders(place.state, "cache", make=True)
-        keep(path, {"schema": _SCHEMA, "signature": signature, "settings": settings.plain()})
-    except (OSError, Unavailable):
-        return  # work without a cache
-
-
-def _cache(place: Place) -> str:
-    return os.path.join(place.state, "cache", "settings.json")
 
 
 def _unreadable(path: str, why: str) -> Unavailable:

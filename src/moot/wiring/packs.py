@@ -14,10 +14,9 @@ import time
 
 from moot.api.protocol import PARTS, Packs, Protocol
 from moot.api.protocol.loading import pack_of
-from moot.core.errors import Unavailable, Usage
+from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.location import caches
-from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +31,6 @@ GROUP = "moot.packs"
 SHIPPED = {"orchestrator": "moot.packs.orchestrator.protocol:Orchestrator"}
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
 _LARGEST = 1 << 20
-_YOUNG = 2.0  # seconds; within one timestamp tick a file can change again and keep its signature
 
 
 class Source(Record):
@@ -72,8 +70,8 @@ def pack(
     name: str, state: str, settings: Settings | None = None, place: Place | None = None, *, keep: bool = True
 ) -> Pack:
     """A pack, from the cache if its files are unchanged."""
-    cache = os.path.join(state, "cache", f"pack-{name}.json")
-    kept = caches.recall(cache)
+    cache = f"pack-{name}.json"
+    kept = caches.recall_parsed(state, cache)
     path = (settings.pack_settings.get(name, {}) if settings else {}).get("path")
     try:
         source = Source(**kept["source"])
@@ -84,7 +82,8 @@ def pack(
     source = _source(name, path, place)
     parsed = _parsed(name, source, place)
     if keep and not _is_young(source, parsed["schemas"]):
-        _keep(state, name, {**parsed, "path": path, "signature": _signature(source, parsed["schemas"], name)})
+        signature = _signature(source, parsed["schemas"], name)
+        caches.keep_parsed(state, cache, {**parsed, "path": path, "signature": signature})
     return _made(parsed, source)
 
 
@@ -225,22 +224,11 @@ def _signature(source: Source, schemas: Iterable[str], name: str) -> list[Any]:
     found: list[Any] = [version, "" if source.root or name in SHIPPED else sys.prefix, source.folder]
     if name in SHIPPED and source.folder != os.path.join(_PACKS, name):
         raise ValueError("another installation of moot wrote it")
-    for file in _files(source, schemas):
-        seen = os.stat(file)
-        found.append([file, seen.st_ino, seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns])
-    return found
+    return found + [caches.signature(file) for file in _files(source, schemas)]
 
 
 def _is_young(source: Source, schemas: Iterable[str]) -> bool:
     """Whether a file changed so recently that it may change again and keep its signature."""
     if not source.root:
         return False
-    return time.time() - max(os.stat(file).st_mtime for file in _files(source, schemas)) < _YOUNG
-
-
-def _keep(state: str, name: str, content: dict[str, Any]) -> None:
-    try:
-        check_folders(state, "cache", make=True)
-        caches.keep(os.path.join(state, "cache", f"pack-{name}.json"), content)
-    except (OSError, Unavailable):
-        return  # works without a cache
+    return time.time() - max(os.stat(file).st_mtime for file in _files(source, schemas)) < caches.YOUNG
