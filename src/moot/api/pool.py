@@ -1,12 +1,12 @@
 """A bounded pool of engines. An engine is one log handle and one views store; one call at a time uses it.
 
 Each engine has its own file descriptors, so the locks of two calls exclude each other as those of two processes do.
-The pool knows nothing of callers and verbs.
+The pool does not know callers or verbs.
 """
 
 from __future__ import annotations
 
-from _thread import RLock, allocate_lock, get_ident
+from _thread import RLock, get_ident
 from weakref import ref
 
 from moot.core.errors import Unavailable, Usage
@@ -15,11 +15,12 @@ from moot.fork_safety import watch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from threading import Condition
 
     from moot.engine.engine import Engine
 
 LIMIT = 32  # engines: about eight file descriptors each
-PATIENCE = 30.0  # seconds to wait for one that another call has
+PATIENCE = 30.0  # seconds to wait for an engine when all are in use
 
 
 class Pool:
@@ -32,28 +33,31 @@ class Pool:
         self._idle: list[Engine] = []
         self._borrowed: dict[int, tuple[ref[Engine], int]] = {}  # by id: the engine, and the thread that borrowed it
         self._opening = 0
-        self._waiting: list[_Waiter] = []
+        self._waiting: list[object] = []  # one entry per waiting call, in the order of their arrival
+        self._changed: Condition | None = None  # created when the first call has to wait
         self._closed = False
         watch(self)
 
     def borrow(self) -> Engine:
-        """An idle engine, or a new one; else wait for one, for a bounded time."""
+        """An idle engine, or a new one. If the limit is reached, wait for one for a bounded time."""
         with self._guard:
+            if self._waiting or not self._has_room():
+                self._wait()
             if self._closed:
                 raise closed()
             if self._idle:
                 return self._lend(self._idle.pop())
-            waiter = None
-            if self._opening + len(self._borrowed) < self._limit:
-                self._opening += 1
-            else:
-                waiter = _Waiter()
-                self._waiting.append(waiter)
-        if waiter is not None:
-            engine = self._wait(waiter)
-            if engine is not None:
-                return engine
-        return self._open()
+            self._opening += 1
+        try:
+            engine = self._make()
+        except BaseException:
+            with self._guard:
+                self._opening -= 1
+                self._notify()
+            raise
+        with self._guard:
+            self._opening -= 1
+            return self._lend(engine)
 
     def give_back(self, engine: Engine, *, broken: bool = False) -> None:
         """Take an engine back. One that is broken, or that this pool has not lent, is closed."""
@@ -62,25 +66,22 @@ class Pool:
             keep = ours and not broken and not self._closed
             if keep:
                 self._idle.append(engine)
-            if self._waiting:
-                self._let_in()
+            self._notify()
         if not keep:
             _close(engine)
 
     def close(self) -> None:
-        """Close what is idle; what is borrowed is closed when it comes back."""
+        """Close the idle engines. Borrowed ones are closed when they are given back."""
         with self._guard:
             self._closed = True
             idle, self._idle = self._idle, []
-            waiting, self._waiting = self._waiting, []
-            for waiter in waiting:
-                waiter.bell.release()
+            self._notify()
         for engine in idle:
             _close(engine)
 
-    def _lend(self, engine: Engine, thread: int | None = None) -> Engine:
+    def _lend(self, engine: Engine) -> Engine:
         number = id(engine)
-        self._borrowed[number] = ref(engine, lambda gone: self._lost(number, gone)), thread or get_ident()
+        self._borrowed[number] = ref(engine, lambda gone: self._lost(number, gone)), get_ident()
         return engine
 
     def _lost(self, number: int, gone: ref[Engine]) -> None:
@@ -89,78 +90,42 @@ class Pool:
             found = self._borrowed.get(number)
             if found is not None and found[0] is gone:
                 del self._borrowed[number]
-                self._let_in()
+                self._notify()
 
-    def _let_in(self) -> None:
-        """Let those who wait have what is idle, or open another one. The first comes first."""
-        while self._waiting and not self._closed:
-            if self._idle:
-                waiter = self._waiting.pop(0)
-                waiter.engine = self._lend(self._idle.pop(), waiter.thread)
-            elif self._opening + len(self._borrowed) < self._limit:
-                waiter = self._waiting.pop(0)
-                self._opening += 1
-            else:
-                return
-            waiter.served = True
-            waiter.bell.release()
+    def _has_room(self) -> bool:
+        return self._closed or bool(self._idle) or self._opening + len(self._borrowed) < self._limit
 
-    def _wait(self, waiter: _Waiter) -> Engine | None:
-        """The engine that came back; None: there is room to open one."""
+    def _wait(self) -> None:
+        """Wait for room. Calls are served in the order of their arrival."""
+        if self._changed is None:
+            from threading import Condition
+
+            self._changed = Condition(self._guard)
+        me = object()
+        self._waiting.append(me)
         try:
-            waiter.bell.acquire(timeout=PATIENCE)
-        except BaseException:  # interrupted
-            self._leave(waiter)
-            raise
-        with self._guard:
-            if waiter.served:
-                return waiter.engine
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
-        raise closed() if self._closed else _exhausted(self._limit)
+            ready = self._changed.wait_for(lambda: self._has_room() and self._waiting[0] is me, PATIENCE)
+        finally:
+            self._waiting.remove(me)
+            self._notify()
+        if not ready:
+            raise _exhausted(self._limit)
 
-    def _leave(self, waiter: _Waiter) -> None:
-        with self._guard:
-            if waiter in self._waiting:
-                self._waiting.remove(waiter)
-            elif waiter.engine is not None:
-                self.give_back(waiter.engine)
-            elif waiter.served:
-                self._opening -= 1
-                self._let_in()
-
-    def _open(self) -> Engine:
-        try:
-            engine = self._make()
-        except BaseException:
-            with self._guard:
-                self._opening -= 1
-                self._let_in()
-            raise
-        with self._guard:
-            self._opening -= 1
-            return self._lend(engine)
+    def _notify(self) -> None:
+        if self._changed is not None:
+            self._changed.notify_all()
 
     def before_fork(self) -> None:
-        """Nothing to wait for: wherever another thread is in here, the child can go on with what it finds."""
+        """Do nothing: whatever another thread is doing here, the child can continue with the state that it finds."""
 
     def after_fork_in_parent(self) -> None:
-        """Nothing has changed."""
+        """Do nothing."""
 
     def after_fork_in_child(self) -> None:
-        """Other threads are gone, with what they borrowed. The forking thread goes on with its own."""
-        self._guard = RLock()
+        """Forget other threads, which do not exist in the child, and what they borrowed."""
+        self._guard, self._changed = RLock(), None
         self._borrowed = {n: lent for n, lent in self._borrowed.items() if lent[1] == get_ident()}
         self._opening, self._waiting = 0, []
-
-
-class _Waiter:
-    def __init__(self) -> None:
-        self.thread = get_ident()
-        self.bell = allocate_lock()
-        self.bell.acquire()
-        self.served = False
-        self.engine: Engine | None = None
 
 
 def _close(engine: Engine) -> None:
