@@ -56,13 +56,11 @@ class CallSetup:
         engine.lifecycles, engine.in_force, engine.reactions = setup.lifecycles, setup.in_force, setup.reactions
         engine.closers, engine.requests, engine.via = setup.closers, setup.requests, workspace.via
         engine.progress = workspace.progress
-        if workspace.judge is not None:
-            engine.judge = lambda recorded: self._judged(engine, recorded)
+        engine.judge = lambda recorded: self._judged(engine, recorded)
         if workspace.tracing is not None:
             engine.trace = workspace.tracing.current
 
     def _judged(self, engine: Engine, recorded: str) -> Rules:
-        assert self._workspace.judge is not None
         rules = self._workspace.judge(self._base, engine.whole.archive.identity, recorded)
         self.setup = self._workspace.judged(self._base, rules)
         return rules

@@ -46,6 +46,7 @@ class Workspace:
         clock: Clock,
         presence: Presence,
         pool: Pool,
+        judge: Judge,
         via: str,
     ) -> None:
         self.place = place
@@ -59,7 +60,7 @@ class Workspace:
         self.notices: tuple[Notice, ...] = ()  # warnings that hold for every call
         self.progress: Progress = quietly
         self.tracing: Tracing | None = None
-        self.judge: Judge | None = None
+        self.judge = judge
         self.load: Callable[[], Setup] = lambda: self.setup
         self.check_log: Callable[[], None] = lambda: None  # raises if the log is not in its place any more
         self.pool = pool

@@ -11,6 +11,7 @@ from moot.api.pool import LIMIT, Pool
 from moot.api.protocol import Packs
 from moot.api.setup import Setup
 from moot.api.workspace import Workspace
+from moot.core.errors import MootError, Unavailable
 from moot.core.lifecycle import CORE, reviewed, with_receipts
 from moot.core.reactions import later
 from moot.core.reactions.departures import departures
@@ -73,9 +74,9 @@ def open_workspace(
         visits = PastWorkspace(log, place.state, at, clock, progress)
         clock, presence, past, make = visits.clock, visits.presence, visits.then, visits.engine
     pool, judge = Pool(lambda: _with_facts(make(), presence), handles), _judge(place, env)
-    workspace = Workspace(place, env, cwd, _ruled(setup, pool, judge), clock, presence, pool, via)
+    workspace = Workspace(place, env, cwd, _ruled(setup, pool, judge), clock, presence, pool, judge, via)
     workspace.load = lambda: _ruled(_loaded(place, env, keep=not reading, files=files), pool, judge)
-    workspace.past, workspace.judge = past, judge
+    workspace.past = past
     workspace.check_log = lambda: _check_log(place, cwd)
     workspace.progress = progress or workspace.progress
     workspace.notices = () if place.main_root else _elsewhere(place)
@@ -125,7 +126,11 @@ def _with_facts(engine: Engine, presence: Presence) -> Engine:
 def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) -> Setup:
     """The current settings of moot.toml, before the rules in force are determined."""
     settings = setting.load(place, keep=keep)
-    packs = _packs(settings, place, keep=keep)
+    packs = Packs()
+    if settings.packs:
+        from moot.wiring.packs import load
+
+        packs = load(settings, place, keep=keep)
     lifecycles = _lifecycles(settings, packs)
     requests: Requests | None = None
     if settings.handlers:
@@ -154,26 +159,36 @@ def _ruled(setup: Setup, pool: Pool, judge: Judge) -> Setup:
     """Add the rules in force. A setting that weakens a rule needs a person's consent (`moot.settings.rules`)."""
     engine = pool.borrow()  # errors of the log are raised here
     try:
-        settings, core = setup.settings, setup.declared["core"]
-        packs = {name: one for name, one in setup.declared.items() if name != "core"}
-        if not settings.task_review or not all(map(reviewed, packs.values())):
+        if not setup.settings.task_review or not all(map(reviewed, setup.declared.values())):
             return setup.under(judge(setup, engine.whole.archive.identity, ""))
-        if settings.task_receipt:
-            return setup.replace(lifecycles={"core": with_receipts(core), **packs}, in_force=RECEIPTS)
-        return setup
     finally:
         pool.give_back(engine)
+    if not setup.settings.task_receipt:
+        return setup
+    core = with_receipts(setup.declared["core"])
+    return setup.replace(lifecycles={**setup.declared, "core": core}, in_force=RECEIPTS)
 
 
 def _judge(place: Place, env: Mapping[str, str]) -> Judge:
     """A function that determines the rules in force from the current settings and consent."""
 
     def judge(setup: Setup, identity: Callable[[], str], recorded: str) -> Rules:
-        from moot.wiring.ruling import consent, rules_of
+        from moot.settings.rules import judged, weakened
 
-        core = setup.declared["core"]
-        packs = {name: one for name, one in setup.declared.items() if name != "core"}
-        return rules_of(place, setup.written, (core, packs), lambda: consent(place, env, identity()).known(), recorded)
+        try:
+            settings = setting.load(place, keep=False)
+        except MootError:
+            settings = setup.written  # the next command reports the defects
+        packs = {name: life for name, life in setup.declared.items() if name != "core"}
+        allowed: Mapping[str, str] = {}
+        if weakened(settings, packs, recorded):
+            from moot.effects.consent import Consent
+
+            try:
+                allowed = Consent(env, identity(), place.state, place.root).known()
+            except Unavailable:
+                pass  # unreadable consent allows nothing; `moot allow` reports why
+        return judged(settings, setup.declared["core"], packs, allowed, recorded)
 
     return judge
 
@@ -220,11 +235,3 @@ def _lifecycles(settings: Settings, packs: Packs) -> dict[str, Lifecycle]:
 def _is_traced(env: Mapping[str, str]) -> bool:
     """Whether there is a trace to propagate or a tracer provider: see `moot.engine.tracing`."""
     return "TRACEPARENT" in env or "opentelemetry" in sys.modules or "OTEL_PYTHON_TRACER_PROVIDER" in env
-
-
-def _packs(settings: Settings, place: Place, *, keep: bool) -> Packs:
-    if not settings.packs:
-        return Packs()
-    from moot.wiring.packs import load
-
-    return load(settings, place, keep=keep)

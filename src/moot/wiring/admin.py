@@ -12,7 +12,6 @@ from moot.api.workspace import quietly
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, people_only
 from moot.engine.sweeping import sweep
-from moot.location import trust
 from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
 from moot.settings import bare_repository
@@ -22,15 +21,15 @@ from moot.wiring.packs import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from moot.api.workspace import Workspace
+    from moot.api.workspace import Progress, Workspace
     from moot.core.identity import Caller
     from moot.location import Place
 
 
 class Admin(Opener):
-    """See the module."""
+    """Operations on the workspace of a directory that do not need an open workspace."""
 
     def __init__(
         self,
@@ -41,12 +40,9 @@ class Admin(Opener):
         *,
         named: bool = False,
     ) -> None:
-        self._cwd = cwd
-        self._via = via
-        self._named = named
-        self._env = env
+        self._cwd, self._env, self._via, self._named = cwd, env, via, named
         self._caller = caller or decide(env)
-        self.progress: Callable[[str, int, int], None] = quietly
+        self.progress: Progress = quietly
 
     def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created:
         there = known_packs() if packs else []
@@ -54,15 +50,14 @@ class Admin(Opener):
             if name not in there:
                 raise Usage("unknown_pack", f"There is no pack {name!r}.", f"Known: {', '.join(there)}.", pack=name)
         place = places.create(self._cwd, self._env, named=self._named)
-        kept = left_behind.carry_over(place, self._cwd, self._trust, self.progress) if carry_over else None
+        kept = left_behind.carry_over(place, self._cwd, self._env, self.progress) if carry_over else None
         if kept is not None:
             from moot.engine import commit_record
 
             commit_record.forget(self._env, place.state)  # the last seen commit was that of another log
         left_behind.check_nothing_left(place, self._cwd)
-        new = (
-            SqliteLog.create(place.state) or kept is not None
-        )  # first, so that the workspace exists even if the settings are invalid
+        # The log first, so that the workspace exists even if the settings are invalid.
+        new = SqliteLog.create(place.state) or kept is not None
         bare_repository.record(place)
         settings = setting.load(place)
         if any(name not in settings.packs for name in packs):
@@ -90,19 +85,16 @@ class Admin(Opener):
     def _workspace(self) -> Workspace:
         return open_workspace(self._cwd, self._env, via=self._via, named=self._named)
 
-    def _trust(self, place: Place) -> None:
-        trust.check(place, self._env)
-
     def restore(self, file: str, *, force: bool) -> RestoreResult:
         """Replace the log with a backup, even if the log cannot be opened."""
-        from moot.wiring.restoring import put_back
+        from moot.wiring.restoring import LogRestore
 
         people_only(self._caller, "`moot restore`")
         place = places.find(self._cwd, self._env, named=self._named)
         left_out = ("MOOT_AGENT", "MOOT_INCARNATION", places.VARIABLE)
         env = {name: value for name, value in self._env.items() if name not in left_out}
         env[places.VARIABLE] = place.root  # so that it is found again
-        return put_back(place, self._cwd, env, file, force=force, progress=self.progress, via=self._via)
+        return LogRestore(place, self._cwd, env, file, self.progress, force=force, via=self._via).run()
 
     def diagnose(self) -> list[Finding]:
         """Do the steps of every call, and report how far they get."""
@@ -131,15 +123,14 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; never edit an existing one."""
     home = place.main_root or bare_repository.home(place)
     path = (None if place.main_root else setting.source(place)) or os.path.join(home, setting.FILE)
-    listed = ", ".join(f'"{name}"' for name in packs)
-    draft = os.path.join(
-        home, f".{setting.FILE}.{os.urandom(6).hex()}"
-    )  # unpredictable, so that no link can be planted
+    line = "packs = [" + ", ".join(f'"{name}"' for name in packs) + "]"
+    # An unpredictable name, so that no link can be planted there.
+    draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")
     try:
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         hand_over(file, home)
         with open(file, "w", encoding="utf-8") as out:
-            out.write(f"packs = [{listed}]\n{_usual_lifecycle(packs[0], place)}")
+            out.write(f"{line}\n{_usual_lifecycle(packs[0], place)}")
         os.link(draft, path)  # atomic, and never overwrites an existing file
     except FileExistsError:
         if set(packs) <= set(setting.load(place).packs):
@@ -148,9 +139,9 @@ def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
             "settings_exist",
             f"The workspace exists. Your file {path} was not changed, and does not activate all of: "
             f"{', '.join(packs)}.",
-            f"Add this line before its first [section], or replace the line that sets `packs`: packs = [{listed}]",
+            f"Add this line before its first [section], or replace the line that sets `packs`: {line}",
             file=path,
-            line=f"packs = [{listed}]",
+            line=line,
         ) from None
     except OSError as problem:
         raise Unavailable(

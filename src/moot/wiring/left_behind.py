@@ -11,6 +11,7 @@ from moot.core.errors import Refused
 from moot.engine.blobs import Blobs
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
+from moot.location import trust
 from moot.logs.sqlite import SqliteLog, faults
 from moot.logs.sqlite.file import NAME, sync_folder
 from moot.private_files import forbidden
@@ -19,8 +20,9 @@ from moot.views.trial import Trial
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Mapping
 
+    from moot.api.workspace import Progress
     from moot.core.errors import Unavailable
     from moot.location import Place
 
@@ -88,9 +90,7 @@ def _goes_on(place: Place, left: str) -> str:
     )
 
 
-def carry_over(
-    place: Place, start: str, check: Callable[[Place], object], progress: Callable[[str, int, int], None]
-) -> str:
+def carry_over(place: Place, start: str, env: Mapping[str, str], progress: Progress) -> str:
     """Move the log that was left behind to a state directory without one. Returns where the old one is kept.
 
     If this is killed, the log is complete in at least one of the two places. Until the new one exists, running it again
@@ -112,7 +112,7 @@ def carry_over(
             left_behind=left,
         )
     old = os.path.dirname(left)
-    check(place.replace(root=os.path.dirname(old), state=old, common=None, worktree="."))
+    trust.check(place.replace(root=os.path.dirname(old), state=old, common=None, worktree="."), env)
     unique = os.urandom(6).hex()
     draft, kept = os.path.join(place.state, f"carried.{unique}"), os.path.join(old, f"carried-over-{unique}.db")
     log = SqliteLog(old)

@@ -1,11 +1,15 @@
-"""Replaces the log of a workspace with a backup, even if the log cannot be opened."""
+"""Replaces the log of a workspace with a backup, even if the log cannot be opened.
+
+The restore is recorded in the new log, together with the old log's records, and in the user's state directory.
+"""
 
 from __future__ import annotations
 
 import os
+import time
 from contextlib import closing, contextmanager
 
-from apsw import SQLITE_OPEN_READONLY, Connection
+import apsw
 
 from moot import location as places
 from moot.api.verbs.workspace import RestoreResult
@@ -17,11 +21,11 @@ from moot.core.task.leases import has_lapsed
 from moot.engine import commit_record
 from moot.engine.blob_names import NamedBlobs, removed_in
 from moot.engine.blobs import LARGEST, Blobs
-from moot.engine.clock import Clock
+from moot.engine.clock import Clock, iso
 from moot.engine.presence import Presence
 from moot.log import Shown
-from moot.logs.sqlite import SqliteLog
-from moot.logs.sqlite.archive import foreign, restore
+from moot.logs.sqlite import SqliteLog, file
+from moot.logs.sqlite.archive import carried, foreign, restore
 from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.transfer.present_agents import PresentAgents
 from moot.transfer.redact_again import redact_again
@@ -30,39 +34,182 @@ from moot.views.effects import open_effects
 from moot.views.store import Store
 from moot.views.trial import Trial
 from moot.wiring import open_workspace
-from moot.wiring.noting import note_restore, noted, remember_again
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from moot.api.call import Call
+    from moot.api.workspace import Progress
     from moot.core.event import Event
     from moot.location import Place
-
-    Progress = Callable[[int, int], None]
 
 _UNREADABLE = ("damaged_log", "foreign_log", "no_log")
 
 
-def put_back(
-    place: Place,
-    cwd: str,
-    env: Mapping[str, str],
-    name: str,
-    *,
-    force: bool,
-    progress: Callable[[str, int, int], None],
-    via: str,
-) -> RestoreResult:
-    path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
-    arrivals = PresentAgents()
-    named = NamedBlobs()
-    with closing(_rebuilt(place.state, path, arrivals, named, lambda done, of: progress("checking", done, of))) as new:
-        if not os.path.isdir(place.state):
-            places.create(cwd, env)  # the state directory is missing, too
-        blobs = _Blobs(place.state, path, named)
-        return _put_back(place, cwd, env, new, path, progress, arrivals, blobs, force=force, via=via)
+class LogRestore:
+    """One restore, from the backup that the caller names as `name`."""
+
+    def __init__(
+        self,
+        place: Place,
+        cwd: str,
+        env: Mapping[str, str],
+        name: str,
+        progress: Progress,
+        *,
+        force: bool,
+        via: str,
+    ) -> None:
+        self._state, self._cwd, self._env = place.state, cwd, env
+        self._path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
+        self._progress, self._force, self._via = progress, force, via
+        self._present, self._named = PresentAgents(), NamedBlobs()
+        self._blobs = _Blobs(place.state, self._path, self._named)
+
+    def run(self) -> RestoreResult:
+        with closing(self._rebuilt()) as new:
+            if not os.path.isdir(self._state):
+                places.create(self._cwd, self._env)  # the state directory is missing, too
+            before = _records(self._state)
+            commit_record.forget(self._env, self._state)
+            try:
+                with self._call() as call:
+                    restored = self._replaced(call, new)
+            except MootError as error:  # it cannot be opened or read completely
+                if error.code not in _UNREADABLE:
+                    self._remember_again()
+                    raise
+                restored = self._anew(new)
+        self._record(before)
+        lacking = tuple(sorted(self._blobs.lacking))
+        return restored.replace(blobs=self._blobs.brought, lacking=lacking, effects=self._open_effects())
+
+    @contextmanager
+    def _call(self) -> Iterator[Call]:
+        with (
+            open_workspace(self._cwd, self._env, via=self._via) as workspace,
+            workspace.call(decide(self._env)) as call,
+        ):
+            yield call
+
+    def _rebuilt(self) -> Rebuilt:
+        """A new log from the rows of the file, each checked as an import does."""
+        trial = Trial(self._state, anew=True, seen=self._present.see)
+
+        def fold(events: Sequence[Event]) -> str | None:
+            problem = trial.fold(events)
+            if problem is None:
+                self._named.see(events)
+            return problem
+
+        try:
+            return Rebuilt(self._path, fold, lambda done, of: self._progress("checking", done, of))
+        except MootError as error:
+            if error.code not in _UNREADABLE:
+                raise
+            details = {"position": error.details["position"]} if "position" in error.details else {}
+            remedy = "Name an unchanged file that `moot backup` created. The log was not changed."
+            raise Usage("no_backup", error.message, remedy, file=self._path, **details) from error
+        finally:
+            trial.close()
+
+    def _restoring(self, done: int, of: int) -> None:
+        self._progress("restoring", done, of)
+
+    def _anew(self, new: Rebuilt) -> RestoreResult:
+        """Replace a file that is not a usable log."""
+
+        def meanwhile() -> None:
+            self._blobs.bring({})
+            self._present.stamp(Presence(self._state, Clock()))
+            Store(self._state).renew(alone=True).close()
+
+        kept = restore.anew(self._state, new.connection, self._restoring, meanwhile)
+        return RestoreResult(file=self._path, events=new.head, kept=kept)
+
+    def _replaced(self, call: Call, new: Rebuilt) -> RestoreResult:
+        engine = call.engine
+        engine.read()
+        with engine.log.exclusive():
+            if not self._force:
+                _refuse_under_agents(call)
+            lacking = restore.lacks(self._state, new.connection)
+            if lacking and not self._force:
+                raise Refused(
+                    "backup_lacks_events",
+                    f"The log has events that {self._path} lacks.",
+                    "If you need them, run `moot backup` first; then restore with --force. moot also keeps the old "
+                    "log.",
+                    file=self._path,
+                )
+            self._blobs.bring(removed_in(engine.log))
+            with restore.room(self._state) as room:
+                copied = restore.keep(self._state, room, self._restoring)
+                with self._without_what_was_redacted(call, new, room) as (source, redacted):
+                    # First the views: open workspaces notice their removal, and they can be rebuilt from either log.
+                    engine.store.close()
+                    engine.store.renew(alone=True)
+                    self._present.stamp(call.presence)
+                    restore.replace(self._state, source, self._restoring)
+                needed = lacking or not restore.opens(self._state, new.head)
+                kept = restore.name(self._state, copied) if needed else None
+        return RestoreResult(file=self._path, events=new.head, kept=kept, redacted=redacted)
+
+    @contextmanager
+    def _without_what_was_redacted(
+        self, call: Call, new: Rebuilt, room: str
+    ) -> Iterator[tuple[apsw.Connection, tuple[int, ...]]]:
+        """The log to put in place: the rebuilt one, or a copy with the later redactions applied again.
+
+        So the text is never in the log again, even if this is killed.
+        """
+        log = call.engine.log
+        if not log.tombstones():
+            yield new.connection, ()
+            return
+        copied = restore.copy_to(room, new.connection, self._restoring)
+        clock, person = call.clock, principal.person(call.login)
+        commit = Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=self._via)
+        with closing(Shown(SqliteLog(room, exclusive=False))) as shown:
+            redacted = redact_again(log, shown, commit)
+        with closing(apsw.Connection(copied, flags=apsw.SQLITE_OPEN_READONLY)) as source:
+            yield source, redacted
+
+    def _record(self, before: list[dict[str, Any]]) -> None:
+        """Record the restore. A failure here does not undo it. `before`: the records of the old log."""
+        try:
+            with closing(SqliteLog(self._state)) as log:
+                record: dict[str, Any] = {"what": "restore", "at": iso(time.time())}
+                record |= {
+                    "file": os.path.basename(self._path),
+                    "sha256": _sha256(self._path),
+                    "first": 1,
+                    "last": log.head(),
+                }
+                path = os.path.join(self._state, file.NAME)
+                with closing(file.connect(path, apsw.SQLITE_OPEN_READWRITE, 5.0)) as connection:
+                    carried.put(connection, record, before=before)
+                commit_record.remember(self._env, self._state, log.archive, anew=True)
+        except (MootError, apsw.Error, OSError):
+            return
+
+    def _remember_again(self) -> None:
+        """The restore was refused, and the old log is in place: record its last commit again."""
+        try:
+            with closing(SqliteLog(self._state, reading=True)) as log:
+                commit_record.remember(self._env, self._state, log.archive)
+        except MootError:
+            return
+
+    def _open_effects(self) -> int:
+        """How many effects are open in the restored log."""
+        try:
+            with self._call() as call:
+                return open_effects(call.engine.read())
+        except MootError:
+            return 0  # the log is in place; the next command reports other problems
 
 
 class _Blobs:
@@ -74,7 +221,7 @@ class _Blobs:
         self.lacking: set[str] = set()
 
     def bring(self, removed: Mapping[str, int]) -> None:
-        """Restore missing blobs, except those that a later redaction `removed`, by position."""
+        """LogRestore missing blobs, except those that a later redaction `removed`, by position."""
         wanted = (digest for digest, position in self._named.at.items() if removed.get(digest, 0) < position)
         self.lacking = {digest for digest in wanted if self._blobs.fault(digest) is not None}
         if not self.lacking:
@@ -98,144 +245,33 @@ class _Blobs:
                 blob.write(piece)
             return blob.digest == digest and bool(blob.keep())
 
-    def said(self, restored: RestoreResult) -> RestoreResult:
-        return restored.replace(blobs=self.brought, lacking=tuple(sorted(self.lacking)))
+
+def _refuse_under_agents(call: Call) -> None:
+    here = [
+        agent.name
+        for agent in queries.agents(call.engine.store)
+        if agent.here and not has_lapsed(call.silence(agent.principal), call.settings.task_ttl)
+    ]
+    if here:
+        raise Held(
+            "agents_here",
+            f"{', '.join(here[:5])}{'…' if len(here) > 5 else ''} work in this workspace.",
+            "Let them leave (`moot leave NAME`), or restore with --force.",
+            agents=here,
+        )
 
 
-def _rebuilt(state: str, path: str, arrivals: PresentAgents, named: NamedBlobs, progress: Progress) -> Rebuilt:
-    """A new log from the rows of the file, each checked as an import does."""
-    trial = Trial(state, anew=True, seen=arrivals.see)
-
-    def fold(events: Sequence[Event]) -> str | None:
-        problem = trial.fold(events)
-        if problem is None:
-            named.see(events)
-        return problem
-
+def _records(state: str) -> list[dict[str, Any]]:
+    """The records of the log in this directory; empty if it cannot be read."""
     try:
-        return Rebuilt(path, fold, progress)
-    except MootError as error:
-        if error.code not in _UNREADABLE:
-            raise
-        details = {"file": path, **({"position": error.details["position"]} if "position" in error.details else {})}
-        remedy = "Name an unchanged file that `moot backup` created. The log was not changed."
-        raise Usage("no_backup", error.message, remedy, **details) from error
-    finally:
-        trial.close()
+        with closing(SqliteLog(state, reading=True)) as log:
+            return log.archive.carried()
+    except (MootError, apsw.Error, ValueError):
+        return []
 
 
-def _put_back(
-    place: Place,
-    cwd: str,
-    env: Mapping[str, str],
-    new: Rebuilt,
-    path: str,
-    progress: Callable[[str, int, int], None],
-    arrivals: PresentAgents,
-    blobs: _Blobs,
-    *,
-    force: bool,
-    via: str,
-) -> RestoreResult:
-    def restoring(done: int, of: int) -> None:
-        progress("restoring", done, of)
+def _sha256(path: str) -> str:
+    from hashlib import file_digest
 
-    before = noted(place.state)
-    commit_record.forget(env, place.state)
-
-    try:
-        with open_workspace(cwd, env, via=via) as workspace, workspace.call(decide(env)) as call:
-            restored = _replaced(call, new, path, restoring, arrivals, blobs, force=force)
-    except MootError as error:  # it cannot be opened or read completely
-        if error.code not in _UNREADABLE:
-            remember_again(env, place.state)
-            raise
-        restored = _anew(place.state, new, path, restoring, arrivals, blobs)
-    note_restore(env, place.state, path, before)
-    return blobs.said(restored).replace(effects=_open_effects(cwd, env))
-
-
-def _anew(
-    state: str, new: Rebuilt, path: str, progress: Progress, arrivals: PresentAgents, blobs: _Blobs
-) -> RestoreResult:
-    """Replace a file that is not a usable log."""
-
-    def meanwhile() -> None:
-        blobs.bring({})
-        arrivals.stamp(Presence(state, Clock()))
-        Store(state).renew(alone=True).close()
-
-    kept = restore.anew(state, new.connection, progress, meanwhile)
-    return RestoreResult(file=path, events=new.head, kept=kept)
-
-
-def _replaced(
-    call: Call, new: Rebuilt, path: str, progress: Progress, arrivals: PresentAgents, blobs: _Blobs, *, force: bool
-) -> RestoreResult:
-    engine, state = call.engine, call.place.state
-    engine.read()
-    with engine.log.exclusive():
-        here = [
-            agent.name
-            for agent in queries.agents(engine.store)
-            if agent.here and not has_lapsed(call.silence(agent.principal), call.settings.task_ttl)
-        ]
-        if here and not force:
-            raise Held(
-                "agents_here",
-                f"{', '.join(here[:5])}{'…' if len(here) > 5 else ''} work in this workspace.",
-                "Let them leave (`moot leave NAME`), or restore with --force.",
-                agents=here,
-            )
-        lacking = restore.lacks(state, new.connection)
-        if lacking and not force:
-            raise Refused(
-                "backup_lacks_events",
-                f"The log has events that {path} lacks.",
-                "If you need them, run `moot backup` first; then restore with --force. moot also keeps the old log.",
-                file=path,
-            )
-        blobs.bring(removed_in(engine.log))
-        with restore.room(state) as room:
-            copied = restore.keep(state, room, progress)
-            with _without_what_was_redacted(call, new, room, progress) as (source, redacted):
-                # First the views: open workspaces notice their removal, and they can be rebuilt from either log.
-                engine.store.close()
-                engine.store.renew(alone=True)
-                arrivals.stamp(call.presence)
-                restore.replace(state, source, progress)
-            kept = restore.name(state, copied) if lacking or not restore.opens(state, new.head) else None
-    return RestoreResult(file=path, events=new.head, kept=kept, redacted=redacted)
-
-
-@contextmanager
-def _without_what_was_redacted(
-    call: Call, new: Rebuilt, room: str, progress: Progress
-) -> Iterator[tuple[Connection, tuple[int, ...]]]:
-    """The log to put in place: the rebuilt one, or a copy with the later redactions applied again.
-
-    So the text is never in the log again, even if this is killed.
-    """
-    log = call.engine.log
-    if not log.tombstones():
-        yield new.connection, ()
-        return
-    copied = restore.copy_to(room, new.connection, progress)
-    shown = Shown(SqliteLog(room, exclusive=False))
-    try:
-        clock, person = call.clock, principal.person(call.login)
-        via = call.engine.via
-        redacted = redact_again(log, shown, Commit(id=clock.commit_id(), at=clock.wall(), by=person, via=via))
-    finally:
-        shown.close()
-    with closing(Connection(copied, flags=SQLITE_OPEN_READONLY)) as source:
-        yield source, redacted
-
-
-def _open_effects(cwd: str, env: Mapping[str, str]) -> int:
-    """How many effects are open in the restored log."""
-    try:
-        with open_workspace(cwd, env) as workspace, workspace.call(decide(env)) as call:
-            return open_effects(call.engine.read())
-    except MootError:
-        return 0  # the log is in place; the next command reports other problems
+    with open(path, "rb") as source:
+        return file_digest(source, "sha256").hexdigest()
