@@ -1,4 +1,4 @@
-"""One request to a workspace: who asks, for what, what was stored, what the caller should know.
+"""One request to a workspace: the caller, the verb and its arguments, the answer and its warnings.
 
 A call is opened on a `Workspace` and borrows an engine until it is closed. Verbs get it as their first argument.
 """
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from moot.settings.rules import Weak
 
 
-READ_PATIENCE = 1.0  # seconds that a look waits for one who writes, before it asks whether that one stands still
-_WHOLE_LOG = ("backup", "export", "verify")  # they keep others out, or wait for those who write
+READ_PATIENCE = 1.0  # seconds that a read waits for a writer before it checks whether the writer has stalled
+_WHOLE_LOG = ("backup", "export", "verify")  # they lock out writers, or wait for them
 
 
 class Call:
-    """See the module. For one thread at a time."""
+    """One request. For one thread at a time."""
 
     _lent: Engine | None = None  # the engine to give back
 
@@ -53,12 +53,12 @@ class Call:
         self._setup = CallSetup(workspace, self.engine)
         setup = self._setup.setup
         self.packs, self.mirrors = setup.packs, setup.mirrors
-        self.output: Callable[[bytes], object] | None = None  # where the output of commands that are run goes
-        self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # show this to a person who says yes or no
+        self.output: Callable[[bytes], object] | None = None  # gets the output of commands that the verb runs
+        self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # shows lines to a person and asks: yes or no?
         self.outcome: Outcome | None = None  # of its last commit
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
-        self._looks = False
+        self._reads = False  # whether it only reads, in the present
         self._request: tuple[str, str | None, Mapping[str, Any]] = ("", None, {})
         self._login: str | None = None
         self._acting: tuple[Work, principals.Actor] | None = None
@@ -95,7 +95,7 @@ class Call:
         return self.engine.whole.archive.identity()
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """Carry out a verb."""
+        """Run a verb, in a span if tracing is enabled."""
         if self.workspace.tracing is not None:
             from moot.api.tracing import run_in_span
 
@@ -103,23 +103,21 @@ class Call:
         return self.carry_out(name, arguments)
 
     def carry_out(self, name: str, arguments: Mapping[str, Any]) -> Answer:
-        """The same without a trace of it."""
+        """Run a verb."""
         verb = catalogue.find(name)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored, self.outcome = list(self.workspace.notices), 0, None
         if self.engine is not self._lent:
             self.use_own_engine()
         kind = catalogue.kind_of(verb, given)
-        looks = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
-        # To look at an old log is no reason to upgrade it, and whoever is nobody does no more than look.
-        self.engine.log.handle.kept = looks or (kind == "look" and self.caller.nobody)
-        self._looks = looks and self.past is None
-        self.engine.log.handle.patience = READ_PATIENCE if self._looks and name not in _WHOLE_LOG else None
+        reads = not verb.writes or bool(given.get("peek")) or catalogue.only_looks(verb, kind)
+        # Reading an old log does not upgrade it. A caller without an identity can only read.
+        self.engine.log.handle.kept = reads or (kind == "look" and self.caller.nobody)
+        self._reads = reads and self.past is None
+        self.engine.log.handle.patience = READ_PATIENCE if self._reads and name not in _WHOLE_LOG else None
         if self.past is not None:
-            from moot.api.past import asked_of
-
-            given = asked_of(verb, given)
-            self.engine.read()  # whatever the verb asks then, nothing that is out of sight by now
+            given = catalogue.read_only_arguments(verb, given)
+            self.engine.read()  # first, so that the verb does not see what has been redacted since
         catalogue.admit(self.caller, verb, kind, given)  # before anything is touched
         self._request = (name, given.pop("key", None), given)
         if verb.writes and self.caller.agent is None:
@@ -131,7 +129,7 @@ class Call:
         except (Unavailable, OSError) as error:
             if not self._stored:
                 raise
-            answer = self._stored_all_the_same(error)
+            answer = self._stored_anyway(error)
         self._warn_of_the_log()
         if self.engine is not self._lent and answer.more is None:
             self.use_own_engine()
@@ -148,7 +146,7 @@ class Call:
 
             self._warnings.append(of_upgrade(handle))
         if (damage := handle.damage) is not None:
-            self.warn("damaged_log", f"{damage.message} All before it can be read: this goes as far. {damage.remedy}")
+            self.warn("damaged_log", f"{damage.message} The answer covers everything before it. {damage.remedy}")
         if self.past is not None and self.past.said:
             self.warn("as_it_was", f"As it was at position {self.past.position}, {self.clock.wall()}.")
 
@@ -159,7 +157,7 @@ class Call:
             if not verb.quiet:
                 if self.mirrors is not None:
                     self.sync()
-                if verb.name != "join":  # it judges how long the name was silent: no sign of life of the one before
+                if verb.name != "join":  # it checks how long the name was silent, which a stamp would reset
                     self.stamp()
             answer: Answer = verb.does(self, **given)
             return answer
@@ -167,25 +165,21 @@ class Call:
         try:
             return do()
         except Unavailable as error:
-            if not self._looks or verb.name in _WHOLE_LOG:
+            if not self._reads or verb.name in _WHOLE_LOG:
                 raise
             from moot.api.read_fallback import read_without_writing
 
             return read_without_writing(self, do, lambda: verb.does(self, **given), error)
 
     def use_own_engine(self) -> None:
-        """To the views that all share, from those that one looked at beside them."""
-        usual, aside = self._lent, self.engine
-        if usual is not None and usual is not aside:
-            self.engine = usual
-            aside.store.close()
+        """Return to the borrowed engine after `moot.api.read_fallback` has replaced it."""
+        borrowed, other = self._lent, self.engine
+        if borrowed is not None and borrowed is not other:
+            self.engine = borrowed
+            other.store.close()
 
-    def use_engine(self, engine: Engine) -> None:
-        """Look at the workspace through another engine, until the end of the call."""
-        self.engine = engine
-
-    def _stored_all_the_same(self, error: Unavailable | OSError) -> Answer:
-        """An append that was acknowledged is never answered with a failure, whatever went wrong after it."""
+    def _stored_anyway(self, error: Unavailable | OSError) -> Answer:
+        """The answer if something failed after a successful append. It is a warning, never an error."""
         from moot.api.answer import Answer
 
         if isinstance(error, OSError):
@@ -196,8 +190,8 @@ class Call:
         return Answer(result={"position": self._stored}, say=(f"stored, up to position {self._stored}",))
 
     def commit(self, act: Callable[[Work], None]) -> Outcome:
-        """Decide and append as the caller, under the caller's key if it gave one; then let the mirrors follow."""
-        if self.past is not None:  # a verb that looks, unless it is told to do something
+        """Decide and append as the caller, with the caller's key if there is one; then update the mirrors."""
+        if self.past is not None:  # some verbs only write with certain arguments
             from moot.time_travel import read_only
 
             raise read_only("Changing something")
@@ -211,24 +205,24 @@ class Call:
         return outcome
 
     def _kept(self, outcome: Outcome) -> Outcome:
-        """Remember that something is stored: from here on the answer is yes."""
+        """Note that something is stored: from here on the call succeeds."""
         self._stored, self.outcome = outcome.last, outcome
         if outcome.behind:
             self.warn("views_behind", "Stored. The views could not be written now and will catch up later.")
         return outcome
 
     def put_blob(self, data: bytes) -> str:
-        """Keep bytes, before the commit that names them by the SHA-256 that is returned: see `moot.engine.blobs`."""
+        """Store bytes, before the commit that references them. Returns their SHA-256. See `moot.engine.blobs`."""
         if self.past is not None:
             from moot.time_travel import read_only
 
-            raise read_only("Keeping bytes")
+            raise read_only("Storing bytes")
         from moot.engine.blobs import Blobs
 
         return Blobs(self.place.state).put(data)
 
     def blob(self, digest: str) -> bytes:
-        """The bytes that an event names by this SHA-256."""
+        """The bytes with this SHA-256, which an event references."""
         from moot.engine.blob_names import bytes_of
 
         return bytes_of(digest, self.place.state, self.engine.log)
@@ -238,7 +232,7 @@ class Call:
         self.engine.commit(lambda work: self.actor(work).principal, act)
 
     def try_out(self, act: Callable[[Work], None]) -> Answer:
-        """Decide and write nothing: the same verdict as the real thing."""
+        """Decide as `commit` does, but write nothing."""
         from moot.api.answer import Answer
 
         def tried(work: Work) -> None:
@@ -250,23 +244,23 @@ class Call:
         return Answer(result={"would": kinds}, say=(f"would be accepted: {', '.join(kinds)}",))
 
     def join(self, name: str | None, free: Callable[[Work], str], act: Callable[[Work, str], None]) -> Outcome:
-        """Commit before the caller is an agent: it acts under the name that it is about to have.
+        """Commit as the agent that the caller is about to become.
 
-        Without a name it gets a `free` one, found inside the commit. Who is refused a name stays who it was.
+        Without a name it gets a `free` one, chosen inside the commit. If it fails, the caller keeps its identity.
         """
         before, wanted = self.caller, ""
 
         def principal(work: Work) -> str:
             nonlocal wanted
             wanted = name or free(work)
-            if (before.agent or "").lower() != wanted.lower():  # the incarnation is the one of the name before
+            if (before.agent or "").lower() != wanted.lower():  # the incarnation belongs to the previous name
                 self.caller = Caller(agent=wanted, why="joined", mark=before.mark)
             state = work.agent(wanted)
             same = state.here and state.incarnation == self.caller.incarnation
             return principals.agent(state.name, state.incarnation if same else state.incarnation + 1)
 
         try:
-            # A key cannot be scoped by a name that is another one each time.
+            # A key cannot be scoped by a name that differs each time.
             key = self._key(None if name else principals.person(self.login))
             return self._kept(self.engine.commit(principal, lambda work: act(work, wanted), key))
         except BaseException:
@@ -274,21 +268,21 @@ class Call:
             raise
 
     def sync(self) -> None:
-        """Bring the mirrors into step, except where that would upgrade a log that is only looked at."""
+        """Synchronize the mirrors, except where that would upgrade a log that is only read."""
         handle = self.engine.log.handle
         if self.mirrors is None or (handle.kept and handle.outdated):
             return
         try:
             self._warnings += self.mirrors.sync(self)
         except Unavailable as error:
-            if error is not handle.damage:  # else whoever only looks can go on
+            if error is not handle.damage:  # reads can continue on a damaged log
                 raise
 
     def warn(self, code: str, message: str) -> None:
         self._warnings.append(Notice(code, message))
 
     def _remind_of_held(self) -> None:
-        """Whoever wrote into a file what could not be taken is told by the next call, whoever makes it."""
+        """Warn of entries that were held back from files. Any call does, because their authors may not use moot."""
         held = queries.held_entries(self.engine.peek())
         if held and not any(warning.code == "entry_held" for warning in self._warnings):
             from moot.api import notices
@@ -296,7 +290,7 @@ class Call:
             self._warnings.append(notices.of_held(held))
 
     def _remind_of_effects(self, outcome: Outcome) -> None:
-        """Whoever causes an effect while nobody performs any is told so."""
+        """Warn of effects that this commit requested while no runner performs any."""
         caused = sum(event.type == "effect:requested" for event in outcome.events)
         if caused:
             from moot.api import notices
@@ -304,31 +298,31 @@ class Call:
             self._warnings += notices.of_effects(caused, self.place.state)
 
     def warned(self, code: str) -> list[str]:
-        """What this call was warned of so far, under this code."""
+        """The warnings of this call so far that have this code."""
         return [warning.message for warning in self._warnings if warning.code == code]
 
     def take_warnings(self) -> list[str]:
-        """What was warned of since the last call, as sentences."""
+        """The messages of all warnings since the last time. They are then removed from the answer."""
         said, self._warnings = [warning.message for warning in self._warnings], []
         return said
 
     def actor(self, work: Work) -> principals.Actor:
-        """The caller as the rules see it; refused when it is a stale incarnation or not here."""
+        """The caller as the rules see it. Refused if its incarnation is stale, or if the agent has not joined."""
         if self._acting is not None and self._acting[0] is work:
-            return self._acting[1]  # asked for twice in every commit
+            return self._acting[1]  # every commit asks twice
         if self.caller.agent is not None:
             found = work.actor(self.caller.agent, self.caller.incarnation)
         elif self.caller.person:
             found = principals.Actor(principal=principals.person(self.login))
         else:
-            catalogue.needs_somebody(self.caller, self._request[0])  # whatever the class of the verb says
+            catalogue.needs_somebody(self.caller, self._request[0])  # whatever the class of the verb
             found = principals.Actor(principal=principals.process(self.login))
         self._acting = work, found
         return found
 
     @property
     def login(self) -> str:
-        """The account that calls."""
+        """The account of the caller."""
         if self._login is None:
             from moot.location.account import login
 
@@ -336,13 +330,13 @@ class Call:
         return self._login
 
     def me(self) -> Agent | None:
-        """The calling agent as the views know it, None for anybody else."""
+        """The calling agent as the views know it; None if the caller is not an agent."""
         if self.caller.agent is None:
             return None
         return states.agent(self.engine.read(), self.caller.agent)[0]
 
     def mailboxes(self) -> tuple[str, ...]:
-        """The caller's own mailbox, and those of the roles it fills."""
+        """The caller's own mailbox, and those of its roles."""
         catalogue.needs_somebody(self.caller, self._request[0])
         me = self.me()
         if me is None:
@@ -351,22 +345,22 @@ class Call:
         return (me.name, *shared)
 
     def silence(self, principal: str) -> float:
-        """For how long the holder has not been heard of, in seconds."""
+        """How long this agent has been silent, in seconds."""
         return self.presence.silence_of(principal)
 
     def silent_for(self, principal: str) -> float | None:
-        """The same to be shown. Of the past it is not known, and the answer says so."""
+        """The same, rounded for the answer. For the past it is unknown, and the answer warns of that."""
         if self.past is None:
             return round(self.silence(principal), 3)
-        self.warn("presence_unknown", "Who was silent then, and for how long, is not known: presence is no event.")
+        self.warn("presence_unknown", "How long agents had been silent is unknown: presence is not in the log.")
         return None
 
     def stamp(self) -> None:
-        """Leave a trace that the calling agent is alive. A look that cannot leave one is a look all the same."""
+        """Record that the calling agent is alive. A read does not fail if that cannot be written."""
         try:
             self._stamp()
         except Unavailable as error:
-            if not self._looks or error.code != "presence_unwritable":
+            if not self._reads or error.code != "presence_unwritable":
                 raise
             self.warn(error.code, error.message)
 
@@ -377,7 +371,7 @@ class Call:
             return
         if caller.agent is None:
             return
-        # As the views know it: catching up would mean to wait behind all who write, for a sign of life.
+        # As the views know it now: catching up would wait for all writers, only to stamp a file.
         me, version = states.agent(self.engine.peek(), caller.agent)
         found = me if version else self.me()
         if found is not None and found.here:

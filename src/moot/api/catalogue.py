@@ -119,7 +119,7 @@ _NOTHING: dict[str, Any] = {}
 
 def kind_of(verb: Verb, given: Mapping[str, Any]) -> str:
     """The class of one call: that of its verb, or `person` if an argument is only for people."""
-    mine = verb.kind != "person" and any(p.person and given.get(p.name) not in _SILENCE for p in verb.params)
+    mine = verb.kind != "person" and any(p.person and given.get(p.name) not in _NOT_GIVEN for p in verb.params)
     return "person" if mine else verb.kind
 
 
@@ -142,14 +142,26 @@ def only_looks(verb: Verb, kind: str) -> bool:
     return kind == "look" and any(param.person for param in verb.params)
 
 
+def read_only_arguments(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call with --at: nothing is recorded as shown. Refuses a verb that cannot be read-only."""
+    from moot.time_travel import read_only
+
+    reads = not verb.writes if verb.past is None else verb.past
+    if not reads or not verb.opens:
+        raise read_only(f"`{verb.name}`")
+    if given.get("follow") or given.get("wait"):
+        raise read_only("Waiting for events")
+    return {**given, "peek": True} if "peek" in given else given
+
+
 def said(verb: Verb, given: Mapping[str, Any]) -> str:
     """A call in short form: its verb, and the arguments that are only for people."""
-    told = [p for p in verb.params if p.person and not p.positional and given.get(p.name) not in _SILENCE]
-    for_people = [f"--{p.name.replace('_', '-')}" for p in told]
-    return f"`{' '.join(['moot', verb.name, *for_people])}`"
+    for_people = [p.name for p in verb.params if p.person and not p.positional and given.get(p.name) not in _NOT_GIVEN]
+    options = [f"--{name.replace('_', '-')}" for name in for_people]
+    return f"`{' '.join(['moot', verb.name, *options])}`"
 
 
-_SILENCE = (None, False, ())
+_NOT_GIVEN = (None, False, ())
 _LIMIT = 10_000
 _NAMES = (
     *("fail_on", "holder", "id", "ids", "key", "lifecycle", "name", "needs", "pack", "report", "role", "state"),
@@ -201,38 +213,17 @@ def unknown_verb(name: str, longer: str = "", own: Iterable[str] = ()) -> Usage:
 
 def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call, complete and of the right types. Raises `Usage`."""
-    params, room, silence, required = _plans.get(verb.name) or _planned(verb)
-    values = silence.copy()
-    for name, value in given.items():
-        if value is silence.get(name, required):  # not given; `required` is never a value
-            continue
-        # Most arguments are short plain text, which needs no further check.
-        if name in room and type(value) is str and len(value) <= room[name] and value.isascii() and "\0" not in value:
-            values[name] = value if not params[name].many else (value,) if value else ()
-        elif name not in params:
-            raise _usage(verb, f"`{verb.name}` has no argument {name!r}")
-        elif value is not None:
-            values[name] = _value(verb, params[name], value)
-    for name in required:
-        if values[name] is None or values[name] == ():
-            said = params[name].help.rstrip(".")
-            raise _usage(verb, f"`{verb.name}` needs {name.upper()} ({said})")
-    return values
-
-
-# Prepared checks of a verb: its arguments by name, the maximum length of each plain text, the defaults, and the names
-# of required arguments.
-_plans: dict[str, tuple[dict[str, Param], dict[str, int], dict[str, Any], tuple[str, ...]]] = {}
-
-
-def _planned(verb: Verb) -> tuple[dict[str, Param], dict[str, int], dict[str, Any], tuple[str, ...]]:
     params = {param.name: param for param in verb.params}
-    room = {p.name: _limit(p) for p in verb.params if p.type in ("text", "words") and not p.choices}
     values = {p.name: () if p.many else False if p.type == "flag" else p.default for p in verb.params}
-    plan = params, room, values, tuple(p.name for p in verb.params if p.required)
-    if _found.get(verb.name) is verb:
-        _plans[verb.name] = plan
-    return plan
+    for name, value in given.items():
+        if name not in params:
+            raise _usage(verb, f"`{verb.name}` has no argument {name!r}")
+        if value is not None and value is not values[name]:
+            values[name] = _value(verb, params[name], value)
+    for param in verb.params:
+        if param.required and values[param.name] in (None, ()):
+            raise _usage(verb, f"`{verb.name}` needs {param.name.upper()} ({param.help.rstrip('.')})")
+    return values
 
 
 def _limit(param: Param) -> int:

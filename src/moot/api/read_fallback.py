@@ -40,7 +40,7 @@ def read_without_writing(
     views = PrivateCopy(call.place.state, monotonic=usual.clock.monotonic)
     engine = Engine(usual.log.raw, views, usual.clock, usual.lifecycles, usual.reactions)
     engine.progress, engine.lookups = usual.progress, {**usual.lookups, **engine.lookups}
-    call.use_engine(engine)
+    call.engine = engine  # until the end of the call
     try:
         position = engine.read().cursor()
     except Unavailable:

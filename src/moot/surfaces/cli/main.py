@@ -160,9 +160,7 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
 
     cwd, caller = parse.directory(line), parse.caller(line)
     if line.at is not None:
-        from moot.api.past import asked_of
-
-        asked_of(verb, catalogue.checked(verb, arguments))  # refuse before anything is opened
+        catalogue.read_only_arguments(verb, catalogue.checked(verb, arguments))  # refuse before anything is opened
     if not verb.opens:
         from moot.wiring.admin import Admin
 
