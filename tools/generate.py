@@ -7,8 +7,10 @@ tools/generate.py --check    say which ones are out of date, and fail
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -24,7 +26,7 @@ from moot.api.protocol.grammar import SCHEMA  # noqa: E402
 from moot.api.protocol.loading import pack_of  # noqa: E402
 from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
-from moot.core.record import shape_of  # noqa: E402
+from moot.core.record import Record, shape_of  # noqa: E402
 from moot.core.schema.keywords import KEYWORDS  # noqa: E402
 from moot.surfaces.cli import man, reference  # noqa: E402
 from moot.surfaces.cli.help import HEADINGS, manual_lines, own_lines  # noqa: E402
@@ -40,7 +42,9 @@ Each verb has one; `moot help VERB` names it. What follows for permission rules 
 ERRORS = """\
 # Error codes
 
-A code never changes its meaning. Each error also says what is wrong and what to do instead.
+A code never changes its meaning. An error prints what is wrong, `→` what to do instead, and its code in brackets.
+With `--json` it is an object with `error` (the code), `kind`, `message`, `remedy` and `details`. In Python it is raised
+with the attributes `code`, `message`, `remedy` and `details`. Below, `…` stands for what the error fills in.
 """
 EVENT = """\
 # Events
@@ -56,6 +60,30 @@ FREE = """\
 Free events (`moot emit`): any `noun:participle` whose noun is none of those on this page, with any JSON object as
 `data`. They stand in `topic/<noun>` or in the stream that was named.
 """
+RECORDS = """\
+## Records
+
+What the methods return. A record is immutable; `record.replace(field=…)` makes a changed copy, `record.plain()` gives
+JSON-ready data without the fields at their defaults, `record.full()` with them.
+"""
+# The codes whose texts are put together at run time: what they mean, and what to do.
+COMPOSED = {
+    "agent_gone": ("The agent has left or was retired.", ""),
+    "bad_pack": ("The pack has defects; the error lists all of them with file, line and key.", ""),
+    "bad_settings": ("moot.toml has defects; the error names file, line and key.", ""),
+    "no_backup": ("The file is not an intact backup.", ""),
+    "no_current_task": ("The caller has no task, or more than one.", ""),
+    "not_sound": ("`moot verify` found problems; the error lists them.", ""),
+    "pattern_malformed": (
+        "A path or glob is malformed; the error says where.",
+        "Write the glob as the error shows it.",
+    ),
+    "quarantine_unreadable": ("", "Do what the error says about the file."),
+    "task_ended": ("The task has ended.", ""),
+    "task_stopped": ("The awaited task ended without success.", ""),
+    "unhealthy": ("", "Do what the error says about each check."),
+    "who_are_you": ("", "Pass --agent NAME, or --person, or set MOOT_AGENT as `moot join` prints it."),
+}
 PYTHON = """\
 # Python
 
@@ -120,21 +148,60 @@ def _for_people() -> list[str]:
 
 
 def errors() -> str:
-    """Every code that the source raises, with its exit code and where it comes from."""
-    found: dict[str, set[tuple[str, str]]] = {}
+    """Every code that the source raises: its exit code, what it says, and what it advises."""
+    exits: dict[str, set[str]] = {}
+    texts: dict[str, list[list[str]]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in KINDS and node.args:
-                first, where = node.args[0], path.relative_to(SOURCE).as_posix()
+                first, *rest = node.args
                 for code in (first.body, first.orelse) if isinstance(first, ast.IfExp) else (first,):
                     if isinstance(code, ast.Constant) and isinstance(code.value, str):
-                        found.setdefault(code.value, set()).add((KINDS[node.func.id], where))
-    rows = [
-        f"| `{code}` | {'; '.join(sorted({exit_code for exit_code, _ in places}))} "
-        f"| {', '.join(sorted({f'`{where}`' for _, where in places}))} |"
-        for code, places in sorted(found.items())
+                        exits.setdefault(code.value, set()).add(KINDS[node.func.id])
+                        texts.setdefault(code.value, []).append([_template(text, tree) for text in rest[:2]])
+    columns = [
+        (f"`{code}`", "; ".join(sorted(exits[code])), _texts(code, texts[code], 0), _texts(code, texts[code], 1))
+        for code in sorted(exits)
     ]
-    return "\n".join([NOTE, ERRORS, "| code | exit code | raised in |", "|---|---|---|", *rows]) + "\n"
+    rows = [f"| {' | '.join(row)} |" for row in columns]
+    return "\n".join([NOTE, ERRORS, "| code | exit code | meaning | what to do |", "|---|---|---|---|", *rows]) + "\n"
+
+
+def _texts(code: str, raised: list[list[str]], column: int) -> str:
+    """What an error says (column 0) or advises (1). Where a code is raised with several texts, the first two."""
+    composed = COMPOSED.get(code, ("", ""))[column]
+    found = [said[column] for said in raised if len(said) > column and any(map(str.isalpha, said[column]))]
+    if not composed and not found:
+        raise SystemExit(f"tools/generate.py: COMPOSED has to say what {code} means and what to do")
+    return composed or "<br>".join(list(dict.fromkeys(found))[:2])
+
+
+def _template(node: ast.expr, tree: ast.Module) -> str:
+    """A text in the source, with … in place of what is filled in. A variable's text is its last one before `node`."""
+    match node:
+        case ast.Constant(value=str(text)):
+            found = text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+        case ast.JoinedStr(values=parts):
+            found = "".join(_template(part, tree) if isinstance(part, ast.Constant) else "…" for part in parts)
+        case ast.BinOp(left=left, right=right):
+            found = _template(left, tree) + _template(right, tree)
+        case ast.IfExp(body=body):
+            found = _template(body, tree)
+        case ast.Name(id=name):
+            values = [
+                one.value
+                for one in ast.walk(tree)
+                if isinstance(one, ast.Assign)
+                and one.lineno < node.lineno
+                and isinstance(one.targets[0], ast.Name)
+                and one.targets[0].id == name
+            ]
+            last = max(values, key=lambda value: value.lineno, default=None)
+            found = "…" if last is None else _template(last, tree)
+        case _:
+            found = "…"
+    return found
 
 
 def lifecycles() -> str:
@@ -175,16 +242,62 @@ def events() -> str:
 
 
 def python() -> str:
-    parts = [NOTE, PYTHON]
+    opened = _signature(Workspace).removesuffix(" -> None")
+    about = (inspect.getdoc(Workspace) or "").replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")
+    parts = [NOTE, PYTHON, f"## Opening\n\n**`Workspace{opened}`**\n\n{about}\n", "## Methods\n"]
+    returned: dict[str, Any] = {}
     for name, member in inspect.getmembers(Workspace):
         if name.startswith("_") or not callable(member):
             continue
-        signature = str(inspect.signature(member)).replace("self, ", "").replace("(self)", "()").replace("'", "")
+        signature = _signature(member)
         verb = next((v for v in catalogue.names() if v.replace(" ", "_").replace("-", "_") == name.rstrip("_")), None)
         said = (inspect.getdoc(member) or (catalogue.find(verb).summary if verb else "")).partition("\n\n")[0]
         said = said.replace("\n", " ")
         parts.append(f"**`{name}{signature}`**  \n{said}\n")
+        _collect(str(member.__annotations__.get("return", "")), sys.modules[member.__module__], returned)
+    parts.append(RECORDS)
+    for name in sorted(returned):
+        record = returned[name]
+        fields = [f"`{field}: {kind}`" for field, kind in _fields(record).items()]
+        said = " ".join((record.__doc__ or "").partition("\n\n")[0].split())
+        parts.append(f"**`{name}`**{': ' if said else ''}{said}  \n{', '.join(fields)}\n")
     return "\n".join(parts)
+
+
+def _signature(member: Any) -> str:
+    """The signature without `self`, its types without quotes."""
+    text = str(inspect.signature(member)).replace("self, ", "").replace("(self)", "()")
+    return re.sub(r"(: |-> )(['\"])(.*?)\2", r"\1\3", text)
+
+
+def _fields(record: Any) -> dict[str, str]:
+    """The fields of a record and their types, its bases' first."""
+    found: dict[str, str] = {}
+    for base in reversed(record.__mro__):
+        found |= {n: t for n, t in base.__dict__.get("__annotations__", {}).items() if not t.startswith("ClassVar")}
+    return found
+
+
+def _collect(annotation: str, module: Any, found: dict[str, Any]) -> None:
+    """Add the records that an annotation names, and those that their fields name."""
+    for name in re.findall(r"\b[A-Z]\w+", annotation):
+        record = _named(name, module)
+        if isinstance(record, type) and issubclass(record, Record) and record.__name__ not in found:
+            found[record.__name__] = record
+            for kind in _fields(record).values():
+                _collect(kind, sys.modules[record.__module__], found)
+
+
+def _named(name: str, module: Any) -> Any:
+    """What a name in an annotation of a module means, even if the module imports it for type checkers only."""
+    if hasattr(module, name):
+        return getattr(module, name)
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("moot."):
+            for alias in node.names:
+                if name in (alias.name, alias.asname):
+                    return getattr(importlib.import_module(node.module), alias.name)
+    return None
 
 
 PACK = """\

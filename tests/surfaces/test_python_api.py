@@ -7,6 +7,7 @@ import json
 import keyword
 import os
 import threading
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,6 +53,22 @@ def test_a_method_takes_what_its_verb_takes(name: str) -> None:
     assert {n: p.default for n, p in found.items() if n != "self"} == wanted
     by_position = [n for n, p in found.items() if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD]
     assert by_position == ["self", *(p.name for p in verb.params if p.positional)]
+
+
+@pytest.mark.parametrize("name", [name for name in catalogue.names() if name not in APART])
+def test_a_closed_choice_is_a_literal_with_the_same_values(name: str) -> None:
+    annotations = getattr(Workspace, method_of(name)).__annotations__
+    for param in catalogue.find(name).params:
+        if param.choices:
+            values = ", ".join(repr(choice) for choice in param.choices)
+            assert f"Literal[{values}]" in annotations[param.name].replace('"', "'")
+
+
+def test_a_traceback_shows_the_remedy_and_the_code(bare: Command) -> None:
+    with Workspace.init(bare.repo, person=True) as ws, pytest.raises(Unknown) as caught:
+        ws.task_show("task-404")
+    shown = "".join(traceback.format_exception(caught.value))
+    assert f"→ {caught.value.remedy} [{caught.value.code}]" in shown
 
 
 def test_every_public_method_is_a_verb_or_listed_here() -> None:

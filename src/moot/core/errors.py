@@ -32,6 +32,7 @@ class MootError(Exception):
         self.message = message
         self.remedy = remedy
         self.details = details
+        self.add_note(f"→ {remedy} [{code}]")  # so that a traceback shows them, too
 
     def plain(self) -> dict[str, Any]:
         """The error as JSON-ready data."""

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
+    from typing import Any, Literal
 
     from moot.api.verbs.effects.allow import Allowed, Weakening
     from moot.api.verbs.effects.effects import UnfinishedEffect
@@ -55,7 +55,11 @@ class Handling(ABC):
         return self._ask("allow", locals())
 
     def effects(
-        self, *, handler: str | None = None, state: str | None = None, limit: int = 100
+        self,
+        *,
+        handler: str | None = None,
+        state: Literal["waiting", "failed", "taken", "parked", "not-allowed", "no-handler"] | None = None,
+        limit: int = 100,
     ) -> list[UnfinishedEffect]:
         return self._ask("effects", locals())
 

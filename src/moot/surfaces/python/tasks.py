@@ -11,6 +11,7 @@ from moot.surfaces.python.findings import Findings
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
 
     from moot.api.verbs.tasks.board import Story
     from moot.core.task import Task
@@ -42,7 +43,7 @@ class Tasks(Findings):
         id: str | None = None,
         body: str | None = None,
         needs: Some = (),
-        priority: str = "medium",
+        priority: Literal["high", "medium", "low"] = "medium",
         no_review: bool = False,
         ttl: Time = None,
         lifecycle: str | None = None,
@@ -56,7 +57,7 @@ class Tasks(Findings):
         *,
         title: str | None = None,
         body: str | None = None,
-        priority: str | None = None,
+        priority: Literal["high", "medium", "low"] | None = None,
         ttl: Time = None,
         key: str | None = None,
     ) -> Task:
