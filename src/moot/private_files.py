@@ -82,8 +82,8 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
     try:
         file = os.open(path, flags | _ALWAYS, mode)
     except OSError as error:
-        if error.errno in _NO_FILE or (error.errno == errno.ENOTDIR and _is_link(path)):
-            raise unsafe(path, "it is a link" if _is_link(path) else "it is not a regular file") from error
+        if error.errno in _NO_FILE or (error.errno == errno.ENOTDIR and os.path.islink(path)):
+            raise unsafe(path, "it is a link" if os.path.islink(path) else "it is not a regular file") from error
         raise
     try:
         _check(os.fstat(file), path)
@@ -102,7 +102,7 @@ def _check(found: os.stat_result, path: str, kind: int = S_IFREG) -> None:
 
 
 def _flaw(found: os.stat_result, path: str, kind: int = S_IFREG) -> str | None:
-    """Why a file, or a folder, of these rights may not be used."""
+    """Why a file or directory with this status must not be used; None if it may be."""
     if S_IFMT(found.st_mode) != kind:
         return "it is a link" if S_ISLNK(found.st_mode) else f"it is not a {_KINDS[kind]}"
     if found.st_mode & S_IWOTH:
@@ -246,14 +246,6 @@ def unsafe(path: str, why: str, remedy: str = "") -> Unavailable:
         else f"Inspect it with `ls -ld {shell_word(path, 'FILE')}`, and remove it if it is not yours"
     )
     return Unavailable("unsafe_file", f"{path} is not safe to use: {why}.", f"{command}. Then try again.", path=path)
-
-
-def _is_link(path: str) -> bool:
-    try:
-        os.readlink(path)
-    except OSError:
-        return False
-    return True
 
 
 def is_exhausted(error: BaseException | None) -> bool:

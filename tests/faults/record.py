@@ -28,9 +28,9 @@ def forget(state: str) -> None:
 @contextmanager
 def always() -> Iterator[None]:
     """Every command that writes renews it, so that each of them is met by what happens to the disk."""
-    before = workspace._SELDOM, commit_record.SELDOM
-    workspace._SELDOM = commit_record.SELDOM = 0.0
+    before = workspace._MINUTE, commit_record.SELDOM
+    workspace._MINUTE = commit_record.SELDOM = 0.0
     try:
         yield
     finally:
-        workspace._SELDOM, commit_record.SELDOM = before
+        workspace._MINUTE, commit_record.SELDOM = before

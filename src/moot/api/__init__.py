@@ -1,1 +1,1 @@
-"""The catalogue of verbs, one answer in three voices, and what a pack is. Every surface is made from it."""
+"""The catalogue of verbs, workspaces and calls, answers, and what a pack is. Every surface is built on it."""

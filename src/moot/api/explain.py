@@ -146,7 +146,7 @@ def _look_for_message(found: Streams, name: str, to: Iterable[str]) -> None:
     found[f"message/{name}"] = None
     for box in to:
         wanted = found.setdefault(mailbox_stream(box), set())
-        assert wanted is not None, "a mailbox is searched for messages here, never told as a whole"
+        assert wanted is not None, "a mailbox is searched for messages here, never shown as a whole"
         wanted.add(name)
 
 

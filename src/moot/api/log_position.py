@@ -1,4 +1,4 @@
-"""Where a follower of the log is. By the commits that it passed it notices that another log was put into its place."""
+"""The position of a follower in the log. It remembers the commits it has passed to notice that the log was replaced."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from moot.log import Log
 
 _REMEMBERED = 1000  # commits
-_NEAR = 100  # events before the start that are remembered one by one; before that ever fewer
+_NEAR = 100  # events before the start that are all remembered; before those, fewer and fewer
 
 
 class LogPosition:
-    """Begins at a position; `after` is the last one that was passed. Ask whether it is `lost` before each step."""
+    """Starts at a position. `after` is the last position that was passed. Call `lost` before each step."""
 
     def __init__(self, log: Log, after: int) -> None:
         self._log = log
@@ -26,7 +26,7 @@ class LogPosition:
         self._marks = [(0, None)]
         self._marks += [(position, self._commit_at(position)) for position in _spread(near)]
         self._marks += [(e.position, e.commit) for e in self._log.read(near, after - near)]
-        if self.after != after:  # it has not come so far yet
+        if self.after != after:  # the log does not reach this position yet
             self._marks.append((after, None))
         self._begun = True
 
@@ -40,7 +40,7 @@ class LogPosition:
         del self._marks[1:-_REMEMBERED]
 
     def lost(self) -> bool:
-        """Whether the log is another one by now. Then `after` is where both part, or somewhere before that."""
+        """Whether the log was replaced. Then `after` moves back to where both logs diverge, or to before that."""
         if not self._begun:
             self._begin(self.after)
         lost = False
@@ -58,7 +58,7 @@ class LogPosition:
 
 
 def _spread(position: int) -> list[int]:
-    """Positions up to this one, ever further apart towards the start."""
+    """Positions up to this one, further and further apart towards the start."""
     found, step = [], _NEAR
     while position > 0:
         found.append(position)

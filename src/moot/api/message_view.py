@@ -23,7 +23,7 @@ ROOM = 256 << 10  # maximum bytes of message text in one answer
 
 
 class WaitingMessages(Record):
-    """Messages that wait for one reader: some of them, how many more (about `left` bytes), and the expired ones."""
+    """Messages that wait for one reader: those to show, the number of others (about `left` bytes), and expired ones."""
 
     mail: tuple[Delivery, ...]
     more: int
@@ -89,7 +89,7 @@ def expired(delivery: Delivery, now: float) -> bool:
 
 
 def is_overdue(delivery: Delivery, now: float) -> bool:
-    """Whether the answer is late. A message that has expired wants none any more."""
+    """Whether the answer is late. An expired message no longer needs one."""
     message = delivery.message
     if message.within is None or expired(delivery, now):
         return False

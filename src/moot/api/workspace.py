@@ -1,6 +1,6 @@
-"""A workspace in one process: what stays from call to call. Calls may be opened on it from several threads.
+"""A workspace in one process: what stays the same from call to call. Several threads may open calls on it.
 
-`moot.wiring` makes one. Who asks, and for what, is the `Call`'s to know.
+`moot.wiring` creates it. It does not know callers and verbs: each `Call` has its own.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from moot.settings.rules import Rules
     from moot.time_travel import Moment
 
-    Progress = Callable[[str, int, int], None]  # what is being done, how much of it, of how much
-    # A setup, what gives the id of the log, the rules that it has recorded: which ones are in force now.
+    Progress = Callable[[str, int, int], None]  # what is being done, how much of it is done, and of how much
+    # The rules in force, given a setup, a function that returns the id of the log, and the rules that the log recorded.
     Judge = Callable[[Setup, Callable[[], str], str], Rules]
 
-_SELDOM, _MINUTE, _DAY = 60.0, 60.0, 86_400.0
+_MINUTE, _DAY = 60.0, 86_400.0
 
 
 def quietly(_what: str, _done: int, _of: int) -> None:
-    """Progress that nobody watches."""
+    """Report no progress."""
 
 
 class Workspace:
-    """See the module."""
+    """An open workspace. Close it to close its files."""
 
     def __init__(
         self,
@@ -52,45 +52,44 @@ class Workspace:
         self.place = place
         self.env = env  # of the process that opened it
         self.cwd = cwd
-        self.setup = setup  # replace it whole: calls that are opened from then on go by the new one
+        self.setup = setup  # replaced as a whole: calls that are opened afterwards use the new one
         self.clock = clock
         self.presence = presence
-        self.via = via  # what commits say about how they came in
-        self.past: Moment | None = None  # the moment it is opened at, if it is not the present
-        self.notices: tuple[Notice, ...] = ()  # warnings that hold for every call
+        self.via = via  # the source that its commits record
+        self.past: Moment | None = None  # the moment that it shows, if that is not the present
+        self.notices: tuple[Notice, ...] = ()  # warnings for every call
         self.progress: Progress = quietly
         self.tracing: Tracing | None = None
         self.judge = judge
         self.load: Callable[[], Setup] = lambda: self.setup
-        self.check_log: Callable[[], None] = lambda: None  # raises if the log is not in its place any more
+        self.check_log: Callable[[], None] = lambda: None  # raises if the log no longer exists
         self.pool = pool
-        self._judged = setup, setup  # a setup, and what became of it when the rules were last judged
-        self._swept = float("-inf")  # when it was last asked whether it is time to sweep
-        self._remembered = float("-inf")  # when the end of the log was last put on record
+        self._judged = setup, setup  # a setup, and the same with the rules that were last judged
+        self._maintained = float("-inf")  # when a call last did some maintenance
 
     def call(self, caller: Caller, cwd: str | None = None) -> Call:
-        """Open a call. Close it: until then it has an engine of its own."""
-        if self.past is not None:  # the incarnation is the caller's of today; then, it may have been another one
+        """Open a call. Close it: until then it occupies an engine."""
+        if self.past is not None:  # the incarnation is today's; in the past it may have been another
             caller = caller.replace(incarnation=None)
         return Call(self, caller, self.cwd if cwd is None else cwd)
 
     def reload(self) -> None:
-        """Read settings and packs again. Calls that are open keep those they began with."""
+        """Read settings and packs again. Open calls keep those that they started with."""
         self.setup = self.load()
 
     def current(self) -> tuple[Setup, Setup]:
-        """The setup, and the same with the rules in force that were judged last."""
+        """The setup, and the same with the rules that were last judged to be in force."""
         setup, (of, judged) = self.setup, self._judged
         return setup, judged if of is setup else setup
 
     def judged(self, setup: Setup, rules: Rules) -> Setup:
-        """A setup with these rules in force. Calls that are opened from now on need not judge it again."""
+        """A setup with these rules in force. Calls that are opened from now on use it without judging again."""
         found = setup.under(rules)
         self._judged = setup, found
         return found
 
     def close(self) -> None:
-        """Close all handles; those of open calls when these end."""
+        """Close all handles. Those of open calls are closed when the calls end."""
         self.pool.close()
 
     def __enter__(self) -> Self:
@@ -100,16 +99,15 @@ class Workspace:
         self.close()
 
     def stored(self, call: Call, position: int) -> None:
-        """A call has stored something: from time to time, more is to be done."""
+        """A call has stored something. At most once a minute, do some maintenance after it."""
         now = self.clock.monotonic()
-        if now - self._remembered >= _SELDOM:
-            from moot.engine.commit_record import remember_now_and_then
+        if now - self._maintained < _MINUTE:
+            return
+        self._maintained = now
+        from moot.engine.commit_record import remember_now_and_then
 
-            self._remembered = now
-            remember_now_and_then(self.env, self.place.state, call.engine.log, position)
-        if now - self._swept >= _MINUTE:  # a caller that stores much need not ask each time
-            self._swept = now
-            if self.clock.has_rested(f"{self.place.state}/swept", _DAY):
-                from moot.engine.sweeping import sweep
+        remember_now_and_then(self.env, self.place.state, call.engine.log, position)
+        if self.clock.has_rested(f"{self.place.state}/swept", _DAY):
+            from moot.engine.sweeping import sweep
 
-                sweep(self.place.state, call.engine.log)
+            sweep(self.place.state, call.engine.log)

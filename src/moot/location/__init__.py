@@ -125,7 +125,11 @@ def create(start: str, env: Mapping[str, str], *, named: bool = False) -> Place:
     try:
         make_folder(place.state)
         if place.common is None:
-            _write_new(os.path.join(place.state, ".gitignore"), b"*\n")
+            ignore = open_private(os.path.join(place.state, ".gitignore"), os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            with os.fdopen(ignore, "wb") as out:
+                out.write(b"*\n")
+    except FileExistsError:
+        pass
     except OSError as problem:
         raise Unavailable(
             "state_unwritable",
@@ -302,15 +306,6 @@ def _upwards(path: str) -> Iterator[str]:
 def _directory(path: str) -> str:
     """The path itself, or its nearest parent that is a directory."""
     return next(above for above in _upwards(path) if os.path.isdir(above))
-
-
-def _write_new(path: str, content: bytes) -> None:
-    try:
-        file = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
-    except FileExistsError:
-        return
-    with os.fdopen(file, "wb") as out:
-        out.write(content)
 
 
 def resolve(place: Place, cwd: str, given: str) -> ResolvedPath:

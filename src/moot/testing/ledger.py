@@ -1,7 +1,7 @@
-"""Requirements on one side, the tests that name them on the other.
+"""Matches requirements with the tests that name them.
 
-Tests are read, not run: the marks `@pytest.mark.proves("S0-TA-01", …)` are found in the text of the files, so the
-ledger is whole whichever tests are selected. A skipped or expected-to-fail test proves nothing.
+Tests are parsed, not run: the marks `@pytest.mark.proves("S0-TA-01", …)` are found in the source, so the result does
+not depend on which tests are selected. A test that is skipped or expected to fail proves nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Requirement:
 
 @dataclass
 class Marks:
-    """Which tests name which requirement or promise, and which marks are not usable."""
+    """The tests that name each requirement or promise, and the marks that are not valid."""
 
     proves: dict[str, list[str]] = field(default_factory=dict)
     promise: dict[int, list[str]] = field(default_factory=dict)
@@ -35,16 +35,16 @@ class Marks:
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a file of requirements comes to."""
+    """Which requirements of a file have tests."""
 
     proven: dict[str, list[str]]
     open: list[str]
-    unknown: list[str]  # ids that tests name and the file does not have
+    unknown: list[str]  # ids that tests name, but that are not in the file
     defects: list[str]
 
 
 def ledger(requirements: str | Path, tests: str | Path) -> Ledger:
-    """The requirements in a file (`[[requirement]]` with `id` and `must`), and the tests below a folder."""
+    """Compare the requirements in a file (`[[requirement]]` with `id` and `must`) with the tests below a folder."""
     known, marks = read_requirements(Path(requirements)), read_marks(Path(tests))
     prefix = tuple({name.partition("-")[0] + "-" for name in known})
     return Ledger(
@@ -63,7 +63,7 @@ def read_requirements(place: Path) -> dict[str, Requirement]:
         spec = data["spec"]
         for entry in data["requirement"]:
             if entry["id"] in found:
-                raise ValueError(f"{path.name}: {entry['id']} is there twice")
+                raise ValueError(f"{path.name}: {entry['id']} occurs twice")
             found[entry["id"]] = Requirement(entry["id"], spec["number"], spec["pack"], entry["must"])
     return found
 
@@ -77,29 +77,28 @@ def read_marks(folder: Path) -> Marks:
 
 
 def note_marks(marks: Marks, file: str, text: str) -> None:
-    """Adds the marks of one test file."""
+    """Add the marks of one test file."""
     _Reader(file, marks).visit(ast.parse(text, file))
 
 
 class _Reader(ast.NodeVisitor):
-    """Notes each mark under the name of the test (or class, or file) that carries it."""
+    """Collects each mark under the name of its test, class or file."""
 
     def __init__(self, file: str, marks: Marks) -> None:
         self.marks = marks
         self.around = [file]
         self.idle = ""  # why marks do not count here
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._definition(node, "" if node.name.startswith("test") else "is no test")
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            self._definition(node)
+        else:
+            super().visit(node)
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self._definition(node, "" if node.name.startswith("test") else "is no test")
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._definition(node, "")
-
-    def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, idle: str) -> None:
-        before = self.idle
+    def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
+        before, idle = self.idle, ""
+        if not isinstance(node, ast.ClassDef) and not node.name.startswith("test"):
+            idle = "is not a test"
         if DISABLED & {_mark_of(item) for item in node.decorator_list}:
             idle = "is skipped or expected to fail"
         self.idle = before or idle
@@ -120,7 +119,7 @@ class _Reader(ast.NodeVisitor):
         if self.idle:
             self._defect(node, f"{self.idle}, so its mark {mark} proves nothing")
         elif not values or node.keywords or any(type(value) is not MARKS[mark] for value in values):
-            self._defect(node, f"{mark} takes {MARKS[mark].__name__} literals, so that they can be found by reading")
+            self._defect(node, f"{mark} needs literals of type {MARKS[mark].__name__}, because tests are not run")
         else:
             named: dict[Any, list[str]] = getattr(self.marks, mark)
             for value in values:

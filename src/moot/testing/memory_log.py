@@ -1,7 +1,7 @@
 """A log in memory: the contract of `moot.log` in its smallest form, for tests that need no files.
 
-All handles that one `MemoryLogs` opens for the same directory share one log, in one process. Threads may use them side
-by side, each its own. Nothing is durable, and a forked child has a copy.
+All handles that one `MemoryLogs` opens for the same directory share one log, in one process. Each thread uses its own
+handle. Nothing is durable, and a forked child has a copy.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MOST_CARRIED = 100
 
 
 class MemoryLogs:
-    """The logs of one test, by directory. Called as `SqliteLog` is, it opens a handle on one of them."""
+    """The logs of one test, by directory. Call it as `SqliteLog` to open a handle on one of them."""
 
     def __init__(self) -> None:
         self._memories: dict[str, MemoryState] = {}
@@ -48,14 +48,14 @@ class MemoryLogs:
         reading: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> MemoryLog:
-        del reading, progress  # it is never upgraded, and reading leaves no trace
+        del reading, progress  # it is never upgraded, and reading writes nothing
         memory = self._memories.setdefault(os.path.realpath(directory), MemoryState())
         return MemoryLog(memory, exclusive=exclusive)
 
 
 @contextmanager
 def in_memory() -> Iterator[MemoryLogs]:
-    """Every workspace that this process opens meanwhile has its log in memory; its other files stay files."""
+    """While the context is active, workspaces that this process opens have their log in memory. Other files stay."""
     import moot.wiring as wiring  # noqa: PLR0402 (the package root is not imported inside moot)
 
     before, logs = wiring.open_log, MemoryLogs()
@@ -79,7 +79,7 @@ class MemoryState:
         self.requests: dict[tuple[str, str], tuple[str, int, int]] = {}
         self.carried: list[dict[str, Any]] = []
         self.bells: set[int] = set()  # a pipe for each follower
-        self.guard = threading.RLock()  # for one step; `writer` is for a whole `exclusive`
+        self.guard = threading.RLock()  # held for one operation; `writer` is held for a whole `exclusive`
         self.writer = threading.Lock()
 
     def version(self, stream: str) -> int:
@@ -119,7 +119,7 @@ class MemoryState:
                 try:
                     os.write(bell, b"!")
                 except BlockingIOError:
-                    pass  # it has been rung often enough
+                    pass  # the pipe is full, so the follower will wake up
 
 
 class MemoryLog(Log):
@@ -224,7 +224,7 @@ class MemoryLog(Log):
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Inside `exclusive`, which may have been entered already."""
+        """Enter `exclusive`, unless this handle is already in it."""
         if self._inside:
             yield
         else:
@@ -242,7 +242,7 @@ class MemoryLog(Log):
 
 
 class MemoryArchive(Archive):
-    """A log in memory as a whole."""
+    """Operations on a whole log in memory."""
 
     def __init__(self, log: MemoryLog) -> None:
         self._log = log
@@ -259,7 +259,7 @@ class MemoryArchive(Archive):
             if len(memory.events) != head:
                 return False
             if len({*names, *memory.spans}) != len(names) + len(memory.spans):
-                raise ValueError("a commit is written once")
+                raise ValueError("a commit is already in the log")
             for (commit, drafts), written in zip(commits, texts, strict=True):
                 memory.add(commit, drafts, written, None)
             if not head:
@@ -279,7 +279,7 @@ class MemoryArchive(Archive):
             ]
             one = events[0]
             if hash_of(previous, one.commit, one.at, one.by, one.via, links) != memory.hashes[last]:
-                yield f"the commit at position {first} is not what was appended: its hash does not fit"
+                yield f"the commit at position {first} was changed: its hash does not match"
             for event in events:
                 changed = digest_of(memory.texts[event.position - 1].encode()).hex() != event.digest
                 if changed and event.position not in named:
@@ -304,7 +304,7 @@ class MemoryArchive(Archive):
         self._memory.carried = [*self._memory.carried, loads(storable(what))][-_MOST_CARRIED:]
 
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
-        """A file that `moot restore` takes: a log in SQLite. The keys of requests are not in it."""
+        """Write a file that `moot restore` accepts: a log in SQLite. It does not contain idempotency keys."""
         import tempfile
 
         from moot.logs.sqlite import SqliteLog
@@ -330,7 +330,7 @@ class MemoryArchive(Archive):
                 memory.texts[position - 1] = storable(data)
 
     def _named(self) -> dict[int, set[tuple[str, str]]]:
-        """The commit and the digest that tombstones give, by the position that they name."""
+        """The commit and the digest in tombstones, by the position that they name."""
         named: dict[int, set[tuple[str, str]]] = {}
         for position in self._memory.streams.get(REDACTIONS, ()):
             said = loads(self._memory.texts[position - 1])
@@ -340,7 +340,7 @@ class MemoryArchive(Archive):
 
 
 def commits_of(log: Log) -> list[tuple[Commit, list[Draft]]]:
-    """Everything in a log, as `Archive.extend` takes it."""
+    """The whole log, as `Archive.extend` accepts it."""
     from itertools import groupby
 
     from moot.core.event import Commit, Draft
@@ -353,7 +353,7 @@ def commits_of(log: Log) -> list[tuple[Commit, list[Draft]]]:
 
 
 def texts_of(commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None) -> list[str]:
-    """The data of the events as JSON, once everything is known to be storable."""
+    """The data of the events as JSON. Raises if anything in the commit cannot be stored."""
     names = [commit.id, commit.at, commit.by, commit.via, *conditions, *((key.scope, key.name) if key else ())]
     for draft in events:
         names += [draft.stream, draft.type, draft.cause, draft.thread, draft.pack]

@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess  # noqa: TID253 (only tests load this module)
-import sys
 
 from moot.api.protocol import PARTS, Protocol
 from moot.api.protocol.checking import parse
@@ -24,9 +22,9 @@ from moot.core.errors import MootError, Usage
 from moot.core.principal import Actor
 from moot.core.record import Record
 from moot.core.task import MoveTask, Task
-from moot.core.text import command_line
 from moot.mirrors.forms import forms
 from moot.surfaces.python import Workspace
+from moot.testing.rehearsal import run_command
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +76,7 @@ class Pair(Record):
 
     def tried(self) -> str:
         """The next state, or the code of the refusal if no actor can make the move."""
-        life, said = self.lifecycle.replace(attempts=1000), "nobody"  # this is not about how often
+        life, said = self.lifecycle.replace(attempts=1000), "nobody"  # the number of attempts does not matter here
         phase = life.phase(self.state)
         for review in (True, False):
             task = Task(
@@ -169,7 +167,8 @@ def _played(
     sender = cast[spec.senders[0] if spec.senders else next(iter(cast))]
     mirror = next((mirror for mirror in pack.mirrors if spec.name in mirror.types), None)
     if surface == "cli":
-        _command(rehearsal, sender, "send", "--type", spec.name, "--data", json.dumps(sample.data))
+        words = ("send", "--type", spec.name, "--data", json.dumps(sample.data))
+        run_command(sender, rehearsal.path, words, rehearsal.patience)
     elif surface == "file" and mirror is not None:
         rehearsal.person.mirror()
         agent = FileAgent(rehearsal.path, mirror)
@@ -192,21 +191,6 @@ def _stored(person: Workspace, spec: MessageType, sample: Sample) -> dict[str, A
         "data": last.data["data"],
         "state": person.task_show(task).task.state if task else None,
     }
-
-
-def _command(rehearsal: Rehearsal, sender: Workspace, *words: str) -> None:
-    env = {**os.environ, "MOOT_AGENT": str(sender.agent), "MOOT_INCARNATION": str(sender.incarnation)}
-    done = subprocess.run(
-        [sys.executable, "-m", "moot", *words],
-        cwd=rehearsal.path,
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=rehearsal.patience,
-        check=False,
-    )
-    if done.returncode:
-        raise AssertionError(f"`{command_line(words[0])}` ended with {done.returncode}: {done.stderr.strip()}")
 
 
 # --- agents that know only files -------------------------------------------------------------------------------------
@@ -234,7 +218,7 @@ class FileAgent:
         return found
 
     def entry(self, message: dict[str, Any]) -> dict[str, Any]:
-        """A message as the file writes it: its type is under the key of the mirror, or is not said."""
+        """A message as the file has it: its type is under the key of the mirror, or left out."""
         if self.kind == "type":
             return message
         rest = {key: value for key, value in message.items() if key != "type"}
@@ -255,7 +239,7 @@ class FileAgent:
         self.write(self.holding([], self.content()))
 
     def holding(self, entries: list[Any], beside: Any = None) -> Any:
-        """A content with these entries, and what else stands beside them."""
+        """The content of a file with these entries, and the other keys of `beside`."""
         return entries if self.entries is None else {**(beside or {}), self.entries: entries}
 
     def delete(self) -> None:

@@ -96,15 +96,19 @@ class ScriptedAgent:
             ws.leave()
 
     def _command(self, ws: Workspace, line: str) -> str:
-        """Run a `moot` command line as the agent, in a real process; returns its output."""
-        env = {**os.environ, "MOOT_AGENT": self.name, "MOOT_INCARNATION": str(ws.incarnation)}
-        words = [sys.executable, "-m", "moot", *shlex.split(line)]
-        done = subprocess.run(
-            words, cwd=self._root, env=env, capture_output=True, text=True, timeout=self._patience, check=False
+        return run_command(ws, self._root, shlex.split(line), self._patience)
+
+
+def run_command(agent: Workspace, root: str, words: Sequence[str], patience: float) -> str:
+    """Run a `moot` command as this agent, in a real process; returns its output."""
+    env = {**os.environ, "MOOT_AGENT": str(agent.agent), "MOOT_INCARNATION": str(agent.incarnation)}
+    argv = [sys.executable, "-m", "moot", *words]
+    done = subprocess.run(argv, cwd=root, env=env, capture_output=True, text=True, timeout=patience, check=False)
+    if done.returncode:
+        raise AssertionError(
+            f"{agent.agent}: `moot {shlex.join(words)}` ended with {done.returncode}: {done.stderr.strip()}"
         )
-        if done.returncode:
-            raise AssertionError(f"{self.name}: `moot {line}` ended with {done.returncode}: {done.stderr.strip()}")
-        return done.stdout
+    return done.stdout
 
 
 class Rehearsal:
@@ -135,7 +139,6 @@ class Rehearsal:
         Raises the exception of an agent that fails meanwhile, or `TimedOut` with the last events.
         """
         end = time.monotonic() + (self.patience if timeout is None else timeout)
-        position = 0
         while True:
             last = self.person.log(limit=1)
             position = last[0].position if last else 0
@@ -145,7 +148,7 @@ class Rehearsal:
                 return value
             left = end - time.monotonic()
             if left <= 0:
-                raise self._in_vain()
+                raise self._timed_out()
             next(self.person.follow(after=position, timeout=left), None)
 
     def join(self, timeout: float | None = None) -> None:
@@ -180,7 +183,7 @@ class Rehearsal:
                 failures.append(agent.too_slow())
         return failures
 
-    def _in_vain(self) -> TimedOut:
+    def _timed_out(self) -> TimedOut:
         last = [
             f"{event.position} {event.type} {event.stream} by {event.by}" for event in self.person.log(limit=_SHOWN)
         ]

@@ -1,10 +1,10 @@
-"""What happens to a file of entries in real life, and the check that nothing is lost or said twice.
+"""Damages a file of entries as it happens in real life, and checks that nothing is lost or stored twice.
 
     for name in TORTURES:
         torture(rehearsal, mirror, entry, name)
 
-`entry(number)` makes a valid entry, another one for each number. Each torture begins with one entry that the log has,
-and ends with everything in step: every message once, the file whole, the log verified.
+`entry(number)` returns a valid entry, a different one for each number. Each torture starts with one entry that is in
+the log. At its end the log has every message once, the file is complete, and the log is verified.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from moot.api.protocol import MirrorSpec
     from moot.testing.rehearsal import Rehearsal
 
-_MOST = 200  # steps at which a process is killed
+_MOST = 200  # steps: at each of them, one process is killed
 _KILLED = """
 import os, sys
 left = int(sys.argv[1])
@@ -46,7 +46,7 @@ with Workspace(sys.argv[2], person=True) as workspace:
 
 
 class Scene(Record):
-    """A file with one entry that the log has."""
+    """A file with one entry that is in the log."""
 
     rehearsal: Rehearsal
     mirror: MirrorSpec
@@ -57,7 +57,7 @@ class Scene(Record):
         self.rehearsal.person.mirror()
 
     def stored(self) -> int:
-        """How many messages of this file the log has."""
+        """How many messages of this file are in the log."""
         sent = self.rehearsal.person.log(limit=1000, type="message:sent")
         return sum(event.data["kind"] in self.mirror.types for event in sent)
 
@@ -66,13 +66,13 @@ class Scene(Record):
 
     def expect(self, count: int, why: str) -> None:
         self.sync()
-        assert self.stored() == count, f"{why}: {self.stored()} messages, not {count}"
+        assert self.stored() == count, f"{why}: expected {count} messages, got {self.stored()}"
         self.sync()
-        assert self.stored() == count, f"{why}: another look stored it again"
+        assert self.stored() == count, f"{why}: the next sync stored it again"
 
 
 def torture(rehearsal: Rehearsal, mirror: MirrorSpec, entry: Callable[[int], dict[str, Any]], name: str) -> None:
-    """Do this to the file, and check that nothing is lost."""
+    """Run one torture on the file."""
     rehearsal.person.mirror()
     scene = Scene(rehearsal=rehearsal, mirror=mirror, entry=entry, agent=FileAgent(rehearsal.path, mirror))
     scene.agent.append(entry(0))
@@ -82,7 +82,7 @@ def torture(rehearsal: Rehearsal, mirror: MirrorSpec, entry: Callable[[int], dic
 
 
 def _stale(scene: Scene) -> None:
-    """Somebody writes back an old copy."""
+    """An editor writes back an old copy."""
     old = scene.agent.raw()
     scene.agent.append(scene.entry(1))
     scene.expect(2, "a second entry")
@@ -106,11 +106,11 @@ def _bom(scene: Scene) -> None:
 def _crlf(scene: Scene) -> None:
     text = json.dumps(scene.agent.content(), indent=2)
     scene.agent.write_bytes(text.replace("\n", "\r\n").encode())
-    scene.expect(1, "line ends of Windows")
+    scene.expect(1, "Windows line endings")
 
 
 def _cut(scene: Scene) -> None:
-    """Somebody is interrupted at any byte, and then writes the whole."""
+    """A writer is interrupted at every byte, and then writes the whole file."""
     whole = scene.agent.raw()
     for size in range(len(whole)):
         scene.agent.write_bytes(whole[:size])
@@ -121,7 +121,7 @@ def _cut(scene: Scene) -> None:
 
 
 def _duplicate(scene: Scene) -> None:
-    """The same entry once more is one more message, or held; an old copy of that changes nothing."""
+    """A repeated entry is another message, or is held. Writing the same file again changes nothing."""
     scene.agent.append(scene.entry(0))
     scene.sync()
     count = scene.stored()
@@ -151,11 +151,11 @@ def _link(scene: Scene) -> None:
     scene.agent.delete()
     os.symlink(other, scene.agent.path)
     scene.sync()
-    assert scene.stored() == 1, "what a link leads to was taken in"
+    assert scene.stored() == 1, "entries behind a link were stored"
     with open(other, encoding="utf-8") as file:
-        assert json.load(file) == scene.agent.holding([scene.entry(5)]), "it was written through a link"
+        assert json.load(file) == scene.agent.holding([scene.entry(5)]), "the file behind the link was changed"
     os.unlink(scene.agent.path)
-    scene.expect(1, "a link that is gone again")
+    scene.expect(1, "a link that was removed")
 
 
 def _read_only(scene: Scene) -> None:
@@ -167,7 +167,7 @@ def _read_only(scene: Scene) -> None:
 
 
 def _worktrees(scene: Scene) -> None:
-    """What is written in one worktree is in the file of the other."""
+    """An entry that is written in one worktree appears in the file of the other."""
     other = f"{scene.rehearsal.path}-other"
     git = ["git", "-C", scene.rehearsal.path, "worktree", "add", "--quiet", "--detach", other]
     subprocess.run(git, check=True, timeout=60, stdin=subprocess.DEVNULL)
@@ -180,7 +180,7 @@ def _worktrees(scene: Scene) -> None:
 
 
 def _killed(scene: Scene) -> None:
-    """Whoever takes an entry in is killed at every step; the next one finishes, and nobody says it twice."""
+    """The process that stores an entry is killed at every step. The next one completes it, and stores it once."""
     for step in range(1, _MOST):
         scene.agent.append(scene.entry(step))
         words = [sys.executable, "-c", _KILLED, str(step), scene.rehearsal.path]
@@ -190,7 +190,7 @@ def _killed(scene: Scene) -> None:
         assert scene.shown() == step + 1
         if done.returncode == 0:
             return
-    raise AssertionError(f"it takes more than {_MOST} steps")
+    raise AssertionError(f"the sync has more than {_MOST} steps")
 
 
 _TORTURES: dict[str, Callable[[Scene], None]] = {
