@@ -71,6 +71,7 @@ COMPOSED = {
     "agent_gone": ("The agent has left or was retired.", ""),
     "bad_pack": ("The pack has defects; the error lists all of them with file, line and key.", ""),
     "bad_settings": ("moot.toml has defects; the error names file, line and key.", ""),
+    "files_claimed": ("A commit or push changes files that others have claimed; the error lists them.", ""),
     "no_backup": ("The file is not an intact backup.", ""),
     "no_current_task": ("The caller has no task, or more than one.", ""),
     "not_sound": ("`moot verify` found problems; the error lists them.", ""),

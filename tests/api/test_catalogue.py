@@ -20,6 +20,7 @@ GLOBAL = {"json", "help", "version", "agent", "person"}  # every verb has these 
 
 # These write and take no key: doing them again is harmless by itself.
 KEYLESS = {"init", "inbox", "wait", "mirror", "handle", "check", "import", "restore"}
+KEYLESS |= {"guard install", "guard remove", "guard check"}
 
 
 def test_the_index_and_the_modules_name_the_same_verbs() -> None:
@@ -120,7 +121,7 @@ def test_what_a_verb_can_do_is_its_class(kind: str, some: set[str]) -> None:
 
 
 def test_who_may_act_without_a_name_is_listed() -> None:
-    assert {verb.name for verb in VERBS if verb.anybody} == {"init", "join", "mirror", "handle"}
+    assert {verb.name for verb in VERBS if verb.anybody} == {"init", "join", "mirror", "handle", "guard check"}
 
 
 def test_an_unknown_verb_is_answered_with_the_closest() -> None:
@@ -216,7 +217,7 @@ def test_every_text_is_bounded(verb: Verb) -> None:
     for param in verb.params:
         if param.type not in ("text", "words") or param.choices or param.name == "text":
             continue
-        required = {p.name: "x" for p in verb.params if p.required and p.type != "json"}
+        required = {p.name: (*p.choices, "x")[0] for p in verb.params if p.required and p.type != "json"}
         with pytest.raises(Usage) as caught:
             catalogue.checked(verb, {**required, param.name: "x" * ((1 << 20) + 1)})
         assert caught.value.code == "too_long"

@@ -42,6 +42,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "moot.api.verbs.tasks.changes": ("task edit", "task note", "task assign"),
     "moot.api.verbs.tasks.board": ("task show", "board", "ready"),
     "moot.api.verbs.claims": ("claim", "release", "claims", "who-holds"),
+    "moot.guard.verbs": ("guard install", "guard remove", "guard status", "guard check"),
     "moot.api.verbs.artifacts": ("artifact add", "artifact modify", "artifact show", "artifacts"),
     "moot.api.verbs.tasks.dependencies": ("artifact need", "artifact needed"),
     "moot.api.verbs.decisions": ("decide", "decision supersede", "decision show", "decisions"),

@@ -23,6 +23,7 @@ OWN_GLOB_LIMIT = 50
 REASON_LIMIT = 2_000
 TTL_LIMIT = 30 * 24 * 3600
 SHOWN_LIMIT = 20  # collisions told in a refusal
+OVERRIDE_LIMIT = 100  # files that an override lists
 _ID_LETTERS = 7
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -83,7 +84,24 @@ class Lapsed(Payload):
     silent_for: float | None = None
 
 
-EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Claimed, Released, Lapsed)}
+class Overridden(Payload):
+    """A commit or push changed files of the claim although its guard refused it. The claim itself does not change."""
+
+    type = "file:overridden"
+    said = "overrode the claim {id} of {holder} in a {act}: {paths}"
+    words = ("reason",)
+    names = ("paths",)
+    marks = ("id", "holder", "who", "act")
+    id: str
+    holder: str
+    who: str
+    act: str  # commit, push
+    paths: tuple[str, ...]  # the first of the files
+    count: int = 0  # of all the files
+    reason: str = ""
+
+
+EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Claimed, Released, Lapsed, Overridden)}
 
 
 class Claim(Record):
@@ -171,4 +189,14 @@ class SupersedeHolder(Record):
     old: tuple[str, ...]
 
 
-Command = ClaimFiles | ReleaseFiles | ReleaseAll | LapseClaims | SupersedeHolder
+class OverrideClaim(Record):
+    """The guard of a repository was switched off for a commit or push that changes claimed files."""
+
+    id: str
+    who: str
+    act: str
+    paths: tuple[str, ...]
+    reason: str = ""
+
+
+Command = ClaimFiles | ReleaseFiles | ReleaseAll | LapseClaims | SupersedeHolder | OverrideClaim

@@ -4,9 +4,8 @@ In a git repository it is the id of a git tree of all files that are not ignored
 Git writes it to a temporary index and object store, so the repository does not change. Elsewhere it is a digest of all
 files. Loaded only when a receipt is created or checked.
 
-Only this module runs git, and only in a trusted workspace (`moot.location.trust`). Git gets the repository as an
-argument, never from the environment, and runs nothing that the repository's config names: no hooks, no file system
-monitor, no external diff, no transport. Only filters run, so that the tree is the one that `git add` would create.
+Git runs only in a trusted workspace, and nothing that the repository's config names (`moot.processes.git`). Only
+filters run, so that the tree is the one that `git add` would create.
 """
 
 from __future__ import annotations
@@ -15,32 +14,18 @@ import os
 import shutil  # noqa: TID253 (loaded on demand)
 import tempfile  # noqa: TID253 (loaded on demand)
 
-from moot import processes
 from moot.core.record import Record
 from moot.engine.sweeping import TREE
 from moot.location import gitdir
-from moot.processes.environment import search_path
+from moot.processes.git import NO_DRIVERS, Git, GitFailed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_PATIENCE = 120.0
-_LISTING = 1 << 28  # bytes of file names that git may list
 _FILES = 50_000  # limits outside git, where no .gitignore excludes files
 _BYTES = 1 << 30
-_HARMLESS = (
-    "--no-pager",
-    *("-c", "core.hooksPath=/dev/null"),
-    *("-c", "core.fsmonitor=false"),
-    *("-c", "safe.bareRepository=explicit"),
-    *("-c", "protocol.allow=never"),  # a partial clone would fetch missing objects with a command from its config
-    *("-c", "submodule.recurse=false"),
-    *("-c", "gc.auto=0"),
-    *("-c", "maintenance.auto=false"),
-)
 _FAST = ("-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
-_NO_DRIVERS = ("--no-ext-diff", "--no-textconv")
 _WHOLE = ("-c", "core.sparseCheckout=false")  # otherwise git hides or rejects files outside the sparse checkout
 
 
@@ -68,12 +53,8 @@ def of(root: str, without: Sequence[str] = (), *, common: str | None = None) -> 
     try:
         with tempfile.TemporaryDirectory(prefix=TREE) as place:
             return _Index(root, git, place, without).tree()
-    except (OSError, processes.NotStarted, _GitFailed) as problem:
+    except (OSError, GitFailed) as problem:
         return Tree(why=str(problem)[:500])
-
-
-class _GitFailed(Exception):
-    pass
 
 
 class _Index:
@@ -82,50 +63,39 @@ class _Index:
     def __init__(self, root: str, git: str, place: str, without: Sequence[str]) -> None:
         objects = os.path.join(gitdir.common_of(gitdir.real(git)), "objects")
         self._root = root
-        search = [folder for folder in os.get_exec_path() if os.path.isabs(folder)]
-        program = shutil.which("git", path=os.pathsep.join(search_path(os.environ, root)))  # never one in the workspace
-        if program is None:
-            raise FileNotFoundError("git is not installed")
-        self._command = (program, *_HARMLESS, *_FAST, f"--git-dir={gitdir.real(git)}", f"--work-tree={root}")
-        self._without = without
-        # Filters must not act as an agent or a person, so they do not get MOOT_ variables.
-        self._env = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MOOT_"))}
-        self._env |= {
+        more = {
             "GIT_INDEX_FILE": os.path.join(place, "index"),
             "GIT_OBJECT_DIRECTORY": os.path.join(place, "objects"),
             "GIT_ALTERNATE_OBJECT_DIRECTORIES": objects,
-            "GIT_OPTIONAL_LOCKS": "0",
-            "GIT_TERMINAL_PROMPT": "0",
-            "GIT_NO_LAZY_FETCH": "1",
-            "PATH": os.pathsep.join(search),
-            "LC_ALL": "C",
         }
+        self._git = Git(gitdir.real(git), root, *_FAST, more=more)
+        self._without = without
         os.mkdir(os.path.join(place, "objects"))
         if os.path.exists(os.path.join(git, "index")):
             # Keep its time: git compares it with file times to find files that may have changed in the same tick.
             shutil.copy2(os.path.join(git, "index"), os.path.join(place, "index"))
 
     def tree(self) -> Tree:
-        commit = self._ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
+        commit = self._git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
         self._look_at_all()
-        self._ask(*_WHOLE, "add", "--all", "--", ".")
-        for line in self._listed("diff-files", *_NO_DRIVERS, "--raw", "-z", "--ignore-submodules=none"):
+        self._git.ask(*_WHOLE, "add", "--all", "--", ".")
+        for line in self._git.listed("diff-files", *NO_DRIVERS, "--raw", "-z", "--ignore-submodules=none"):
             if line.startswith(b":160000 "):
                 return Tree(commit=commit or None, dirty=True, why="a submodule has changes of its own")
         if self._without:
-            self._ask("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", *self._without)
-        name = self._ask("write-tree")
+            self._git.ask("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", *self._without)
+        name = self._git.ask("write-tree")
         others = [f":(exclude,top){path}" for path in self._without]
-        differs = not commit or self._fails(
-            "diff-index", *_NO_DRIVERS, "--cached", "--quiet", "HEAD", "--", ".", *others
+        differs = not commit or self._git.fails(
+            "diff-index", *NO_DRIVERS, "--cached", "--quiet", "HEAD", "--", ".", *others
         )
         return Tree(name=f"git:{name}", commit=commit or None, dirty=differs)
 
     def _look_at_all(self) -> None:
         """Clear assume-unchanged and skip-worktree. Files outside a sparse checkout stay as they are in the index."""
         assumed, skipped = [], []
-        sparse = self._ask("config", "--type=bool", "core.sparseCheckout", fails=True) == "true"
-        for line in self._listed(*_WHOLE, "ls-files", "-v", "-z"):
+        sparse = self._git.ask("config", "--type=bool", "core.sparseCheckout", fails=True) == "true"
+        for line in self._git.listed(*_WHOLE, "ls-files", "-v", "-z"):
             mark, path = line[:1], line[2:]
             if mark.islower():
                 assumed.append(path)
@@ -133,35 +103,7 @@ class _Index:
                 skipped.append(path)
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
             if paths:
-                self._do(*_WHOLE, "update-index", option, "-z", "--stdin", stdin=b"\0".join(paths) + b"\0")
-
-    def _run(self, *words: str, stdin: bytes = b"") -> processes.Ran:
-        argv = (*self._command, *words)
-        ran = processes.run(
-            argv, cwd=self._root, env=self._env, keep=_LISTING, apart=True, stdin=stdin, timeout=_PATIENCE
-        )
-        if ran.timed_out:
-            raise _GitFailed(f"git did not finish within {_PATIENCE:g} s")
-        return ran
-
-    def _do(self, *words: str, stdin: bytes = b"") -> bytes:
-        """Run git and return its output. Raises if git fails."""
-        ran = self._run(*words, stdin=stdin)
-        if ran.code:
-            raise _GitFailed(ran.errors.tail.decode("utf-8", "replace").strip() or f"git failed with {ran.code}")
-        if not ran.output.whole:
-            raise _GitFailed(f"git listed more than {_LISTING} bytes of file names")
-        return ran.output.tail
-
-    def _listed(self, *words: str) -> list[bytes]:
-        return self._do(*words).split(b"\0")[:-1]
-
-    def _ask(self, *words: str, fails: bool = False) -> str:
-        answer = self._run(*words).output.tail if fails else self._do(*words)
-        return answer.decode("ascii", "replace").strip()
-
-    def _fails(self, *words: str) -> bool:
-        return self._run(*words).code != 0
+                self._git.do(*_WHOLE, "update-index", option, "-z", "--stdin", stdin=b"\0".join(paths) + b"\0")
 
 
 def _of_folder(root: str, without: Sequence[str]) -> Tree:

@@ -12,6 +12,7 @@ from moot.api.workspace import quietly
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, people_only
 from moot.engine.sweeping import sweep
+from moot.guard.doctor import guard_findings
 from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
 from moot.settings import bare_repository
@@ -41,8 +42,12 @@ class Admin(Opener):
         named: bool = False,
     ) -> None:
         self._cwd, self._env, self._via, self._named = cwd, env, via, named
-        self._caller = caller or decide(env)
+        self.caller = caller or decide(env)
         self.progress: Progress = quietly
+
+    @property
+    def place(self) -> Place:
+        return places.find(self._cwd, self._env, named=self._named)
 
     def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created:
         there = known_packs() if packs else []
@@ -66,7 +71,7 @@ class Admin(Opener):
         weak = not settings.task_review or bool(settings.packs) or not (new or settings.task_receipt)
         allowed = self._allow_settings() if weak else ()
         if settings.packs:
-            with self._workspace() as workspace, workspace.call(self._caller) as call:
+            with self._workspace() as workspace, workspace.call(self.caller) as call:
                 call.sync()
         return Created(
             root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed
@@ -74,9 +79,9 @@ class Admin(Opener):
 
     def _allow_settings(self) -> tuple[str, ...]:
         """A person who creates a workspace consents to the current moot.toml."""
-        if not self._caller.person or self._caller.mark is not None:
+        if not self.caller.person or self.caller.mark is not None:
             return ()
-        with self._workspace() as workspace, workspace.call(self._caller) as call:
+        with self._workspace() as workspace, workspace.call(self.caller) as call:
             found = weak_of(call)
             if found:
                 consent_of(call).give({one.digest: one.name for one in found})
@@ -89,8 +94,8 @@ class Admin(Opener):
         """Replace the log with a backup, even if the log cannot be opened."""
         from moot.wiring.restoring import LogRestore
 
-        people_only(self._caller, "`moot restore`")
-        place = places.find(self._cwd, self._env, named=self._named)
+        people_only(self.caller, "`moot restore`")
+        place = self.place
         left_out = ("MOOT_AGENT", "MOOT_INCARNATION", places.VARIABLE)
         env = {name: value for name, value in self._env.items() if name not in left_out}
         env[places.VARIABLE] = place.root  # so that it is found again
@@ -100,15 +105,15 @@ class Admin(Opener):
         """Do the steps of every call, and report how far they get."""
         findings = []
         try:
-            place = places.find(self._cwd, self._env, named=self._named)
+            place = self.place
             findings.append(Finding("workspace", good=True, message=f"{place.root}, state in {place.state}"))
             settings = setting.load(place)
             source = setting.source(place) or "no moot.toml; using defaults"
             packs = ", ".join(settings.packs) or "none"
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {packs}"))
-            with self._workspace() as workspace, workspace.call(self._caller) as call:
+            with self._workspace() as workspace, workspace.call(self.caller) as call:
                 sweep(place.state, call.engine.log)
-                return findings + checkup(call)
+                return findings + checkup(call) + guard_findings(place)
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from moot.api.call import Call
+    from moot.core.identity import Caller
+    from moot.location import Place
 
 PARAGRAPH = """\
 ## Working with others
@@ -75,6 +77,13 @@ class RestoreResult(Record):
 
 class Opener(ABC):
     """Operations that need no open workspace. `moot.wiring` implements it."""
+
+    caller: Caller
+
+    @property
+    @abstractmethod
+    def place(self) -> Place:
+        """Where the workspace is. It need not have a log."""
 
     @abstractmethod
     def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created: ...

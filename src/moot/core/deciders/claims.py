@@ -11,6 +11,7 @@ What always holds:
   how its path is read.
 - A holder has a path in one claim per worktree. Claiming it again with another mode or ttl moves it to the new claim;
   a claim without paths ends. Claiming it again unchanged does nothing.
+- A commit or push that overrides a claim (see `moot.core.barred`) is recorded and does not change the claim.
 - The number of live claims, paths and patterns is limited, per holder and in total, so that one holder cannot use up
   the room of all others. A holder above a limit keeps what it has.
 
@@ -28,6 +29,7 @@ from moot.core.claims import (
     LIVE_GLOB_LIMIT,
     LIVE_PATH_LIMIT,
     MODES,
+    OVERRIDE_LIMIT,
     OWN_CLAIM_LIMIT,
     OWN_GLOB_LIMIT,
     OWN_PATH_LIMIT,
@@ -43,6 +45,8 @@ from moot.core.claims import (
     Collision,
     LapseClaims,
     Lapsed,
+    Overridden,
+    OverrideClaim,
     ReleaseAll,
     Released,
     ReleaseFiles,
@@ -78,6 +82,8 @@ def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[
             return [_lapsed(claim, silent) for claim in state.live.values() if _is_silent(claim, silent)]
         case SupersedeHolder():
             return [_lapsed(claim, None) for claim in state.live.values() if claim.holder in command.old]
+        case OverrideClaim():
+            return _override(state, command)
         case _:
             unreachable(command)
 
@@ -95,6 +101,8 @@ def evolve(state: ClaimsState, payload: Payload, meta: Meta) -> ClaimsState:
         case Lapsed():
             live = dict(state.live)
             del live[payload.id]
+        case Overridden():
+            return state
         case _:
             raise TypeError(f"not an event of the claims: {payload!r}")
     return ClaimsState(live=live)
@@ -275,7 +283,22 @@ def _counts(state: ClaimsState, holder: str | None) -> tuple[int, int, int]:
     return len(live), len(held), _count_globs(held)
 
 
-# Releasing
+# Releasing and overriding
+
+
+def _override(state: ClaimsState, command: OverrideClaim) -> list[Payload]:
+    """The claim stays as it is. Its holder is told (`moot.core.reactions.overrides`)."""
+    _check_reason(command.reason)
+    holder = _known(state, command.id).holder
+    count, fields = len(command.paths), command.__dict__ | {"paths": command.paths[:OVERRIDE_LIMIT]}
+    return [Overridden(holder=holder, count=count, **fields)]
+
+
+def _known(state: ClaimsState, name: str) -> Claim:
+    claim = state.live.get(name)
+    if claim is None:
+        raise Unknown("unknown_claim", f"There is no live claim {name}.", "`moot claims` lists them.", claim=name)
+    return claim
 
 
 def _release(state: ClaimsState, command: ReleaseFiles) -> list[Payload]:
@@ -286,9 +309,7 @@ def _release(state: ClaimsState, command: ReleaseFiles) -> list[Payload]:
     _check_reason(command.reason)
     going: dict[str, set[str]] = {}
     for name in command.ids:
-        claim = state.live.get(name)
-        if claim is None:
-            raise Unknown("unknown_claim", f"There is no live claim {name}.", "`moot claims` lists them.", claim=name)
+        claim = _known(state, name)
         if not _may_release(claim, command):
             raise _not_holder(claim, f"The claim {name}")
         going[name] = set(claim.paths)
@@ -371,7 +392,7 @@ KIND = Kind(
     evolve=evolve,
     state=ClaimsState,
     single=True,
-    made_by="`moot claim`, `moot release`",
+    made_by="`moot claim`, `moot release`, `moot guard check`",
     nouns=("file",),
     check="moot.core.integrity.import_checks:claims",
 )

@@ -148,7 +148,7 @@ def claims(state: Any, event: Event) -> str | None:
             return f"{wrong[:80]!r} cannot be claimed"
     elif claim is None or claim.holder != data["holder"]:
         return f"{data['holder'][:80]!r} has no claim {data['id'][:80]!r}"
-    elif not set(claim.paths).issuperset((*texts, *data.get("left", ()))):
+    elif event.type != "file:overridden" and not set(claim.paths).issuperset((*texts, *data.get("left", ()))):
         return f"{data['id']} has no such paths"
     return None if texts and "" not in texts and is_principal(data["holder"]) else "it has no path or no holder"
 

@@ -109,6 +109,16 @@ def exactly(path: str, *, fold: bool = False) -> Pattern:
     return Pattern(text=path, literal=literal, head=literal, tail=literal, segments=())
 
 
+def literal(path: str, *, fold: bool = False) -> Pattern:
+    """A file as the file system names it, with any characters: a claim on its directory holds it all the same."""
+    if not path.isascii():
+        from unicodedata import normalize
+
+        path = normalize("NFC", path)
+    name = _folded(path) if fold else path
+    return Pattern(text=path, literal=name, head=name, tail=name, segments=())
+
+
 def compiled(text: str, *, fold: bool = False) -> Pattern:
     """A canonical pattern, read. Who has many pairs to compare reads each pattern once."""
     if not is_glob(text):

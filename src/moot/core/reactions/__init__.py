@@ -130,5 +130,9 @@ def _later(kind: str, key: str, happened: Payload, world: World) -> Iterator[Ste
                 from moot.core.reactions.decisions import reminders
 
                 yield from reminders(key, happened, world)
+            elif happened.type == "file:overridden":
+                from moot.core.reactions.overrides import overrides
+
+                yield from overrides(happened, world)
         case _:
             return

@@ -26,6 +26,7 @@ HEADINGS = {
     "moot.api.verbs.tasks.changes": "Task changes",
     "moot.api.verbs.tasks.board": "Board",
     "moot.api.verbs.claims": "Files",
+    "moot.guard.verbs": "Guard of commits",
     "moot.api.verbs.artifacts": "Artifacts",
     "moot.api.verbs.tasks.dependencies": "Artifact needs",
     "moot.api.verbs.decisions": "Decisions",

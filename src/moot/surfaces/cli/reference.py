@@ -49,6 +49,10 @@ ENVIRONMENT = (
         "MOOT_HANDLER, MOOT_EFFECT_KEY, MOOT_EFFECT_ATTEMPT, MOOT_SCRIPT",
         "Set for the commands of handlers: the handler, the key and attempt of the effect, the script's original path.",
     ),
+    (
+        "MOOT_GUARD, MOOT_GUARD_REASON",
+        "If off, the guard lets a commit or push through, and records it with the reason.",
+    ),
     ("MOOT_DEBUG", "If 1, an internal error shows its traceback."),
     ("XDG_RUNTIME_DIR", "The directory for the sockets that wake waiting processes (default: /tmp)."),
 )

@@ -17,6 +17,7 @@ from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
 from moot.surfaces.python.carrying import Carrying
+from moot.surfaces.python.guarding import Guarding
 from moot.surfaces.python.handling import Handling
 from moot.surfaces.python.searching import Searching
 from moot.surfaces.python.tasks import Tasks
@@ -49,7 +50,7 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(Tasks, Handling, Searching, Carrying):
+class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
     """See the module. Every method raises only errors from `moot.core.errors`, except for bugs."""
 
     # Agents

@@ -1,0 +1,258 @@
+"""guard install, guard remove, guard status, guard check: git hooks that keep others out of claimed files."""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.answer import Answer
+from moot.api.catalogue import Param, Verb
+from moot.core.barred import barred, exclusive_of_others
+from moot.core.claims import REASON_LIMIT, SHOWN_LIMIT, OverrideClaim
+from moot.core.errors import Held
+from moot.core.identity import people_only
+from moot.core.principal import agent, name_of, person
+from moot.core.record import Record
+from moot.core.task.leases import has_lapsed
+from moot.core.text import command_line, counted, one_line
+from moot.guard import hooks
+from moot.location import ignore_case
+from moot.views import states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.api.call import Call
+    from moot.api.verbs.workspace import Opener
+    from moot.core.barred import Barred
+    from moot.engine.unit_of_work import Work
+    from moot.guard.hooks import GuardRemoved, GuardStatus
+
+VARIABLE, REASON = "MOOT_GUARD", "MOOT_GUARD_REASON"
+_ACTS = {"pre-commit": "commit", "pre-push": "push"}
+
+
+class GuardVerdict(Record):
+    """What the guard says about a commit or push that it lets through.
+
+    `overridden` are the claims of others that it changes, each with its files, although MOOT_GUARD is off for it.
+    """
+
+    hook: str
+    files: int  # that were checked; 0 if nobody else claims anything
+    overridden: tuple[dict[str, Any], ...] = ()
+
+
+def install(call: Call) -> Answer:
+    return _told(hooks.install(call.place))
+
+
+def status(opener: Opener | Call) -> Answer:
+    return _told(hooks.status(opener.place))
+
+
+def _told(found: GuardStatus) -> Answer:
+    folder = found.folder
+    verdict = "Commits and pushes are checked." if found.guarded else "Not every commit and push is checked."
+    if not folder.inside:
+        verdict += f" The hooks are in {folder.path}, which moot does not change."
+    missing = not found.guarded and (found.installed or folder.inside)
+    advice = ("`moot guard install` installs what is missing.",) if missing else ()
+    lines = (verdict, *(one.said for one in found.hooks), *advice)
+    return Answer(result=found, say=lines)
+
+
+def remove(opener: Opener | Call) -> Answer:
+    people_only(opener.caller, "`moot guard remove`")
+    found: GuardRemoved = hooks.remove(opener.place)
+    lines = [
+        *(f"Removed {path}." for path in found.removed if path not in found.restored),
+        *(f"Put back the earlier hook {path}." for path in found.restored),
+        *(f"Left {path}: another hook is in its place." for path in found.left),
+    ]
+    return Answer(result=found, say=tuple(lines) or ("The guard is not installed.",))
+
+
+def check(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> Answer:
+    me = _me(call)
+    store = call.engine.read()
+    state, fold = states.claims(store)[0], ignore_case(call.place)
+    worktree = call.place.worktree if call.settings.claim_scope == "worktree" else None
+    if not exclusive_of_others(state, me):
+        return _passed(hook, 0)
+    files = _changed(call, hook, remote, refs)
+    claims = [
+        claim
+        for claim in exclusive_of_others(state, me)
+        if not has_lapsed(call.silence(claim.holder), claim.ttl)
+        and (claim.task is None or me is None or states.task(store, claim.task)[0].holder != me)
+    ]
+    found = barred(claims, files, worktree=worktree, fold=fold)
+    if not found:
+        return _passed(hook, len(files))
+    unknown = me is None and call.caller.agent is not None  # not joined, or replaced: nobody who could answer for it
+    if call.env.get(VARIABLE, "").lower() != "off" or unknown:
+        raise _refusal(call, hook, found)
+    overridden: list[Barred] = []
+
+    def act(work: Work) -> None:
+        live = work.claims().live
+        overridden[:] = [one for one in found if one.claim.id in live]
+        who, reason = call.actor(work).principal, _storable(call.env.get(REASON, ""))[:REASON_LIMIT]
+        for one in overridden:
+            paths = tuple(_storable(file) for file in one.files)
+            command = OverrideClaim(id=one.claim.id, who=who, act=_ACTS[hook], paths=paths, reason=reason)
+            work.do("claims", "", command)
+
+    call.commit(act)
+    return _overridden(call, hook, len(files), overridden)
+
+
+def _changed(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> list[str]:
+    from moot.guard import changes
+    from moot.processes.git import GitFailed
+
+    try:
+        if hook == "pre-push":
+            return changes.of_push(call.place, refs or "", remote)
+        return changes.of_commit(call.place, call.cwd, call.env)
+    except GitFailed as problem:
+        raise hooks.git_failed(problem) from problem
+
+
+def _me(call: Call) -> str | None:
+    """The caller as a holder of claims. None: somebody who holds nothing.
+
+    A hook has no terminal as its input, so a person at a terminal is known by the error output.
+    """
+    caller = call.caller
+    if caller.agent is not None:
+        known = states.agent(call.engine.read(), caller.agent)[0]
+        current = known.here and caller.incarnation in (None, known.incarnation)
+        return agent(known.name, known.incarnation) if current else None
+    at_terminal = caller.mark is None and os.isatty(2)
+    return person(call.login) if caller.person or at_terminal else None
+
+
+def _passed(hook: str, files: int) -> Answer:
+    said = f"Nobody else has claimed a file of this {_ACTS[hook]}."
+    return Answer(result=GuardVerdict(hook=hook, files=files), say=(said,))
+
+
+def _overridden(call: Call, hook: str, files: int, found: list[Barred]) -> Answer:
+    told = tuple(_details(one) for one in found)
+    if not found:  # the claims ended meanwhile
+        return _passed(hook, files)
+    who = ", ".join(dict.fromkeys(name_of(one.claim.holder) for one in found))
+    said = f"{VARIABLE} is off: this {_ACTS[hook]} changes files of {who}. This is recorded, and {who} will read it."
+    call.warn("guard_overridden", said)
+    return Answer(result=GuardVerdict(hook=hook, files=files, overridden=told), say=(said,))
+
+
+def _refusal(call: Call, hook: str, found: list[Barred]) -> Held:
+    act = _ACTS[hook]
+    lines = [line for one in found[:SHOWN_LIMIT] for line in _lines(one)]
+    hidden = len(found) - SHOWN_LIMIT
+    lines += [f"  and {counted(hidden, 'claim')} more"] if hidden > 0 else []
+    holders = dict.fromkeys(name_of(one.claim.holder) for one in found)
+    first = next(iter(holders))
+    remedy = f"Ask {first} (`{command_line('send', first)} …`), or wait for the release (`moot claims` lists all)."
+    if hook == "pre-commit":
+        remedy += " To commit the other files now, unstage these: `git restore --staged FILE`."
+    if call.caller.agent is None and call.caller.mark is None:  # an agent asks a person instead
+        remedy += f" In an emergency: `{VARIABLE}=off git {act} …`; it is recorded, and the holder will read it."
+    return Held(
+        "files_claimed",
+        "\n".join((f"This {act} changes files that others have claimed:", *lines)),
+        remedy,
+        hook=hook,
+        held=[_details(one) for one in found[:SHOWN_LIMIT]],
+        count=len(found),
+    )
+
+
+def _lines(one: Barred) -> list[str]:
+    claim = one.claim
+    why = f", for {claim.task}" if claim.task else ""
+    why += f": {one_line(claim.reason, 80)}" if claim.reason else ""
+    shown = [f"  {one_line(file, 200)}" for file in one.files[:SHOWN_LIMIT]]
+    hidden = len(one.files) - SHOWN_LIMIT
+    more = [f"  and {counted(hidden, 'file')} more"] if hidden > 0 else []
+    covered = one_line(", ".join(claim.paths[:5]), 100)
+    return [*shown, *more, f"    claimed by {claim.holder} with {claim.id} ({covered}){why}"]
+
+
+def _details(one: Barred) -> dict[str, Any]:
+    claim = one.claim
+    return {
+        "claim": claim.id,
+        "holder": claim.holder,
+        "task": claim.task,
+        "reason": claim.reason,
+        "paths": claim.paths,
+        "files": [_storable(file) for file in one.files[:SHOWN_LIMIT]],
+        "count": len(one.files),
+    }
+
+
+def _storable(file: str) -> str:
+    """The name as valid Unicode: bytes that are not are written out."""
+    return file.encode("utf-8", "backslashreplace").decode()
+
+
+VERBS = (
+    Verb(
+        "guard install",
+        "Refuse git commits and pushes of files that somebody else has claimed.",
+        install,
+        kind="own",
+        examples=("moot guard install",),
+        detail=(
+            "Installs the hooks pre-commit and pre-push in the git directory, for all worktrees. A hook that exists is "
+            "kept and runs first. If git looks for hooks elsewhere (core.hooksPath), nothing is written, and the lines "
+            "to add there are shown. If moot is removed or cannot be used, the hooks print a warning and let "
+            "everything through. Safe to repeat: it also repairs hooks that were replaced."
+        ),
+    ),
+    Verb(
+        "guard remove",
+        "Remove the hooks of `guard install`, and put back the hooks from before.",
+        remove,
+        kind="person",
+        examples=("moot guard remove",),
+        detail="A hook that somebody has edited since is not removed; the message says what to do.",
+        opens=False,
+    ),
+    Verb(
+        "guard status",
+        "Show whether commits and pushes are checked, and by which hooks.",
+        status,
+        kind="look",
+        examples=("moot guard status",),
+        writes=False,
+        past=False,
+        opens=False,
+    ),
+    Verb(
+        "guard check",
+        "Check one commit or push. The hooks call this.",
+        check,
+        kind="own",
+        anybody=True,
+        params=(
+            Param("hook", "The hook that calls.", positional=True, required=True, choices=tuple(_ACTS)),
+            Param("remote", "pre-push: name and URL of the remote.", positional=True, many=True),
+            Param(
+                "refs", "pre-push: what git writes to the hook, or - for standard input.", type="words", limit=1 << 20
+            ),
+        ),
+        examples=("moot guard check pre-commit",),
+        detail=(
+            "Exit code 3 means that an exclusive claim of somebody else covers a file. Your own claims do not count, "
+            "nor claims for tasks that you hold, shared claims, and claims whose holder was silent for longer than "
+            f"their ttl. With {VARIABLE}=off in the environment, the files are let through; this is recorded as "
+            f"file:overridden with the reason in {REASON}, and the holder receives a note. `git commit --no-verify` "
+            "skips the hooks, and nothing is recorded."
+        ),
+    ),
+)
