@@ -83,6 +83,7 @@ COMPOSED = {
     "task_ended": ("The task has ended.", ""),
     "task_stopped": ("The awaited task ended without success.", ""),
     "unhealthy": ("", "Do what the error says about each check."),
+    "unreadable_file": ("The file that an argument names is missing, or is not a text file.", ""),
     "who_are_you": ("", "Pass --agent NAME, or --person, or set MOOT_AGENT as `moot join` prints it."),
 }
 PYTHON = """\

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.api.verbs.tasks.tasks import lapse_if_silent
+from moot.api.verbs.tasks.claiming import lapse_if_silent
 from moot.core.errors import Refused
 from moot.core.task import MoveTask
 from moot.engine.facts import Facts

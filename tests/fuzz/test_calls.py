@@ -132,7 +132,7 @@ def test_none_of_many_calls_of_any_verb_breaks_it(town, who, call):
 def command_lines(draw: st.DrawFn) -> list[str]:
     """Words that look like a call: a verb, its options and others', values, anything in between."""
     verb = draw(st.sampled_from(VERBS))
-    options = [f"--{param.name.replace('_', '-')}" for param in verb.params if param.name not in ENDLESS]
+    options = [param.flag for param in verb.params if param.name not in ENDLESS]
     strange = st.sampled_from(["--", "--json", "--help", "-h", "-C", "--agent", "--version", "--no-such", "-x", "help"])
     words = draw(st.lists(st.one_of(WORDS, st.sampled_from(options or ["-"]), WORDS, strange), max_size=8))
     line = [*verb.name.split(), *words]

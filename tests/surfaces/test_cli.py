@@ -319,7 +319,7 @@ class TestEveryVerb:
         assert "Example" in said
         assert all(example in said for example in reference.examples(verb))
         for param in verb.params:
-            shown = param.name.upper() if param.positional else f"--{param.name.replace('_', '-')}"
+            shown = param.name.upper() if param.positional else param.flag
             assert shown in said
         assert all(len(line) <= 100 for line in said.splitlines())
 

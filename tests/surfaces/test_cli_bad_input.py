@@ -766,7 +766,7 @@ def test_no_argument_of_any_verb_breaks_it(mill: Command, verb: Any, param: Any)
             given = value if other.name == param.name else fill.get(other.name)
             if given is None or other.positional:
                 continue
-            flag = f"--{other.name.replace('_', '-')}"
+            flag = other.flag
             words += [flag] if other.type == "flag" else [f"{flag}={given}"]
         if param.name != "timeout" and any(p.name == "timeout" for p in verb.params):
             words += ["--timeout", "0"]

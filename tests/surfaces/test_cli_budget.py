@@ -87,6 +87,7 @@ COMMANDS = {
         [
             "moot.api.verbs.tasks",
             "moot.api.verbs.tasks.answers",
+            "moot.api.verbs.tasks.claiming",
             "moot.api.verbs.tasks.tasks",
             "moot.core.task.refusals",
         ],

@@ -213,7 +213,7 @@ def test_a_script_has_every_verb_and_every_option(town: Command, shell: str) -> 
     for name in catalogue.names():
         for param in catalogue.find(name).params:
             if not param.positional:
-                flag = param.name.replace("_", "-")
+                flag = param.flag[2:]
                 assert f"--{flag}" in script or f"-l {flag}" in script
     program = shutil.which(shell)
     if program is None:

@@ -87,6 +87,11 @@ class Param(Record):
     limit: int = 0
     person: bool = False
 
+    @property
+    def flag(self) -> str:
+        """Its option on the command line. A name that is a keyword of Python ends with `_`: `from_` is `--from`."""
+        return f"--{self.name.rstrip('_').replace('_', '-')}"
+
 
 # The classes of verbs and the most that a call of each can do. Surfaces and permission rules can rely on them.
 KINDS = {
@@ -157,8 +162,7 @@ def read_only_arguments(verb: Verb, given: dict[str, Any]) -> dict[str, Any]:
 
 def said(verb: Verb, given: Mapping[str, Any]) -> str:
     """A call in short form: its verb, and the arguments that are only for people."""
-    for_people = [p.name for p in verb.params if p.person and not p.positional and given.get(p.name) not in _NOT_GIVEN]
-    options = [f"--{name.replace('_', '-')}" for name in for_people]
+    options = [p.flag for p in verb.params if p.person and not p.positional and given.get(p.name) not in _NOT_GIVEN]
     return f"`{' '.join(['moot', verb.name, *options])}`"
 
 

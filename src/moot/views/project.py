@@ -82,7 +82,8 @@ def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]
 
 def _task(store: Store, event: Event, key: str, columns: Mapping[str, Any], _after: Any) -> None:
     listed = (columns["phase"], columns["state"], int(columns["blocked"]), columns["rank"])
-    store.run("put_task", key, number_of(key), *listed, event.position, columns["holder"], columns["assigned"])
+    rest = (columns["holder"], columns["assigned"], columns["origin"])
+    store.run("put_task", key, number_of(key), *listed, event.position, *rest)
 
 
 def _effect(store: Store, _event: Event, key: str, columns: Mapping[str, Any], _after: Any) -> None:

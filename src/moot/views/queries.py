@@ -171,6 +171,11 @@ def ready(store: Store, limit: int = 100, besides: Iterable[str] = ()) -> list[T
     return [Task.of(loads(body)) for _, body in store.rows("ready", limit, dumps(list(besides)))]
 
 
+def tasks_from(store: Store, plan: str) -> dict[str, str]:
+    """The ids of the tasks that were added from this plan, by their origin."""
+    return dict(store.rows("tasks_from", plan))
+
+
 def assigned_tasks(store: Store, agent: str | None = None) -> list[Task]:
     """Open tasks that are assigned to this agent, or to any, most urgent first."""
     return [Task.of(loads(body)) for (body,) in store.rows("assigned_tasks", agent.lower() if agent else None)]

@@ -20,7 +20,8 @@ ON CONFLICT (stream) DO UPDATE SET version = excluded.version, state = excluded.
 SELECT stream, version, state FROM entity WHERE stream >= ? AND stream < ? ORDER BY stream
 
 -- name: put_task
-INSERT INTO task (id, number, phase, state, blocked, rank, created, holder, assigned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT INTO task (id, number, phase, state, blocked, rank, created, holder, assigned, origin)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET phase = excluded.phase, state = excluded.state, blocked = excluded.blocked,
   rank = excluded.rank, holder = excluded.holder, assigned = excluded.assigned
 
@@ -55,6 +56,9 @@ ORDER BY t.created
 SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
 WHERE t.phase = 'open' AND t.blocked = 0 AND t.id NOT IN (SELECT value FROM json_each(?2))
 ORDER BY t.rank, t.created LIMIT ?1
+
+-- name: tasks_from
+SELECT origin, id FROM task INDEXED BY task_origin WHERE origin >= ?1 || '#' AND origin < ?1 || '$'
 
 -- name: assigned_tasks
 SELECT e.state FROM task t INDEXED BY task_assigned CROSS JOIN entity e ON e.stream = 'task/' || t.id

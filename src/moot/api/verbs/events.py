@@ -172,7 +172,7 @@ def _lapse_silent(call: Call, name: str) -> None:
         return
     state, _ = states.task(call.engine.store, name)
     if state.holder is not None and has_lapsed(call.silence(state.holder), state.ttl):
-        from moot.api.verbs.tasks.tasks import lapse_if_silent
+        from moot.api.verbs.tasks.claiming import lapse_if_silent
 
         call.commit_aside(lambda work: lapse_if_silent(work, work.task(name)))  # checked again inside the commit
 

@@ -338,6 +338,7 @@ def columns(task: Task) -> dict[str, Any]:
         "rank": PRIORITIES.index(task.priority),
         "holder": task.holder,
         "assigned": task.assigned.lower() if task.assigned and task.phase == "open" else None,
+        "origin": task.origin,
     }
 
 

@@ -125,7 +125,11 @@ def task(state: Any, event: Event) -> str | None:
     lines = [state.id, *data.get("needs", ()), *data.get("waits", ()), *data.get("on", ()), data.get("done")]
     if data.get("to") is not None and not _is_name(data["to"]):
         return f"{data['to'][:80]!r} cannot be the name of an agent"
-    return _principals(data, "creator", "holder", "author", "who") or _lines(lines) or _line_fields(data, "lifecycle")
+    return (
+        _principals(data, "creator", "holder", "author", "who")
+        or _lines(lines)
+        or _line_fields(data, "lifecycle", "origin")
+    )
 
 
 def _number_fault(data: dict[str, Any]) -> str | None:

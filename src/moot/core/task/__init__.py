@@ -64,7 +64,7 @@ class Added(Payload):
     type = "task:added"
     said = "added “{title}”"
     words = ("title", "body", "extra")
-    marks = ("state", "phase", "lifecycle", "creator", "priority", "needs", "waits", "trace")
+    marks = ("state", "phase", "lifecycle", "creator", "priority", "needs", "waits", "trace", "origin")
     title: str
     state: str
     phase: str
@@ -78,6 +78,7 @@ class Added(Payload):
     waits: tuple[str, ...] = ()
     extra: dict[str, Any] = {}  # noqa: RUF012 (a record's default is never changed)
     trace: str | None = None  # W3C traceparent of what added it
+    origin: str | None = None  # where in which plan it came from: see `moot.core.task.plan`
 
 
 class Moved(Payload):
@@ -257,6 +258,7 @@ class Task(Record):
     assigned: str | None = None  # the agent that alone can claim it next
     assigner: str | None = None
     notes: int = 0
+    origin: str | None = None
 
     @property
     def exists(self) -> bool:
@@ -282,6 +284,7 @@ class AddTask(Record):
     waits: tuple[str, ...] = ()
     extra: dict[str, Any] = {}  # noqa: RUF012
     lifecycle: str = "core"
+    origin: str | None = None
 
 
 class MoveTask(Record):

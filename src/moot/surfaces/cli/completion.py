@@ -107,6 +107,7 @@ _OF_VERB = {
     ("task move", "state"): "moves",
     ("task move", "owner"): "agents",
     ("task assign", "agent"): "agents",
+    ("task add", "from_"): "files",
     ("join", "role"): "roles",
     ("init", "pack"): "packs",
 }
@@ -152,7 +153,7 @@ def _form(name: str) -> ArgumentForm:
 
 
 def _slot(verb: str, param: Param) -> Slot:
-    flag = "" if param.positional else f"--{param.name.replace('_', '-')}"
+    flag = "" if param.positional else param.flag
     kind, words = _OF_VERB.get((verb, param.name), _NAMES.get(param.name, "")), param.choices
     if kind == "events":
         words = tuple(sorted(event_types()))

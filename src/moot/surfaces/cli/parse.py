@@ -103,7 +103,7 @@ def directory(line: CommandLine) -> str:
 
 def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
     """The verb's arguments, not yet checked: the catalogue does that."""
-    options = {f"--{param.name.replace('_', '-')}": param for param in verb.params if not param.positional}
+    options = {param.flag: param for param in verb.params if not param.positional}
     given: dict[str, Any] = {}
     free: list[str] = []
     queue = list(words)

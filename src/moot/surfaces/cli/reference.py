@@ -138,7 +138,7 @@ def head(param: Param) -> str:
     """An argument as the user types it."""
     if param.positional:
         return param.name.upper()
-    flag = f"--{param.name.replace('_', '-')}"
+    flag = param.flag
     return flag if param.type == "flag" else f"{flag} {value(param)}"
 
 

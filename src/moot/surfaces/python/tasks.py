@@ -5,15 +5,18 @@
 
 from __future__ import annotations
 
+from typing import overload  # noqa: TID253 (no command loads this module)
+
 from moot.core.record import Record
 from moot.surfaces.python.findings import Findings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Literal
+    from typing import Any, Literal
 
     from moot.api.verbs.tasks.board import Story
+    from moot.api.verbs.tasks.planning import PlanResult
     from moot.core.task import Task
 
     Some = str | Sequence[str]
@@ -36,9 +39,54 @@ class Tasks(Findings):
 
     # Tasks
 
+    @overload
     def task_add(
         self,
         title: str,
+        *,
+        id: str | None = ...,
+        body: str | None = ...,
+        needs: Some = ...,
+        priority: Literal["high", "medium", "low"] = ...,
+        no_review: bool = ...,
+        ttl: Time = ...,
+        lifecycle: str | None = ...,
+        dry_run: Literal[False] = ...,
+        key: str | None = ...,
+    ) -> Task: ...
+
+    @overload
+    def task_add(
+        self,
+        *,
+        priority: Literal["high", "medium", "low"] = ...,
+        no_review: bool = ...,
+        ttl: Time = ...,
+        lifecycle: str | None = ...,
+        from_: str,
+        dry_run: bool = ...,
+        key: str | None = ...,
+    ) -> PlanResult: ...
+
+    @overload
+    def task_add(
+        self,
+        title: str,
+        *,
+        id: str | None = ...,
+        body: str | None = ...,
+        needs: Some = ...,
+        priority: Literal["high", "medium", "low"] = ...,
+        no_review: bool = ...,
+        ttl: Time = ...,
+        lifecycle: str | None = ...,
+        dry_run: Literal[True],
+        key: str | None = ...,
+    ) -> dict[str, Any]: ...
+
+    def task_add(
+        self,
+        title: str | None = None,
         *,
         id: str | None = None,
         body: str | None = None,
@@ -47,8 +95,11 @@ class Tasks(Findings):
         no_review: bool = False,
         ttl: Time = None,
         lifecycle: str | None = None,
+        from_: str | None = None,
+        dry_run: bool = False,
         key: str | None = None,
-    ) -> Task:
+    ) -> Task | PlanResult | dict[str, Any]:
+        """Add a task, or the tasks of the plan `from_` (the path of a Markdown file)."""
         return self._ask("task add", locals())
 
     def task_edit(

@@ -197,7 +197,7 @@ def ready(call: Call, limit: int) -> Answer:
 
 def _kept_for_others(call: Call, assigned: list[Task], me: str) -> list[str]:
     """Those of the assigned tasks that only another agent can claim."""
-    from moot.api.verbs.tasks.assignments import kept_for_others
+    from moot.api.verbs.tasks.claiming import kept_for_others
 
     store = call.engine.read()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.verbs.tasks.assignments import is_for
+from moot.api.verbs.tasks.claiming import is_for
 from moot.core.principal import same_agent
 
 TYPE_CHECKING = False

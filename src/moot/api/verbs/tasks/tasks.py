@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.verbs.tasks.answers import task_of, told
+from moot.api.verbs.tasks.claiming import claim, end_idle_assignment
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Usage
 from moot.core.ids import chosen
-from moot.core.principal import name_of
-from moot.core.task import PRIORITIES, TYPES, AddTask, BlockTask, MoveTask, ReadyTask, Unassigned, refusals
-from moot.core.task.leases import lapse_of
+from moot.core.task import PRIORITIES, AddTask, BlockTask, MoveTask, ReadyTask, refusals
 from moot.core.text import command_line, option
 from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from moot.api.answer import Answer
     from moot.api.call import Call
     from moot.api.receipts import ReceiptProof
-    from moot.core.principal import Actor
-    from moot.core.task import Task
     from moot.engine.unit_of_work import Work
 
 _LONGEST_TTL = 365 * 24 * 3600.0
-_LOOKED_AT = 1000  # maximum number of tasks that `task claim` without a name considers
+_ADD_EXAMPLE = "For example: moot task add 'Write the parser'"
 
 
 def add(
     call: Call,
-    title: str,
+    title: str | None,
     id: str | None,  # noqa: A002
     body: str | None,
     needs: tuple[str, ...],
@@ -39,38 +36,54 @@ def add(
     no_review: bool,
     ttl: float | None,
     lifecycle: str | None,
+    from_: str | None,
+    dry_run: bool,
 ) -> Answer:
     made = ""
     check_ttl(ttl)
+    common = AddTask(
+        title=title or "",
+        creator="",
+        body=body or "",
+        priority=priority,
+        review=call.settings.task_review and not no_review,
+        ttl=ttl if ttl is not None else call.settings.task_ttl,
+        lifecycle=lifecycle or call.settings.task_lifecycle,
+    )
+    if from_ is not None:
+        if title is not None or id is not None or body is not None or needs:
+            raise Usage("bad_arguments", "--from takes title, body and needs from the plan.", "Omit them, and --id.")
+        from moot.api.verbs.tasks.planning import add_from
+
+        return _with_withheld(call, add_from(call, from_, common, dry_run=dry_run))
+    if title is None:
+        raise Usage("bad_arguments", "`task add` needs TITLE (what to do, in one line) or --from.", _ADD_EXAMPLE)
 
     def act(work: Work) -> None:
         nonlocal made
         made = chosen(id, "task") if id is not None else next_id(work)
         actor = call.actor(work)
         waits = tuple(need for need in dict.fromkeys(needs) if work.known_task(need).phase != "done")
-        command = AddTask(
-            title=title,
-            creator=actor.principal,
-            body=body or "",
-            priority=priority,
-            review=call.settings.task_review and not no_review,
-            ttl=ttl if ttl is not None else call.settings.task_ttl,
-            needs=tuple(dict.fromkeys(needs)),
-            waits=waits,
-            lifecycle=lifecycle or call.settings.task_lifecycle,
-        )
+        command = common.replace(creator=actor.principal, needs=tuple(dict.fromkeys(needs)), waits=waits)
         work.do("task", made, command)
         if needs:
             work.do("graph", "", Link(task=made, needs=needs))
 
+    if dry_run:
+        return call.try_out(act)
     outcome = call.commit(act)
+    return _with_withheld(call, told(call, outcome, task_of(outcome) or made, "added"))
+
+
+def _with_withheld(call: Call, answer: Answer) -> Answer:
+    """Warn of settings that would change what was added."""
     if call.withheld:
         said = ", ".join(one.said for one in call.withheld)
         call.warn(
             "setting_not_allowed",
             f"moot.toml sets {said}; this is not in force until a person runs `moot allow settings`.",
         )
-    return told(call, outcome, task_of(outcome) or made, "added")
+    return answer
 
 
 def check_ttl(ttl: float | None) -> None:
@@ -108,82 +121,6 @@ def unlink(call: Call, task: str, needs: tuple[str, ...]) -> Answer:
     return told(call, call.commit(act), task, f"no longer needs {', '.join(needs)}")
 
 
-def claim(call: Call, task: str | None) -> Answer:
-    def act(work: Work) -> None:
-        actor = call.actor(work)
-        for name in (task,) if task else _candidates(work, actor):
-            if work.known_task(name).holder != actor.principal:
-                lapse_if_silent(work, work.task(name))
-            _end_idle_assignment(work, name, actor)
-            if work.task(name).phase == "open" or (task and not work.drafts):
-                work.do("task", name, MoveTask(verb="claim", actor=actor))
-                return
-        if not work.drafts:
-            raise refusals.nothing_ready()
-        # The silent holder has lost the task, but it cannot be claimed: its attempts are used up, or it is flagged.
-
-    outcome = call.commit(act)
-    started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
-    if started is None:
-        if task:  # raise the same error as a later caller gets
-            call.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=call.actor(work))))
-        raise refusals.nothing_ready()
-    answer = told(call, outcome, started.stream.partition("/")[2], "is yours", moved=True)
-    if (freed := next((e for e in outcome.events if e.type == Unassigned.type), None)) is not None:
-        answer = answer.replace(say=(*answer.say, f"It was assigned to {freed.data['to']}: {freed.data['reason']}."))
-    return answer
-
-
-def _candidates(work: Work, actor: Actor) -> Iterator[str]:
-    """Tasks that the actor may start: those assigned to it, then other ready ones, each most urgent first.
-
-    Held tasks come last: their holders may be silent.
-    """
-    ready = _ready_for(work, actor) if queries.assigned_tasks(work.store) else queries.ready(work.store, _LOOKED_AT)
-    for state in ready:
-        if _may_start(work, state, actor):
-            yield state.id
-    held = [work.task(name) for name in queries.held_tasks(work.store)]
-    work.facts.silences(state.holder for state in held if state.holder)  # one lookup for all
-    for state in held:
-        life = work.lifecycles.get(state.lifecycle)
-        if life and not state.waits and _may_start(work, state.replace(state=life.initial), actor):
-            yield state.id
-
-
-def _ready_for(work: Work, actor: Actor) -> list[Task]:
-    from moot.api.verbs.tasks.assignments import is_for, kept_for_others
-
-    assigned = queries.assigned_tasks(work.store)
-    kept = kept_for_others(work.agent, work.facts.silences, assigned, actor.principal)
-    own = [state for state in assigned if not state.waits and is_for(state, actor.principal)]
-    return [*own, *queries.ready(work.store, _LOOKED_AT, besides=[*kept, *(state.id for state in own)])]
-
-
-def _end_idle_assignment(work: Work, name: str, actor: Actor) -> None:
-    if work.task(name).assigned is not None:
-        from moot.api.verbs.tasks.assignments import end_if_idle
-
-        end_if_idle(work, work.task(name), actor)
-
-
-def _may_start(work: Work, state: Task, actor: Actor) -> bool:
-    life = work.lifecycles.get(state.lifecycle)  # None if its pack was disabled
-    edge = life.edge("claim", state.state) if life else None
-    return edge is not None and edge.open_to(actor.roles, person=actor.person)
-
-
-def lapse_if_silent(work: Work, state: Task) -> None:
-    """Release the task if its holder fell silent, left, or was replaced by a newer incarnation."""
-    if state.holder is None:
-        return
-    agent = work.agent(name_of(state.holder)) if "#" in state.holder else None
-    here = agent is None or (agent.here and agent.principal == state.holder)
-    command = lapse_of(state, work.facts.silence(state.holder), here=here)
-    if command is not None:
-        work.do("task", state.id, command)
-
-
 def _mover(verb: str) -> Callable[..., Answer]:
     def move(call: Call, task: str, reason: str | None, **given: Any) -> Answer:
         return moved(call, task, verb, reason=reason, **given)
@@ -213,7 +150,7 @@ def moved(
         taken = verb or refusals.verb_to(work.lifecycle(state.lifecycle), state, to)
         edge = work.lifecycle(state.lifecycle).edge(taken, state.state)
         if edge is not None and edge.holds == "actor":
-            _end_idle_assignment(work, task, actor)
+            end_idle_assignment(work, state, actor)
         flags = call.packs.move(work, state, taken, reason)
         command = MoveTask(
             verb=taken,
@@ -274,11 +211,11 @@ def _move_verb(verb: str, summary: str, *more: Param, example: str) -> Verb:
 VERBS = (
     Verb(
         "task add",
-        "Add a task.",
+        "Add a task, or the tasks of a plan.",
         add,
         kind="own",
         params=(
-            Param("title", "What to do, in one line.", positional=True, required=True),
+            Param("title", "What to do, in one line.", positional=True),
             Param("id", "Its id (letters, digits, '.', '_', '-'). Default: the next number."),
             Param("body", "Details, or - for standard input.", type="words"),
             Param("needs", "A task that must be done first (repeatable).", many=True),
@@ -286,9 +223,22 @@ VERBS = (
             Param("no_review", "The holder can complete it without review.", type="flag"),
             Param("ttl", "How long the holder may be silent before another agent can take it.", type="seconds"),
             Param("lifecycle", "`core`, or a lifecycle of an active pack."),
+            Param("from_", "Add the unchecked boxes of this Markdown file, or - for standard input.", limit=4096),
+            Param("dry_run", "Only show what would be added.", type="flag"),
             KEY,
         ),
-        examples=("moot task add 'Write the parser' --priority high", "moot task add 'Test it' --needs task-001"),
+        examples=(
+            "moot task add 'Write the parser' --priority high",
+            "moot task add 'Test it' --needs task-001",
+            "moot task add --from plan.md --dry-run",
+        ),
+        detail=(
+            "In a plan, `- [ ] Title` is a task, and `- [x] Title` is done and skipped. A box that is indented below "
+            "another one is needed by it: the outer task waits for the inner ones. Indented text is the body, and an "
+            "indented line `needs: A, B` names other boxes by title or tasks by id. Headings and other text are "
+            "ignored. All tasks are added in one commit, or none. A file can be added again: only boxes that are new "
+            "become tasks. A box is known by its file and its titles, so a new title is a new task."
+        ),
     ),
     Verb(
         "task link",
