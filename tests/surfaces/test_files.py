@@ -301,3 +301,17 @@ def test_an_artifact_below_a_tilde_is_found_by_the_path_that_is_shown(ada: Works
     assert not ada.warnings
     assert made.paths == ("./~/a",)
     assert ada.artifact_show(made.paths[0]).artifact.id == made.id
+
+
+# Names of tasks
+
+
+def test_a_claim_of_a_task_by_the_verb_for_files_is_answered_with_the_verb_for_tasks(
+    ada: Workspace, repo: Path
+) -> None:
+    ada.task_add("One")
+    ada.claim(["task-001", "src/a.py"])
+    assert ["`moot task claim task-001`" in str(warning) for warning in ada.warnings] == [True]
+    make(repo / "task-001")
+    ada.claim("task-001")
+    assert not ada.warnings

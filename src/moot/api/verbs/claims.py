@@ -13,7 +13,7 @@ from moot.core.errors import Held, Refused, Usage
 from moot.core.paths import escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import command_line, one_line
 from moot.location import MAIN, ResolvedPath, ignore_case, resolve
 from moot.views import states
 
@@ -85,6 +85,7 @@ def claim(
             )
 
     outcome = call.commit(act)
+    _warn_of_tasks(call, paths)
     event = next((e for e in outcome.events if e.type == Claimed.type), None)
     if event is not None:
         held = Claim(token=event.position, **Claimed.of(event.data).__dict__)
@@ -99,6 +100,14 @@ def claim(
     gone = tuple(path for path in held.paths if now is None or path not in now.paths)
     grant = Grant(**_holding(call, held).__dict__, repeated=True, gone=gone)
     return Answer(result=grant, say=(said, f"repeated with the same key; the claim now {_left_of(held, gone)}"))
+
+
+def _warn_of_tasks(call: Call, paths: tuple[str, ...]) -> None:
+    """`claim` is for files. A path without a file that is the id of a task was probably meant to be the task."""
+    for path in paths:
+        if states.task(call.engine.store, path)[0].exists and not os.path.lexists(os.path.join(call.cwd, path)):
+            command = command_line("task claim", path)
+            call.warn("is_a_task", f"{path} was claimed as a file, and is also a task. To claim the task: `{command}`")
 
 
 def _left_of(claim: Claim, gone: tuple[str, ...]) -> str:
