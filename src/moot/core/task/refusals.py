@@ -19,7 +19,7 @@ _NAMED, _LISTED = 10, 1000  # known tasks in the message, and in its details
 
 
 def unknown(name: str, known: Sequence[str]) -> Unknown:
-    near = closest(name, known)
+    near = _meant(name, known)
     hint = f"Did you mean {near}? " if near else ""
     some = ", ".join(known[:_NAMED]) + (", …" if len(known) > _NAMED else "")
     return Unknown(
@@ -29,6 +29,21 @@ def unknown(name: str, known: Sequence[str]) -> Unknown:
         task=name,
         known=list(known[:_LISTED]),
     )
+
+
+def _meant(name: str, known: Sequence[str]) -> str | None:
+    """The id with the same number or, if it has none, with the same beginning and a similar spelling.
+
+    Another number is another task, however similar it looks.
+    """
+    number = _number(name)
+    alike = [one for one in known if _number(one) == number and (number or one[:1] == name[:1])]
+    return closest(name, alike) or (alike[0] if number and len(alike) == 1 else None)
+
+
+def _number(name: str) -> str:
+    """The digits at the end of an id, without leading zeros."""
+    return name[len(name.rstrip("0123456789")) :].lstrip("0")
 
 
 def nothing_ready() -> Unknown:
