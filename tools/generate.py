@@ -28,8 +28,8 @@ from moot.core.kind import kinds  # noqa: E402
 from moot.core.lifecycle import CORE  # noqa: E402
 from moot.core.record import Record, shape_of  # noqa: E402
 from moot.core.schema.keywords import KEYWORDS  # noqa: E402
-from moot.surfaces.cli import man, reference  # noqa: E402
-from moot.surfaces.cli.help import HEADINGS, manual_lines, own_lines  # noqa: E402
+from moot.surfaces.cli import contents, man, reference  # noqa: E402
+from moot.surfaces.cli.help import manual_lines, own_lines  # noqa: E402
 from moot.surfaces.python import Workspace  # noqa: E402
 
 NOTE = "<!-- Made by tools/generate.py. Change what it is made from, then run `make generate`. -->\n"
@@ -83,6 +83,7 @@ COMPOSED = {
     "task_ended": ("The task has ended.", ""),
     "task_stopped": ("The awaited task ended without success.", ""),
     "unhealthy": ("", "Do what the error says about each check."),
+    "unknown_verb": ("There is no such verb.", "Run what the error suggests. `moot help --all` lists the verbs."),
     "unreadable_file": ("The file that an argument names is missing, or is not a text file.", ""),
     "who_are_you": ("", "Pass --agent NAME, or --person, or set MOOT_AGENT as `moot join` prints it."),
 }
@@ -121,8 +122,8 @@ def verbs() -> str:
         parts += [f"| `{name}` | {said} |" for name, said in pairs]
         parts.append("")
     parts.append(classes())
-    for module, names in catalogue.MODULES.items():
-        parts.append(f"## {HEADINGS[module]}\n")
+    for heading, names in contents.sections().items():
+        parts.append(f"## {heading}\n")
         for name in names:
             verb = catalogue.find(name)
             parts.append(f"### moot {name}\n\n```text\n" + "\n".join(manual_lines(verb)) + "\n```\n")

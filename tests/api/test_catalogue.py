@@ -124,11 +124,11 @@ def test_who_may_act_without_a_name_is_listed() -> None:
     assert {verb.name for verb in VERBS if verb.anybody} == {"init", "join", "mirror", "handle", "guard check"}
 
 
-def test_an_unknown_verb_is_answered_with_the_closest() -> None:
+def test_an_unknown_verb_is_refused_with_where_to_find_the_verbs() -> None:
     with pytest.raises(Usage) as caught:
         catalogue.find("task clam")
     assert caught.value.code == "unknown_verb"
-    assert "moot task claim" in caught.value.remedy
+    assert "moot help --all" in caught.value.remedy
 
 
 PARAMS = (

@@ -71,12 +71,12 @@ def refused(
 @pytest.mark.parametrize(
     ("words", "meant"),
     [
-        (["sned", "Bob", "hi"], "moot send"),
-        (["taks", "add", "x"], "moot task add"),
+        (["agenst"], "moot agents"),
+        (["taks", "add", "x"], "moot task"),
         (["tsk"], "moot task"),
         (["tsk", "--help"], "moot task"),
-        (["task", "clam"], "moot task claim"),
-        (["help", "sned"], "moot send"),
+        (["task", "shwo"], "moot task show"),
+        (["help", "agenst"], "moot agents"),
         (["help", "compleiton"], "moot completion"),
         (["compleiton", "bash"], "moot completion"),
     ],

@@ -144,9 +144,9 @@ def test_help_is_the_same_asked_either_way(words: list[str], capsys: pytest.Capt
 
 
 def test_help_about_nothing_says_what_was_meant(bare: Command) -> None:
-    ran = bare("help", "task", "clam")
+    ran = bare("help", "task", "shwo")
     assert ran.code == 2
-    assert "moot task claim" in ran.err
+    assert "moot task show" in ran.err
 
 
 def test_the_paragraph_for_agents_teaches_what_works_in_every_shell() -> None:

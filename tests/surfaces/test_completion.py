@@ -13,6 +13,7 @@ import pytest
 from moot.api import catalogue
 from moot.surfaces.cli import completion, man, reference, shells
 from moot.surfaces.cli.main import main
+from moot.surfaces.cli.parse import ALIASES
 from tests.surfaces.command import PATIENCE, Command, new_command
 from tests.surfaces.worlds import enliven, react
 
@@ -55,7 +56,7 @@ def completed(town: Command, line: str, shell: str = "bash") -> list[str]:
 
 def test_bash_completes_verbs_of_one_word_and_of_two(town: Command) -> None:
     firsts = {name.partition(" ")[0] for name in catalogue.names()}
-    assert set(completed(town, "moot ")) == firsts | {"as", "help", "completion"}
+    assert set(completed(town, "moot ")) == firsts | {"as", "help", "completion", *ALIASES}
     assert completed(town, "moot ta") == ["task"]
     assert {f"task {word}" for word in completed(town, "moot task ")} == {
         name for name in catalogue.names() if name.startswith("task ")
@@ -80,6 +81,10 @@ def test_bash_completes_verbs_of_one_word_and_of_two(town: Command) -> None:
         ("moot task claim task-001", ["task-001"]),
         ("moot task link task-001 --needs task-003", ["task-003"]),
         ("moot completion ", ["bash", "zsh", "fish"]),
+        ("moot refused-entries s", ["show"]),
+        ("moot ask x --task task-003", ["task-003"]),
+        ("moot lock --sh", ["--shared"]),
+        ("moot help unl", ["unlock"]),
         ("moot import 'a", []),
         ("moot import a", ["a file.txt"]),
         ("moot log --type task:re", ["readied", "rejected", "released", "reopened"]),
@@ -152,6 +157,9 @@ def offered(town: Command, shell: str, line: str) -> set[str]:
         ("moot send Bob hi --task task-00", {f"task-00{n}" for n in (6, 4, 3, 2, 1)}),
         ("moot task claim --key k task-001", {"task-001"}),
         ("moot completion ", {"bash", "zsh", "fish"}),
+        ("moot refused-entries s", {"show"}),
+        ("moot ask x --task task-003", {"task-003"}),
+        ("moot lock --sh", {"--shared"}),
         ("moot log --type task:re", {"task:readied", "task:rejected", "task:released", "task:reopened"}),
         ("moot init --pack ", {"orchestrator"}),
         ("moot task add x --id ", set()),
@@ -168,7 +176,7 @@ def test_zsh_and_fish_complete_verbs_options_choices_and_names(
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_zsh_and_fish_offer_every_verb_and_files_where_files_are_meant(town: Command, shell: str) -> None:
     firsts = {name.partition(" ")[0] for name in catalogue.names()}
-    assert offered(town, shell, "moot ") == firsts | {"as", "help", "completion"}
+    assert offered(town, shell, "moot ") == firsts | {"as", "help", "completion", *ALIASES}
     assert offered(town, shell, "moot import a") == {"a file.txt"}
 
 

@@ -55,6 +55,7 @@ class Call:
         self.packs, self.mirrors = setup.packs, setup.mirrors
         self.output: Callable[[bytes], object] | None = None  # gets the output of commands that the verb runs
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # shows lines to a person and asks: yes or no?
+        self.rewrite: Callable[[Call, Verb, Mapping[str, Any]], Mapping[str, Any]] | None = None  # of the arguments
         self.outcome: Outcome | None = None  # of its last commit
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
@@ -159,7 +160,12 @@ class Call:
                     self.sync()
                 if verb.name != "join":  # it checks how long the name was silent, which a stamp would reset
                     self.stamp()
-            answer: Answer = verb.does(self, **given)
+            return does()
+
+        def does() -> Answer:
+            if self.rewrite is not None:
+                self._request = (*self._request[:2], self.rewrite(self, verb, given))
+            answer: Answer = verb.does(self, **self._request[2])
             return answer
 
         try:
@@ -169,7 +175,7 @@ class Call:
                 raise
             from moot.api.read_fallback import read_without_writing
 
-            return read_without_writing(self, do, lambda: verb.does(self, **given), error)
+            return read_without_writing(self, do, does, error)
 
     def use_own_engine(self) -> None:
         """Return to the borrowed engine after `moot.api.read_fallback` has replaced it."""

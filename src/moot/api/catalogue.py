@@ -13,7 +13,7 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from moot.api.answer import Answer
@@ -74,6 +74,7 @@ class Param(Record):
     type: text, words (text, or `-` for standard input), int, seconds (`90`, `30m`), flag, json.
     limit: the maximum length in characters (words: in bytes); 0 means the default for its name, see `_LIMITS`.
     person: a call with this argument is only for people, whatever the class of the verb.
+    expected: the built-in rules require it, so help shows it as required; a pack's rules may not.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Param(Record):
     choices: tuple[str, ...] = ()
     limit: int = 0
     person: bool = False
+    expected: bool = False
 
     @property
     def flag(self) -> str:
@@ -204,16 +206,10 @@ def find(name: str) -> Verb:
     return found
 
 
-def unknown_verb(name: str, longer: str = "", own: Iterable[str] = ()) -> Usage:
-    """The error for a verb that does not exist.
-
-    `longer` is the name with the next word appended; `own` are further commands of the surface.
-    """
-    from moot.core.text import closest
-
-    near = closest(longer, names()) or closest(name, [*names(), *(verb.partition(" ")[0] for verb in names()), *own])
-    hint = f"Did you mean `moot {near}`? " if near else ""
-    return Usage("unknown_verb", f"There is no verb {name!r}.", f"{hint}`moot --help` lists them.", verb=name)
+def unknown_verb(name: str, hint: str = "", instead: Sequence[str] = ()) -> Usage:
+    """The error for a verb that does not exist. A surface can say what to run `instead`."""
+    remedy = hint if instead else f"{hint} `moot help --all` lists the verbs.".lstrip()
+    return Usage("unknown_verb", f"There is no verb {name!r}.", remedy, verb=name, instead=list(instead))
 
 
 def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -227,8 +223,16 @@ def checked(verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
             values[name] = _value(verb, params[name], value)
     for param in verb.params:
         if param.required and values[param.name] in (None, ()):
-            raise _usage(verb, f"`{verb.name}` needs {param.name.upper()} ({param.help.rstrip('.')})")
+            raise _missing(verb, param)
     return values
+
+
+def _missing(verb: Verb, param: Param) -> Usage:
+    """The error for a required argument that was not given, with an example that has it."""
+    example = next((one for one in verb.examples if param.positional or param.flag in one.split()), "")
+    shown = f"For example: `{example}`. " if example else ""
+    said = f"`{verb.name}` needs {param.name.upper() if param.positional else param.flag}: {param.help.rstrip('.')}."
+    return Usage("bad_arguments", said, f"{shown}`moot {verb.name} --help` shows the usage.", verb=verb.name)
 
 
 def _limit(param: Param) -> int:

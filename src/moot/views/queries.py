@@ -208,6 +208,11 @@ def highest_number(store: Store) -> int:
     return int(row[0] or 0) if row else 0
 
 
+def tasks_numbered(store: Store, number: int) -> list[str]:
+    """The ids of the form `task-N` with this number: task-007 and task-7 for 7."""
+    return [row[0] for row in store.rows("tasks_numbered", number)] if number else []
+
+
 def newer(store: Store) -> str | None:
     """The first event that this version does not know, if any. Such a log is read-only for this version."""
     return store.standing()[2]

@@ -47,6 +47,9 @@ WHERE t.phase = 'stopped' AND t.state = ?1 ORDER BY t.created LIMIT ?2
 -- name: highest_number
 SELECT max(number) FROM task
 
+-- name: tasks_numbered
+SELECT id FROM task WHERE number = ? ORDER BY id
+
 -- name: tasks
 SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
 WHERE (?1 IS NULL OR t.phase = ?1 OR t.state = ?1) AND (?2 OR t.phase IN ('open', 'working', 'review'))

@@ -14,6 +14,8 @@ from moot.api import catalogue
 from moot.core.errors import MootError, Usage
 from moot.core.kind import event_types, kinds
 from moot.core.record import Record
+from moot.surfaces.cli.argument_names import named_by
+from moot.surfaces.cli.contents import aliases_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,59 +61,6 @@ _MOST = 200
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@#/")
 _HERE = os.path.dirname(__file__)
 
-# What an argument completes to: by its name, or by verb and name where the name is ambiguous.
-_NAMES = {
-    "to": "recipients",
-    "task": "tasks",
-    "needs": "tasks",
-    "thread": "messages",
-    "ids": "messages",
-    "thing": "things",
-    "holder": "agents",
-    "paths": "files",
-    "path": "files",
-    "what": "files",
-    "file": "files",
-    "type": "events",
-    "fail_on": "events",
-}
-_OF_VERB = {
-    ("leave", "name"): "agents",
-    ("reply", "id"): "messages",
-    ("thread", "id"): "messages",
-    ("artifact modify", "id"): "artifacts",
-    ("artifact show", "id"): "artifacts",
-    ("decide", "replaces"): "decisions",
-    ("decision supersede", "id"): "decisions",
-    ("decision supersede", "by"): "decisions",
-    ("decision show", "id"): "decisions",
-    ("checkpoint resolve", "id"): "checkpoints",
-    ("checkpoint withdraw", "id"): "checkpoints",
-    ("checkpoint show", "id"): "checkpoints",
-    ("mailbox", "name"): "mailboxes",
-    ("mailbox clear", "name"): "mailboxes",
-    ("mailbox restore", "name"): "mailboxes",
-    ("held show", "id"): "entries",
-    ("held resubmit", "id"): "entries",
-    ("held drop", "id"): "entries",
-    ("effects", "handler"): "handlers",
-    ("effects retry", "ids"): "effects",
-    ("effects drop", "ids"): "effects",
-    ("handle", "allow"): "handlers",
-    ("handle", "forbid"): "handlers",
-    ("allow", "names"): "handlers",
-    ("needs-me", "answer"): "needs",
-    ("receipt show", "id"): "receipts",
-    ("send", "type"): "types",
-    ("task add", "lifecycle"): "lifecycles",
-    ("task move", "state"): "moves",
-    ("task move", "owner"): "agents",
-    ("task assign", "agent"): "agents",
-    ("task add", "from_"): "files",
-    ("join", "role"): "roles",
-    ("init", "pack"): "packs",
-}
-
 
 class Slot(Record):
     """Something to complete: an option or a positional argument."""
@@ -134,9 +83,10 @@ class ArgumentForm(Record):
 
 
 def forms() -> list[ArgumentForm]:
-    """All verbs of the command line: the catalogue's and its own."""
+    """All verbs of the command line: the catalogue's, their aliases, and its own."""
     found = [_form(name) for name in catalogue.names()]
-    verbs = Slot(kind="words", words=tuple(dict.fromkeys(name.partition(" ")[0] for name in catalogue.names())))
+    found += [_form(name, alias) for name in catalogue.names() for alias in aliases_of(name)]
+    verbs = Slot(kind="words", words=tuple(dict.fromkeys(form.name.partition(" ")[0] for form in found)))
     shells = Slot(kind="words", words=SHELLS)
     own = (
         ArgumentForm("as", "Join as an agent, run a command, leave.", places=(Slot(kind="agents"),)),
@@ -146,15 +96,17 @@ def forms() -> list[ArgumentForm]:
     return [*found, *own]
 
 
-def _form(name: str) -> ArgumentForm:
+def _form(name: str, alias: str = "") -> ArgumentForm:
     verb = catalogue.find(name)
     options = tuple(_slot(name, p) for p in verb.params if not p.positional)
-    return ArgumentForm(name, verb.summary, options, tuple(_slot(name, p) for p in verb.params if p.positional))
+    summary = f"Alias of {name}. {verb.summary}" if alias else verb.summary
+    places = tuple(_slot(name, p) for p in verb.params if p.positional)
+    return ArgumentForm(alias or name, summary, options, places)
 
 
 def _slot(verb: str, param: Param) -> Slot:
     flag = "" if param.positional else param.flag
-    kind, words = _OF_VERB.get((verb, param.name), _NAMES.get(param.name, "")), param.choices
+    kind, words = named_by(verb, param.name), param.choices
     if kind == "events":
         words = tuple(sorted(event_types()))
     elif kind == "packs":

@@ -6,48 +6,25 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import Usage
-from moot.surfaces.cli import reference
-from moot.surfaces.cli.parse import TAUGHT
+from moot.surfaces.cli import contents, reference
+from moot.surfaces.cli.parse import ALIASES, unalias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from moot.api.catalogue import Param, Verb
+    from moot.surfaces.cli.parse import CommandLine
     from moot.surfaces.cli.reference import Own
 
 _WIDTH = 100
-HEADINGS = {
-    "moot.api.verbs.agents": "Agents",
-    "moot.api.verbs.mail.send": "Messages",
-    "moot.api.verbs.mail.inbox": "Inbox",
-    "moot.api.verbs.mail.mailbox": "Mailboxes",
-    "moot.api.verbs.tasks.tasks": "Tasks",
-    "moot.api.verbs.tasks.changes": "Task changes",
-    "moot.api.verbs.tasks.board": "Board",
-    "moot.api.verbs.claims": "Files",
-    "moot.guard.verbs": "Guard of commits",
-    "moot.api.verbs.artifacts": "Artifacts",
-    "moot.api.verbs.tasks.dependencies": "Artifact needs",
-    "moot.api.verbs.decisions": "Decisions",
-    "moot.api.verbs.checkpoints": "Checkpoints",
-    "moot.api.verbs.tasks.checks": "Checks and receipts",
-    "moot.needs_me.verbs": "Needs you",
-    "moot.api.verbs.mail.held": "Held entries",
-    "moot.api.verbs.events": "Log",
-    "moot.api.verbs.effects.emit": "Events",
-    "moot.api.verbs.effects.handle": "Handlers",
-    "moot.api.verbs.effects.allow": "Permissions",
-    "moot.api.verbs.effects.effects": "Effects",
-    "moot.api.verbs.search": "Search",
-    "moot.overview.verbs": "Overview",
-    "moot.api.verbs.workspace": "Workspace",
-    "moot.transfer.verbs": "Backup and export",
-}
 
 
-def teach(words: Sequence[str]) -> int:
+def teach(words: Sequence[str], line: CommandLine | None = None) -> int:
     """`moot help WORDS` or `moot WORDS --help`: about one verb, the verbs that begin with a word, or all verbs."""
+    if list(words) == ["--all"]:
+        return _print(contents.everything(packs=line is not None and contents.packs_here(line)))
+    alias, words = unalias(words)
     name = " ".join(words)
     own = next((one for one in reference.OWN if one.name == name and name != "help"), None)
     if own is not None:
@@ -59,64 +36,46 @@ def teach(words: Sequence[str]) -> int:
         return 0
     if name in ("", "help"):
         return overview()
-    return manual(catalogue.find(name)) if name in catalogue.names() else group(name)
+    if name in catalogue.names():
+        return _print([*_alias_of(alias, name), *manual_lines(catalogue.find(name))])
+    return _print(_verbs_of(words))
 
 
 def overview() -> int:
-    lines = [
-        "moot: where coding agents meet.",
-        "",
-        "  moot VERB …                 run a verb; `moot help VERB` explains it with an example",
-        "  moot as NAME -- COMMAND …   join as NAME, run a command as that agent, leave",
-        "",
-    ]
-    for module, verbs in catalogue.MODULES.items():
-        lines.append(HEADINGS[module])
-        lines += [f"  {name:<20} {catalogue.find(name).summary}" for name in verbs]
-        lines.append("")
-    lines += [
-        "Everywhere",
-        "  --json               the answer (or the error) as one JSON object",
-        "  -C DIR               run as if called from DIR",
-        "  --at WHEN            answer as of a position (1200), a time (2031-05-08T09:30Z) or an age (2h); only for",
-        "                       read-only verbs",
-        "  --agent NAME         act as this agent (default: MOOT_AGENT)",
-        "  --person             act as a person; the default at a terminal (see `moot whoami`)",
-        "",
-        "Shells",
-        "  completion         Print a completion script for bash, zsh or fish.",
-        "",
-        "Exit codes: 0 success, 1 refused, 2 usage error, 3 held by another or lost race, 4 not found, 5 timeout,",
-        "6 what you waited for failed, 7 unavailable.",
-    ]
-    return _print(lines)
-
-
-def group(name: str) -> int:
-    """`moot task --help`: the verbs that begin with this word."""
-    return _print(_verbs_of(name))
+    """`moot --help`: the everyday verbs."""
+    return _print(contents.everyday())
 
 
 def incomplete(name: str) -> Usage:
     """The error for a word that is only the first word of verbs."""
-    verbs = "\n".join(_verbs_of(name))
+    verbs = "\n".join(_verbs_of([name]))
     remedy = f"Name one of them; `moot help {name} …` explains it with an example."
     return Usage("incomplete_verb", f"`{name}` needs one more word:\n{verbs}", remedy, verb=name)
 
 
-def _verbs_of(name: str) -> list[str]:
+def _verbs_of(words: Sequence[str]) -> list[str]:
+    """`moot task --help`: the verbs that begin with this word."""
+    name = " ".join(words)
     verbs = [verb for verb in catalogue.names() if verb.startswith(f"{name} ")]
     if not verbs:
-        raise catalogue.unknown_verb(name, own=TAUGHT)
+        from moot.surfaces.cli.suggestions import unknown_verb
+
+        raise unknown_verb(words)
     return [f"  {verb:<20} {catalogue.find(verb).summary}" for verb in verbs]
 
 
-def manual(verb: Verb) -> int:
-    return _print(manual_lines(verb))
+def _alias_of(alias: str, name: str) -> list[str]:
+    """The first lines of help that was asked for by an alias."""
+    if not alias:
+        return []
+    typed = alias + name.removeprefix(ALIASES[alias])
+    return [f"moot {typed}: alias of `moot {name}`.", ""]
 
 
 def manual_lines(verb: Verb) -> list[str]:
-    lines = [*_hanging(reference.synopsis(verb)), "", *_wrapped(verb.summary), reference.kind(verb), ""]
+    lines = [*_hanging(reference.synopsis(verb)), "", *_wrapped(verb.summary), reference.kind(verb)]
+    others = contents.aliases_of(verb.name)
+    lines += [f"Alias: {', '.join(others)}.", ""] if others else [""]
     if verb.detail:
         lines += [*_wrapped(verb.detail), ""]
     if verb.params:

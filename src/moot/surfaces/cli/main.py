@@ -115,10 +115,10 @@ def _take_everything(stream: TextIO) -> None:
 def _run(line: CommandLine) -> int:
     if line.version:
         return _print_version(as_json=line.json)
+    if line.verb is None and not line.help:
+        return _bare()
     if line.verb in (None, "help") or (line.help and line.verb != "as"):
-        from moot.surfaces.cli.help import teach
-
-        return teach(line.words if line.verb == "help" else (line.verb or "").split())
+        return _teach(line)
     if line.verb == "as":
         from moot.surfaces.cli.run_as import run_as
 
@@ -147,6 +147,19 @@ def _run(line: CommandLine) -> int:
         voices.hush(sys.stdout)
         voices.tell_aside(answer, unsaid, as_json=line.json)
     return answer.code
+
+
+def _bare() -> int:
+    """`moot` without a verb."""
+    from moot.surfaces.cli.help import overview
+
+    return overview()
+
+
+def _teach(line: CommandLine) -> int:
+    from moot.surfaces.cli.help import teach
+
+    return teach(line.words if line.verb == "help" else parse.typed(line), line)
 
 
 def _stored(verb: Verb, arguments: dict[str, object]) -> bool:
@@ -183,6 +196,10 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
     call = workspace.call(caller)  # both stay open until the process ends, after the answer is shown
     call.output = lambda chunk: _pass_on(sys.stderr if line.json else sys.stdout, chunk)
     call.ask = _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None
+    if parse.has_short_ids(arguments):
+        from moot.surfaces.cli.task_ids import in_full
+
+        call.rewrite = in_full
     return call.run(verb.name, arguments)
 
 

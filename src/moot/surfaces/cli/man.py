@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from moot.api import catalogue
-from moot.surfaces.cli import reference
-from moot.surfaces.cli.help import HEADINGS
+from moot.surfaces.cli import contents, reference
 
 
 def page() -> str:
@@ -28,8 +27,8 @@ def page() -> str:
         *listed(reference.OPTIONS),
         ".SH VERBS",
     ]
-    for module, names in catalogue.MODULES.items():
-        lines.append(f".SS {escaped(HEADINGS[module])}")
+    for heading, names in contents.sections().items():
+        lines.append(f".SS {escaped(heading)}")
         for name in names:
             lines += verb(name)
     lines.append(".SS Command line only")
@@ -49,6 +48,8 @@ def verb(name: str) -> list[str]:
     first, *words = reference.synopsis(found)
     lines = [".TP", f"\\fB{escaped(first)}\\fR {' '.join(map(escaped, words))}".rstrip(), *text(found.summary)]
     lines += [".IP", *text(reference.kind(found))]
+    if others := contents.aliases_of(name):
+        lines += [".IP", *text(f"Alias: {', '.join(others)}.")]
     if found.detail:
         lines += [".IP", *text(found.detail)]
     if found.params:

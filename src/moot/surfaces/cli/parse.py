@@ -12,7 +12,7 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from moot.api.catalogue import Param, Verb
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 TAUGHT = ("as", "help", "completion")  # verbs of the command line that the catalogue does not have
 OWN = (*TAUGHT, "complete")  # called by completion scripts
+# Other names of verbs, on the command line alone. An alias of a first word holds for its second words, too.
+ALIASES = {"ask": "checkpoint reach", "lock": "claim", "refused-entries": "held", "unlock": "release"}
+_DIGITS = 10  # of the numbers in task ids
 _READ_LIMIT = 64 * 1024 * 1024
 _GLOBAL_FLAGS = {"--json": "json", "--person": "person", "--help": "help", "-h": "help", "--version": "version"}
 _GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
@@ -37,6 +40,7 @@ class CommandLine(Record):
     agent: str | None = None
     person: bool = False
     at: str | None = None
+    alias: str = ""  # the alias that was typed
 
 
 def understand(argv: Sequence[str]) -> CommandLine:
@@ -63,8 +67,24 @@ def understand(argv: Sequence[str]) -> CommandLine:
             if rest[0] == "as" and len(rest) > 1 and not word.startswith("-"):
                 rest += words  # the rest belongs to the command after --
                 break
+    if found.get("help") and rest == ["--all"]:
+        rest.insert(0, "help")
+    alias, rest = unalias(rest)
     verb, used = _verb(rest)
-    return CommandLine(verb=verb, words=tuple(rest[used:]), **found)
+    return CommandLine(verb=verb, words=tuple(rest[used:]), alias=alias, **found)
+
+
+def unalias(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The alias that the words begin with, if any, and the words with the verb in its place."""
+    if not words or words[0] not in ALIASES:
+        return "", list(words)
+    return words[0], [*ALIASES[words[0]].split(), *words[1:]]
+
+
+def typed(line: CommandLine) -> list[str]:
+    """The words of the verb as they were typed, with an alias in its place."""
+    words = (line.verb or "").split()
+    return [line.alias, *words[len(ALIASES[line.alias].split()) :]] if line.alias else words
 
 
 def _verb(words: list[str]) -> tuple[str | None, int]:
@@ -79,7 +99,9 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     begins = any(name.startswith(f"{words[0]} ") for name in names)  # such as `task`, which is not a verb by itself
     if words[0] in (*OWN, *names) or (begins and len(words) == 1):
         return words[0], 1
-    raise catalogue.unknown_verb(two if begins else words[0], two, TAUGHT)
+    from moot.surfaces.cli.suggestions import unknown_verb
+
+    raise unknown_verb(words)
 
 
 def caller(line: CommandLine) -> Caller:
@@ -116,7 +138,9 @@ def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
         param = options.get(name)
         if param is None:
             if word.startswith("--") or (word.startswith("-") and len(word) > 1 and not _negative(word)):
-                raise _unknown_option(verb, name, list(options))
+                from moot.surfaces.cli.suggestions import unknown_option
+
+                raise _usage(verb, unknown_option(verb.name, name, list(options)))
             free.append(word)
         elif param.type == "flag":
             if equals:
@@ -130,6 +154,20 @@ def arguments(verb: Verb, words: Sequence[str]) -> dict[str, Any]:
             _put(verb, given, param, value)
     _place(verb, given, free)
     return given
+
+
+def short_number(word: str) -> int | None:
+    """The number in a short task id (`7`, `task-7`), None for any other word. `task-007` is not short."""
+    digits = word[5:] if word[:5].lower() == "task-" else word
+    if not (digits.isascii() and digits.isdecimal() and len(digits) < _DIGITS):
+        return None
+    return int(digits) if word != f"task-{int(digits):03d}" else None
+
+
+def has_short_ids(given: Mapping[str, Any]) -> bool:
+    """Whether an argument could be a short task id."""
+    words = [word for value in given.values() for word in (value if isinstance(value, list) else [value])]
+    return any(isinstance(word, str) and short_number(word) is not None for word in words)
 
 
 def _negative(word: str) -> bool:
@@ -186,13 +224,6 @@ def _decoded(verb: Verb, param: Param, raw: bytes) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise _usage(verb, f"{param.name}: not valid UTF-8") from None
-
-
-def _unknown_option(verb: Verb, name: str, known: list[str]) -> Usage:
-    from moot.core.text import closest
-
-    near = closest(name, known)
-    return _usage(verb, f"`{verb.name}` has no option {name}" + (f"; did you mean {near}?" if near else ""))
 
 
 def _usage(verb: Verb, message: str) -> Usage:

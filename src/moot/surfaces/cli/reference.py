@@ -93,10 +93,11 @@ OWN = (
     ),
     Own(
         "help",
-        "moot help [VERB]",
-        "Show what a verb does, its arguments and an example; without VERB, list all verbs. `moot help man` prints the "
-        "manual page moot(1).",
-        ("moot help task add", "moot help man | man -l -"),
+        "moot help [VERB | --all]",
+        "Show what a verb does, its arguments and an example; without VERB, list the everyday verbs; with --all, list "
+        "all verbs. Verbs for the files of a pack are listed only where a pack is switched on. `moot help man` prints "
+        "the manual page moot(1).",
+        ("moot help task add", "moot help --all", "moot help man | man -l -"),
     ),
     Own(
         "completion",
@@ -113,16 +114,19 @@ OWN = (
 
 
 def synopsis(verb: Verb) -> list[str]:
-    """The parts of a synopsis; each is kept on one line."""
-    free, options = [], []
+    """The parts of a synopsis, required ones first; each is kept on one line."""
+    free: list[str] = []
+    needed: list[str] = []
+    options: list[str] = []
     for param in verb.params:
         if param.positional:
             name = param.name.upper() + ("…" if param.many else "")
             free.append(name if param.required else f"[{name}]")
         else:
             word = head(param)
-            options.append((word if param.required else f"[{word}]") + ("…" if param.many else ""))
-    return [f"moot {verb.name}", *free, *options]
+            must = param.required or param.expected
+            (needed if must else options).append((word if must else f"[{word}]") + ("…" if param.many else ""))
+    return [f"moot {verb.name}", *free, *needed, *options]
 
 
 def examples(verb: Verb) -> tuple[str, ...]:
@@ -151,7 +155,7 @@ def value(param: Param) -> str:
 
 def told(param: Param) -> str:
     """What an argument does, whether it is required, and its default."""
-    if param.required:
+    if param.required or param.expected:
         note = "" if param.positional else " (required)"
     elif isinstance(param.default, float):
         note = f" (default {param.default:g}s)" if param.type == "seconds" else f" (default {param.default:g})"

@@ -8,6 +8,7 @@ from moot.api.verbs.tasks.claiming import claim, end_idle_assignment
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Usage
 from moot.core.ids import chosen
+from moot.core.lifecycle import CORE
 from moot.core.task import PRIORITIES, AddTask, BlockTask, MoveTask, ReadyTask, refusals
 from moot.core.text import command_line, option
 from moot.views import queries
@@ -203,8 +204,10 @@ _OVERRIDE = Param("override", "Exceed the limit of attempts.", type="flag", pers
 
 
 def _move_verb(verb: str, summary: str, *more: Param, example: str) -> Verb:
+    required = any(edge.verb == verb and "reason" in edge.needs for edge in CORE.edges)
+    reason = _REASON.replace(expected=True) if required else _REASON
     return Verb(
-        f"task {verb}", summary, _mover(verb), kind="own", params=(_TASK, _REASON, *more, KEY), examples=(example,)
+        f"task {verb}", summary, _mover(verb), kind="own", params=(_TASK, reason, *more, KEY), examples=(example,)
     )
 
 
