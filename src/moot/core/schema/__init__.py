@@ -70,6 +70,8 @@ def defects(schema: Schema, value: Any) -> list[Defect]:
 
 def placed(schema: Schema, value: Any) -> list[tuple[Place, Defect]]:
     """The defects, each with the steps that lead to its place."""
+    if _is_valid(schema, schema, value):
+        return []
     worst: dict[Place, _Fault] = {}
     for fault in _faults(schema, schema, value, ()):
         if len(worst) == MOST and fault.place not in worst:
@@ -90,8 +92,43 @@ def _told(root: Schema, faults: dict[Place, _Fault]) -> list[tuple[Place, Defect
     return [(place, fault.told(root)) for place, fault in faults.items()]
 
 
-def _valid(root: Schema, schema: Schema, value: Any) -> bool:
-    return next(_faults(root, schema, value, ()), None) is None
+def _is_valid(root: Schema, schema: Schema, value: Any) -> bool:
+    """Whether the value has no faults. Most values have none, and this is cheaper than looking for faults."""
+    if isinstance(schema, bool):
+        return schema
+    named, kinds = schema.keys(), schema.get("type")
+    typed = kinds is None or (
+        _TYPES[kinds](value) if isinstance(kinds, str) else any(_TYPES[kind](value) for kind in kinds)
+    )
+    if not typed or not (named.isdisjoint(_CHOSEN) or _is_chosen(schema, value)):
+        return False
+    if not (named.isdisjoint(_MEASURED) or _is_measured(schema, value)):
+        return False
+    if isinstance(value, dict):
+        fields, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        if not all(name in value for name in schema.get("required", ())):
+            return False
+        if not all(_is_valid(root, fields.get(name, others), item) for name, item in value.items()):
+            return False
+    elif isinstance(value, list) and not all(_is_valid(root, schema.get("items", True), item) for item in value):
+        return False
+    return named.isdisjoint(_JOINED) or _is_joined(root, schema, value)
+
+
+def _is_joined(root: Schema, schema: dict[str, Any], value: Any) -> bool:
+    """Whether the value is valid under the other schemas that a schema refers to."""
+    if "$ref" in schema and not _is_valid(root, target(root, schema["$ref"]), value):
+        return False
+    if not all(_is_valid(root, part, value) for part in schema.get("allOf", ())):
+        return False
+    if "anyOf" in schema and not any(_is_valid(root, branch, value) for branch in schema["anyOf"]):
+        return False
+    if "not" in schema and _is_valid(root, schema["not"], value):
+        return False
+    if "if" not in schema:
+        return True
+    follows = "then" if _is_valid(root, schema["if"], value) else "else"
+    return _is_valid(root, schema.get(follows, True), value)
 
 
 def _faults(root: Schema, schema: Schema, value: Any, place: Place) -> Iterator[_Fault]:
@@ -139,12 +176,12 @@ def _joined_faults(root: Schema, schema: dict[str, Any], value: Any, place: Plac
         yield from _faults(root, target(root, schema["$ref"]), value, place)
     for part in schema.get("allOf", ()):
         yield from _faults(root, part, value, place)
-    if "anyOf" in schema and not any(_valid(root, branch, value) for branch in schema["anyOf"]):
+    if "anyOf" in schema and not any(_is_valid(root, branch, value) for branch in schema["anyOf"]):
         yield from _branch_faults(root, schema, value, place)
-    if "not" in schema and _valid(root, schema["not"], value):
+    if "not" in schema and _is_valid(root, schema["not"], value):
         yield _Fault(place, schema, value)
     if "if" in schema:
-        if _valid(root, schema["if"], value):
+        if _is_valid(root, schema["if"], value):
             for fault in _faults(root, schema.get("then", True), value, place):
                 yield fault.replace(condition=fault.condition + when(schema["if"]))
         else:
@@ -165,6 +202,9 @@ def _branch_faults(root: Schema, schema: dict[str, Any], value: Any, place: Plac
 
 
 def _is_chosen(schema: dict[str, Any], value: Any) -> bool:
+    """Whether it is one of the allowed values."""
+    if isinstance(value, str):
+        return value in schema.get("enum", (value,)) and schema.get("const", value) == value
     if "const" in schema and not _equal(schema["const"], value):
         return False
     return "enum" not in schema or any(_equal(choice, value) for choice in schema["enum"])
@@ -178,24 +218,20 @@ def _is_measured(schema: dict[str, Any], value: Any) -> bool:
     if isinstance(value, str):
         if not schema.get("minLength", 0) <= len(value) <= schema.get("maxLength", len(value)):
             return False
-        return ("pattern" not in schema and "format" not in schema) or _is_written(schema, value)
+        if "pattern" in schema:
+            from moot.core.schema.patterns import matches
+
+            if not matches(schema["pattern"], value):
+                return False
+        if "format" in schema:
+            from moot.core.timestamps import is_date_time
+
+            return is_date_time(value)
+        return True
     if isinstance(value, list):
         return bool(schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)))
     if _is_number(value):
         return schema.get("minimum", value) <= value <= schema.get("maximum", value)  # type: ignore[no-any-return]
-    return True
-
-
-def _is_written(schema: dict[str, Any], value: str) -> bool:
-    if "pattern" in schema:
-        from moot.core.schema.patterns import matches
-
-        if not matches(schema["pattern"], value):
-            return False
-    if "format" in schema:
-        from moot.core.timestamps import is_date_time
-
-        return is_date_time(value)
     return True
 
 
