@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from moot.core.payload import Payload
     from moot.views.store import Store
 
+    Folded = tuple[Kind, str, Any, int, int]  # the kind, the key, the state, the first and the last position
+
 _DIGITS = 10  # ids with larger numbers were chosen by a user and do not affect the next number
 
 
@@ -37,6 +39,7 @@ def project(store: Store, events: Sequence[Event]) -> None:
             position=events[0].position,
         )
     marked = False  # whether the row of the last event serves as the cursor
+    folded: dict[str, Folded] = {}  # by stream; each state is written once, at the end
     for event in events:
         name, _, key = event.stream.partition("/")
         kind = find(name)
@@ -51,8 +54,12 @@ def project(store: Store, events: Sequence[Event]) -> None:
             marked = True
         elif name in _OWN:
             _OWN[name](store, event, key, known)
+        elif kind.state is None:  # only the version is kept
+            store.run("put_entity", event.stream, event.position, "{}")
         else:
-            _fold(store, kind, event, key, known)
+            folded[event.stream] = _fold(store, kind, event, key, known, folded.get(event.stream))
+    for stream, entity in folded.items():
+        _put(store, stream, *entity)
     if events:
         store.move(events[-1].position, events[-1].commit, marked=marked)
 
@@ -63,43 +70,50 @@ def _foreign(store: Store, event: Event, kind: str) -> None:
     store.run("set_meta", f"foreign {event.pack}", kind)
 
 
-def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]) -> None:
-    if kind.state is None:  # only the version is kept
-        store.run("put_entity", event.stream, event.position, "{}")
-        return
-    state, _ = states.state(store, kind, key)
-    after = kind.evolve(state, known.of(event.data), meta_of(event))
-    store.put(event.stream, event.position, after)
-    columns = None if kind.columns is None else kind.columns(after)
+def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload], before: Folded | None) -> Folded:
+    """The state after an event. `before`: the state after the earlier events of this batch."""
+    if before is not None:
+        _, _, state, first, _ = before
+    else:
+        assert kind.state is not None
+        state, _ = store.state(event.stream, kind.state) or (kind.new(key), 0)
+        first = event.position
+    return kind, key, kind.evolve(state, known.of(event.data), meta_of(event)), first, event.position
+
+
+def _put(store: Store, stream: str, kind: Kind, key: str, state: Any, first: int, last: int) -> None:
+    """Write a state and its extra rows. `first`: the position at which the entity was created, if it is new."""
+    store.put(stream, last, state)
+    columns = None if kind.columns is None else kind.columns(state)
     if kind.name in _ROWS:
-        _ROWS[kind.name](store, event, key, columns or {}, after)
+        _ROWS[kind.name](store, first, key, columns or {}, state)
     elif columns is not None:
-        store.run("put_thing", kind.name, key, int(columns["open"]), event.position, columns.get("task"))
+        store.run("put_thing", kind.name, key, int(columns["open"]), first, columns.get("task"))
 
 
 # --- extra rows for lists --------------------------------------------------------------------------------------------
 
 
-def _task(store: Store, event: Event, key: str, columns: Mapping[str, Any], _after: Any) -> None:
+def _task(store: Store, first: int, key: str, columns: Mapping[str, Any], _state: Any) -> None:
     listed = (columns["phase"], columns["state"], int(columns["blocked"]), columns["rank"])
     rest = (columns["holder"], columns["assigned"], columns["origin"])
-    store.run("put_task", key, number_of(key), *listed, event.position, *rest)
+    store.run("put_task", key, number_of(key), *listed, first, *rest)
 
 
-def _effect(store: Store, _event: Event, key: str, columns: Mapping[str, Any], _after: Any) -> None:
+def _effect(store: Store, _first: int, key: str, columns: Mapping[str, Any], _state: Any) -> None:
     if columns["open"]:
         store.run("put_effect", key, columns["handler"], columns["status"], columns["due"])
     else:
         store.run("end_effect", key)
 
 
-def _settings(store: Store, _event: Event, _key: str, _columns: Mapping[str, Any], after: Any) -> None:
+def _settings(store: Store, _first: int, _key: str, _columns: Mapping[str, Any], state: Any) -> None:
     from moot.core.deciders.settings import text
 
-    store.note_rules(text(after.values))
+    store.note_rules(text(state.values))
 
 
-_ROWS: dict[str, Callable[[Store, Event, str, Mapping[str, Any], Any], None]] = {
+_ROWS: dict[str, Callable[[Store, int, str, Mapping[str, Any], Any], None]] = {
     "effect": _effect,
     "settings": _settings,
     "task": _task,
