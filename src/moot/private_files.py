@@ -86,19 +86,16 @@ def open_private(path: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
             raise unsafe(path, "it is a link" if os.path.islink(path) else "it is not a regular file") from error
         raise
     try:
-        _check(os.fstat(file), path)
-        if flags & os.O_CREAT:
-            hand_over(file, os.path.dirname(path) or ".")
+        flaw = _flaw(os.fstat(file), path)
+        if flaw is None:
+            if flags & os.O_CREAT:
+                hand_over(file, os.path.dirname(path) or ".")
+            return file
     except BaseException:
         os.close(file)
         raise
-    return file
-
-
-def _check(found: os.stat_result, path: str, kind: int = S_IFREG) -> None:
-    flaw = _flaw(found, path, kind)
-    if flaw is not None:
-        raise unsafe(path, flaw, f"chmod o-w {shell_word(path, 'FILE')}" if flaw is _OPEN else "")
+    os.close(file)
+    raise _refused(path, flaw)
 
 
 def _flaw(found: os.stat_result, path: str, kind: int = S_IFREG) -> str | None:
@@ -110,6 +107,10 @@ def _flaw(found: os.stat_result, path: str, kind: int = S_IFREG) -> str | None:
     if found.st_uid not in (os.geteuid(), _ROOT) and not _is_accepted(found.st_uid, path):
         return f"it belongs to another account (uid {found.st_uid})"
     return None
+
+
+def _refused(path: str, flaw: str) -> Unavailable:
+    return unsafe(path, flaw, f"chmod o-w {shell_word(path, 'FILE')}" if flaw is _OPEN else "")
 
 
 def is_private(path: str, *, missing: bool = False) -> bool:
@@ -137,7 +138,8 @@ def check_private(path: str) -> bool:
         found = os.lstat(path)
     except FileNotFoundError:
         return False
-    _check(found, path)
+    if flaw := _flaw(found, path):
+        raise _refused(path, flaw)
     return True
 
 
@@ -160,7 +162,8 @@ def check_folders(directory: str, *names: str, make: bool = False) -> str:
                 pass  # another process created it
             hand_over(path)
             found = os.lstat(path)
-        _check(found, path, S_IFDIR)
+        if flaw := _flaw(found, path, S_IFDIR):
+            raise _refused(path, flaw)
     return path
 
 

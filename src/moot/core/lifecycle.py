@@ -149,10 +149,13 @@ def named(lifecycles: Mapping[str, Lifecycle], name: str) -> Lifecycle:
 
 def reviewed(life: Lifecycle) -> bool:
     """Whether a task must be reviewed by somebody other than its holder, unless it was added without review."""
-    if life.exhausted is not None and life.phase(life.exhausted) == "done":
+    phases = {state.name: state.phase for state in life.states}
+    if life.exhausted is not None and phases[life.exhausted] == "done":
         return False  # using up the attempts would be enough
-    ends = [edge for edge in life.edges if life.phase(edge.target) == "done" and "unreviewed" not in edge.needs]
-    return bool(ends) and all(life.ends_review(edge) and not {"anyone", "holder"} & {*edge.who} for edge in ends)
+    ends = [edge for edge in life.edges if phases[edge.target] == "done" and "unreviewed" not in edge.needs]
+    return bool(ends) and all(
+        phases[edge.source] == "review" and not {"anyone", "holder"} & {*edge.who} for edge in ends
+    )
 
 
 def with_receipts(life: Lifecycle) -> Lifecycle:

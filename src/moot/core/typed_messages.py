@@ -43,21 +43,21 @@ def _wrong_role(kind: str, senders: Sequence[str], actor: Actor, remedy: str) ->
     )
 
 
-def check_task(kind: str, pack: str, task: Task, *, creates: bool, going: Mapping[str, list[str]]) -> None:
-    """Raise unless the task exists, or the message creates it, and it has a lifecycle of the pack.
+def unknown_task(kind: str, name: str, going: Mapping[str, list[str]]) -> Unknown:
+    """The error for a message about a task that does not exist. `going`: the tasks being worked on, by state."""
+    names = [name for found in going.values() for name in found]
+    return Unknown(
+        "unknown_task",
+        f"There is no task {name!r}, and a {kind} does not create one.",
+        f"Tasks being worked on: {', '.join(names) or 'none'}.",
+        task=name,
+        **going,
+    )
 
-    `going`: the tasks being worked on, by state.
-    """
-    if not task.exists and not creates:
-        names = [name for found in going.values() for name in found]
-        raise Unknown(
-            "unknown_task",
-            f"There is no task {task.id!r}, and a {kind} does not create one.",
-            f"Tasks being worked on: {', '.join(names) or 'none'}.",
-            task=task.id,
-            **going,
-        )
-    if task.exists and task.lifecycle.partition("/")[0] != pack:
+
+def check_lifecycle(pack: str, task: Task) -> None:
+    """Raise unless the task has a lifecycle of the pack."""
+    if task.lifecycle.partition("/")[0] != pack:
         raise Refused(
             "other_lifecycle",
             f"{task.id} has the lifecycle {task.lifecycle!r}, not one of the pack {pack}.",

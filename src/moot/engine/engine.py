@@ -290,7 +290,7 @@ class Engine:
 
     def _of_this_log(self) -> bool:
         position, commit, _ = self.store.standing()
-        event = self.log.read(position - 1, 1) if position else []
+        event = self.log.raw.read(position - 1, 1) if position else []  # raw: only its commit is compared
         return not position or bool(event and event[0].position == position and event[0].commit == commit)
 
     def _leave_behind(self) -> None:

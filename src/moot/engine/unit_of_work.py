@@ -69,6 +69,8 @@ class Work(World):
         self.token = token  # makes a random word of the given length
         self._states: dict[str, Any] = {}
         self._sent: dict[str, tuple[Payload, str | None]] = {}  # messages of this commit
+        self._decisions: list[Decision] | None = None
+        self._understood: set[str] = set()  # packs
 
     @property
     def at(self) -> str:
@@ -87,8 +89,8 @@ class Work(World):
                 return self.graph(parts)
         return self._once(kind_of(kind), key)
 
-    def _once(self, kind: Kind, key: str, parts: Iterable[str] = ()) -> Any:
-        stream = kind.stream(key)
+    def _once(self, kind: Kind, key: str, parts: Iterable[str] = (), *, stream: str = "") -> Any:
+        stream = stream or kind.stream(key)
         if stream not in self._states:
             self._states[stream], version = states.state(self.store, kind, key, parts)
             self.conditions.setdefault(stream, version)
@@ -189,7 +191,9 @@ class Work(World):
         return queries.held_tasks(self.store)
 
     def standing_decisions(self) -> list[Decision]:
-        return list(queries.things(self.store, "decision", _EVENT_LIMIT))
+        if self._decisions is None:
+            self._decisions = list(queries.things(self.store, "decision", _EVENT_LIMIT))
+        return self._decisions
 
     def told(self, thread: str) -> set[str]:
         return queries.told(self.store, thread)
@@ -253,13 +257,13 @@ class Work(World):
         facts: Any = None,
         thread: str | None = None,
         pack: str | None = None,
-    ) -> None:
-        """Let the kind decide a command, and add the resulting events. `facts`: what its rules need from outside.
+    ) -> Any:
+        """Let the kind decide a command, and add the resulting events. Returns the new state; None for a message.
 
-        A message without a thread starts its own.
+        `facts`: what its rules need from outside. A message without a thread starts its own.
         """
         known = kind_of(kind)
-        if pack is not None:
+        if pack is not None and pack not in self._understood:
             self._check_understood(pack)
         stream = known.stream(key)
         state: Any
@@ -270,10 +274,11 @@ class Work(World):
         elif known.parts is not None:
             state = self.state(kind, key, known.parts(command))
         else:
-            state = self._once(known, key)
+            state = self._once(known, key, stream=stream)
         if kind == "task":
             facts = self._lifecycle_of(state, command)
         self._happened(known, known.key(key), stream, known.decide(state, command, facts), thread, pack)
+        return None if kind == "message" else self._states[stream]
 
     def _check_understood(self, pack: str) -> None:
         foreign = self.store.row("get_meta", f"foreign {pack}")
@@ -285,13 +290,14 @@ class Work(World):
                 pack=pack,
                 kind=foreign[0],
             )
+        self._understood.add(pack)
 
     def _lifecycle_of(self, task: Task, command: Record) -> Lifecycle:
         if isinstance(command, AddTask):
-            return self.lifecycle(command.lifecycle)
+            return named(self.lifecycles, command.lifecycle)
         if not task.exists:
             raise self._unknown_task(task.id)
-        return self.lifecycle(task.lifecycle)
+        return named(self.lifecycles, task.lifecycle)
 
     def _step(self, kind: str, key: str, command: Record) -> None:
         """Run a command of a reaction. For a message, `key` is the thread: a reaction does not know the id."""

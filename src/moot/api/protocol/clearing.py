@@ -21,11 +21,10 @@ def clearing(pack: Pack) -> Reaction:
     files = [(mirror.mailbox, mirror.types) for mirror in pack.mirrors if mirror.mailbox]
 
     def clear(key: str, happened: Payload, world: World) -> Iterator[Step]:
-        if not isinstance(happened, Moved) or world.task(key).lifecycle not in lives:
+        if not isinstance(happened, Moved) or happened.phase not in ("done", "open"):
             return
-        life, done = lives[world.task(key).lifecycle], happened.phase == "done"
-        over = happened.phase == "open" and life.phase(happened.source) in _ENDED
-        if not done and not over:
+        life, done = lives.get(world.task(key).lifecycle), happened.phase == "done"
+        if life is None or not (done or life.phase(happened.source) in _ENDED):
             return
         from moot.core.deciders.mailbox import Clear
 

@@ -1,10 +1,10 @@
-"""A message of a pack on its way into the log: checked, related to its task, stored.
+"""Takes a message of a pack into the log: checks it, creates or moves its task, stores it.
 
-    prepared    who may send it; its stamp, its paths, what its schema says
-    accepted    refused with all defects at once, or clean
-    deliver     it creates its task, moves it, answers what was asked, and is stored for its recipients
+    prepared    checks the sender and the schema, sets the timestamp, makes paths relative
+    accepted    raises one error with all defects, if there are any
+    deliver     creates or moves the task, and stores the message for its recipients
 
-A pack with code of its own calls these three, and does something in between.
+A pack with code of its own calls these three and adds its own checks in between.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ AMENDMENT = "amendment: a later report for an attempt that is in review"
 
 
 def hear(work: Work, protocol: Protocol, saying: Saying) -> None:
-    """What happens where the pack has no code for it."""
+    """The default for packs without code for it."""
     saying = prepared(work, saying)
     flags = content.clock_flags(saying.data.get(saying.spec.stamp or ""), saying.now)
     deliver(work, protocol, accepted(protocol.pack, saying, content.too_deep(saying.data), flags))
 
 
 def prepared(work: Work, saying: Saying) -> Saying:
-    """The same with its stamp and with relative paths, and what is wrong with it so far."""
+    """The message with its timestamp, with relative paths, and with the defects found so far."""
     spec, data = saying.spec, dict(saying.data)
     if saying.source is None:
         rules.check_sender(spec.name, spec.senders, saying.sender, also_people="person" in spec.also)
@@ -55,11 +55,11 @@ def prepared(work: Work, saying: Saying) -> Saying:
 
 
 def accepted(pack: Pack, saying: Saying, beyond: Iterable[Defect] = (), flags: Iterable[str] = ()) -> Saying:
-    """The same with these flags; refused if it has defects, those beyond its schema among them."""
+    """The message with these flags. Raises if it has defects; `beyond`: those that its schema cannot find."""
     wrong = [*saying.defects]
     wrong += [d for d in beyond if all(d.path != w.path for w in wrong)]
     if not wrong:
-        return saying.replace(flags=(*saying.flags, *flags))
+        return saying.replace(flags=more) if (more := (*saying.flags, *flags)) else saying
     listed = "; ".join(d.sentence for d in wrong)
     raise Refused(
         "bad_message",
@@ -78,24 +78,27 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
         _store(work, protocol.pack, saying, None)
         return
     task = work.task(name)
-    saying = saying.replace(flags=(*saying.flags, *_said_before(work, saying, task)))
-    if spec.creates or spec.moves:
-        _check_task(work, protocol.pack, saying, task)
-    if not task.exists and spec.creates:
-        _create(work, saying, name, spec.creates)
-    elif not task.exists:
-        work.known_task(name)
-    if spec.moves:
-        _move(work, protocol, saying, work.task(name), spec.moves)
+    if task.exists:
+        saying = _flagged_if_old(work, saying, task)
+        if spec.creates or spec.moves:
+            rules.check_lifecycle(protocol.pack.name, task)
+    elif spec.creates:
+        task = _create(work, saying, name, spec.creates)
+    elif spec.moves:
+        raise rules.unknown_task(spec.name, name, _in_work(work, protocol.pack))
     else:
-        _store(work, protocol.pack, saying, work.task(name))
+        work.known_task(name)  # raises
+    if spec.moves:
+        _move(work, protocol, saying, task, spec.moves)
+    else:
+        _store(work, protocol.pack, saying, task)
 
 
-# --- who sends it, and what is wrong with it ------------------------------------------------------------------------
+# --- defects ---------------------------------------------------------------------------------------------------------
 
 
 def _unnamed(spec: MessageType, data: Mapping[str, Any]) -> list[Defect]:
-    """A defect of what should add or move a task and names none."""
+    """The defect of a message that creates or moves a task and does not name one."""
     name = data.get(spec.task) if spec.task else ""
     if not (spec.creates or spec.moves) or spec.task is None or (isinstance(name, str) and name):
         return []
@@ -103,27 +106,22 @@ def _unnamed(spec: MessageType, data: Mapping[str, Any]) -> list[Defect]:
 
 
 def _types(pack: Pack, wrong: list[Defect]) -> str:
-    """The types that there are, for a message that has none of them."""
+    """The list of valid types, if the type is wrong."""
     if all(defect.path != "type" for defect in wrong):
         return ""
     return f"The types are {' and '.join(spec.word for spec in pack.messages)}. "
 
 
-# --- its task --------------------------------------------------------------------------------------------------------
+# --- the task --------------------------------------------------------------------------------------------------------
 
 
-def _check_task(work: Work, pack: Pack, saying: Saying, task: Task) -> None:
-    creates, going = bool(saying.spec.creates), dict[str, list[str]]()
-    if not task.exists and not creates:
-        going = {state: queries.task_ids(work.store, state) for state in _working(pack)}
-    rules.check_task(saying.spec.name, pack.name, task, creates=creates, going=going)
+def _in_work(work: Work, pack: Pack) -> dict[str, list[str]]:
+    """The ids of the pack's tasks that are being worked on, by state."""
+    working = dict.fromkeys(s.name for life in pack.lifecycles for s in life.states if s.phase == "working")
+    return {state: queries.task_ids(work.store, state) for state in working}
 
 
-def _working(pack: Pack) -> dict[str, None]:
-    return {state.name: None for life in pack.lifecycles for state in life.states if state.phase == "working"}
-
-
-def _create(work: Work, saying: Saying, name: str, how: Mapping[str, Any]) -> None:
+def _create(work: Work, saying: Saying, name: str, how: Mapping[str, Any]) -> Task:
     data = saying.data
     title, body = data.get(how["title"]), data.get(how.get("body", ""))
     extra = {field: data[field] for field in how.get("extra", ()) if field in data}
@@ -135,16 +133,17 @@ def _create(work: Work, saying: Saying, name: str, how: Mapping[str, Any]) -> No
         extra=extra,
         lifecycle=how["lifecycle"],
     )
-    work.do("task", name, command)
+    task: Task = work.do("task", name, command)
+    return task
 
 
 def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str) -> None:
-    """Move the task, and store the message beside it; or store it alone if the task is there already."""
+    """Move the task and store the message. If the task is already in the target state, only store the message."""
     spec, life = saying.spec, work.lifecycle(task.lifecycle)
     edge = life.edge(verb, task.state)
     if edge is None:
         if not any(e.verb == verb and e.target == task.state for e in life.edges):
-            raise rules.wrong_state(saying.spec.name, task, life, verb)
+            raise rules.wrong_state(spec.name, task, life, verb)
         _again(work, protocol, saying, task)
         return
     reason = saying.data.get(spec.reason) if spec.reason else None
@@ -158,18 +157,19 @@ def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str)
         _store(work, protocol.pack, saying, task)
         work.do("task", task.id, command.replace(report=saying.id))
     else:
-        work.do("task", task.id, command)
-        _store(work, protocol.pack, saying, work.task(task.id))
+        _store(work, protocol.pack, saying, work.do("task", task.id, command))
 
 
 def _in_role(saying: Saying) -> Actor:
-    """The sender, who acts in the role that the message is for."""
-    own = [role for role in saying.spec.senders if role in saying.sender.roles] or saying.spec.senders[:1]
-    return saying.sender.replace(roles=tuple(dict.fromkeys((*saying.sender.roles, *own))))
+    """The sender in a role that may send this message: a person acts in the first one."""
+    sender, senders = saying.sender, saying.spec.senders
+    if not senders or any(role in sender.roles for role in senders):
+        return sender
+    return sender.replace(roles=(*sender.roles, senders[0]))
 
 
 def _again(work: Work, protocol: Protocol, saying: Saying, task: Task) -> None:
-    """A message whose task is already where it would move it."""
+    """A message whose task is already in the target state."""
     spec = saying.spec
     if spec.repeat == "store":
         _store(work, protocol.pack, saying, task)
@@ -178,27 +178,29 @@ def _again(work: Work, protocol: Protocol, saying: Saying, task: Task) -> None:
     if any(_is_repeat(saying, message.data or {}) for message in earlier):
         return  # an identical repeat has no effect
     if spec.repeat == "ignore":
-        raise rules.wrong_state(saying.spec.name, task, work.lifecycle(task.lifecycle), spec.moves or "")
+        raise rules.wrong_state(spec.name, task, work.lifecycle(task.lifecycle), spec.moves or "")
     _store(work, protocol.pack, saying.replace(flags=(*saying.flags, AMENDMENT)), task)
     work.do("task", task.id, AmendTask(report=saying.id))
 
 
 def _is_repeat(saying: Saying, earlier: Mapping[str, Any]) -> bool:
-    """Whether an earlier message says the same. A time that moot set itself says nothing."""
+    """Whether an earlier message has the same content. A timestamp that moot set does not count."""
     stamp = saying.spec.stamp
     if stamp is None or stamp in saying.given:
         return content.same(saying.data, earlier)
     return content.same({**saying.data, stamp: None}, {**earlier, stamp: None})
 
 
-def _said_before(work: Work, saying: Saying, task: Task) -> tuple[str, ...]:
-    """A flag for what was said word for word in an earlier attempt: it may come out of an old copy of a file."""
-    earlier = work.messages_of_task(task.id, None, saying.spec.name) if task.exists else []
+def _flagged_if_old(work: Work, saying: Saying, task: Task) -> Saying:
+    """The message, with a flag if an earlier attempt had the same: it may come from an old copy of a file."""
+    earlier = work.messages_of_task(task.id, None, saying.spec.name)
     again = [m.attempt for m in earlier if m.attempt != task.attempt and content.same(saying.data, m.data or {})]
-    return (f"said_before: word for word a message of attempt {again[-1]}",) if again else ()
+    if not again:
+        return saying
+    return saying.replace(flags=(*saying.flags, f"said_before: word for word a message of attempt {again[-1]}"))
 
 
-# --- storing it ------------------------------------------------------------------------------------------------------
+# --- storing ---------------------------------------------------------------------------------------------------------
 
 
 def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
@@ -231,7 +233,7 @@ def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
 
 
 def _store_event(work: Work, saying: Saying) -> None:
-    """An event that moves no task is stored as it was said."""
+    """Store an event as it was sent, unless it created or moved a task: then that is its record."""
     import json
 
     from moot.core.deciders.topic import Emit
@@ -246,7 +248,7 @@ def _store_event(work: Work, saying: Saying) -> None:
 
 
 def _asked(work: Work, saying: Saying, task: Task | None) -> Message:
-    """What it answers: in the thread that was named, or about the same task."""
+    """The message that it answers: in the given thread, or about the same task."""
     wanted = saying.spec.answers or ""
     if saying.thread is not None:
         found = [m for m in queries.thread(work.store, saying.thread) if m.kind == wanted]
@@ -277,7 +279,7 @@ def _recipients(work: Work, pack: Pack, saying: Saying, asked: Message | None) -
 
 
 def _settle(work: Work, pack: Pack, saying: Saying, asked: Message) -> None:
-    """The one who was asked has answered."""
+    """Mark the question as answered in the mailbox of the sender."""
     from moot.core.addresses import to_settle
 
     me = saying.sender

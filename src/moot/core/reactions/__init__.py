@@ -97,18 +97,20 @@ class World(ABC):
         """The mailbox of this principal or agent name; None if nobody would ever read it."""
 
 
+_NOUNS = frozenset(("artifact", "dependency", "decision", "checkpoint"))
 _CHANGED = frozenset(("task:edited", "task:noted", "task:assigned", "task:unassigned"))
-_LATER = frozenset(("artifact", "dependency", "decision", "checkpoint", "task", "file"))
+_TYPES = _CHANGED | {"task:started", "file:claimed", "file:overridden"}
 
 
 def later(key: str, happened: Payload, world: World) -> Iterable[Step]:
     """Reactions to rarer events, imported on first use."""
-    kind = happened.type.partition(":")[0]
-    return _later(kind, key, happened, world) if kind in _LATER else ()
+    name = happened.type
+    noun = name.partition(":")[0]
+    return _later(noun, name, key, happened, world) if noun in _NOUNS or name in _TYPES else ()
 
 
-def _later(kind: str, key: str, happened: Payload, world: World) -> Iterator[Step]:
-    match kind:
+def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> Iterator[Step]:
+    match noun:
         case "artifact" | "dependency":
             from moot.core.reactions.artifacts import artifacts
 
@@ -121,18 +123,16 @@ def _later(kind: str, key: str, happened: Payload, world: World) -> Iterator[Ste
             from moot.core.reactions.checkpoints import checkpoints
 
             yield from checkpoints(key, happened, world)
-        case "task" if happened.type in _CHANGED:
+        case "task" if name in _CHANGED:
             from moot.core.reactions.tasks import changed_tasks
 
             yield from changed_tasks(key, happened, world)
-        case "task" | "file":
-            if happened.type in ("task:started", "file:claimed") and world.standing_decisions():
+        case "file" if name == "file:overridden":
+            from moot.core.reactions.overrides import overrides
+
+            yield from overrides(happened, world)
+        case _:
+            if world.standing_decisions():
                 from moot.core.reactions.decisions import reminders
 
                 yield from reminders(key, happened, world)
-            elif happened.type == "file:overridden":
-                from moot.core.reactions.overrides import overrides
-
-                yield from overrides(happened, world)
-        case _:
-            return
