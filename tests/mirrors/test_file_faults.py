@@ -343,7 +343,7 @@ def moot(world: World, seed: int) -> None:
     chance = random.Random(seed)
     mirror, known = world.mirror(), None
     while True:
-        with lock.turn(world.lock, 10, lambda: False) as got:
+        with lock.MirrorLock(world.lock, 10, lambda: False) as got:
             assert got == "ours"
             known = moot_turn(world, mirror, known, chance)
 
@@ -457,7 +457,7 @@ def ended(pid: int) -> bool:
 def write_many(world: World, name: int, writes: int) -> None:
     mirror = world.mirror()
     for number in range(writes):
-        with lock.turn(world.lock, 10, lambda: False) as got:
+        with lock.MirrorLock(world.lock, 10, lambda: False) as got:
             assert got == "ours"
             mirror.graves()
             look = mirror.look(None)

@@ -19,7 +19,7 @@ from moot.core.errors import Unavailable, Usage
 from moot.mirrors import exchange, files, lock, looks
 from moot.mirrors.exchange import Kept
 from moot.mirrors.files import Displaced, MirrorFile, Unwritable, Written
-from moot.mirrors.lock import open_for_writing, turn
+from moot.mirrors.lock import MirrorLock, open_for_writing
 from moot.mirrors.looks import Changed, Missing, Signature, Unchanged, Unreadable
 
 HOUR = 3600.0
@@ -101,13 +101,13 @@ def test_a_young_file_is_not_trusted_by_its_looks(tree):
 def test_a_settled_file_is_not_read_again(tree, monkeypatch):
     known = tree.write(b"one").signature
     settled = known.replace(taken_ns=max(known.mtime_ns, known.ctime_ns) + 2_000_000_000)
-    monkeypatch.setattr(files, "_read", lambda *_args: pytest.fail("it was read"))
+    monkeypatch.setattr(files, "read", lambda *_args: pytest.fail("it was read"))
     assert tree.mirror().look(settled) == Unchanged(settled)
 
 
 def test_a_clock_that_was_set_back_makes_a_file_young_not_trusted(tree):
     known = tree.write(b"one").signature
-    assert not known.replace(taken_ns=known.taken_ns - 3_600_000_000_000).proves(tree.path.stat())
+    assert not known.replace(taken_ns=known.taken_ns - 3_600_000_000_000).settled
 
 
 def test_a_signature_survives_being_stored(tree):
@@ -509,68 +509,68 @@ def never() -> bool:
 
 def test_a_free_turn_is_ours_and_the_next_one_too(tmp_path):
     for _ in range(2):
-        with turn(str(tmp_path / "lock"), 0, never) as got:
+        with MirrorLock(str(tmp_path / "lock"), 0, never) as got:
             assert got == "ours"
 
 
 def test_while_somebody_has_the_turn_others_time_out_or_find_it_done(tmp_path):
     path = str(tmp_path / "lock")
-    with turn(path, 0, never) as first:
+    with MirrorLock(path, 0, never) as first:
         assert first == "ours"
-        with turn(path, 0.01, never) as second:
+        with MirrorLock(path, 0.01, never) as second:
             assert second == "timeout"
-        with turn(path, 10, lambda: True) as third:
+        with MirrorLock(path, 10, lambda: True) as third:
             assert third == "done"
-        with turn(path, 0, never) as still:
+        with MirrorLock(path, 0, never) as still:
             assert still == "timeout"
-    with turn(path, 0, never) as after:
+    with MirrorLock(path, 0, never) as after:
         assert after == "ours"
 
 
 def test_a_turn_for_what_is_already_done_is_not_taken(tmp_path):
-    with turn(str(tmp_path / "lock"), 0, lambda: True) as got:
+    with MirrorLock(str(tmp_path / "lock"), 0, lambda: True) as got:
         assert got == "done"
-        with turn(str(tmp_path / "lock"), 0, never) as other:
+        with MirrorLock(str(tmp_path / "lock"), 0, never) as other:
             assert other == "ours"
 
 
 def test_a_failure_inside_gives_the_turn_back(tmp_path):
     path = str(tmp_path / "lock")
-    with contextlib.suppress(KeyError), turn(path, 0, never):
+    with contextlib.suppress(KeyError), MirrorLock(path, 0, never):
         raise KeyError
-    with turn(path, 0, never) as got:
+    with MirrorLock(path, 0, never) as got:
         assert got == "ours"
 
 
 def test_a_turn_ends_with_its_process(tmp_path):
     path = str(tmp_path / "lock")
     script = (
-        "import sys, time; from moot.mirrors.lock import turn\n"
-        "with turn(sys.argv[1], 5, lambda: False) as got: print(got, flush=True); time.sleep(60)"
+        "import sys, time; from moot.mirrors.lock import MirrorLock\n"
+        "with MirrorLock(sys.argv[1], 5, lambda: False) as got: print(got, flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE, env=environment) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"ours\n"
-        with turn(path, 0, never) as got:
+        with MirrorLock(path, 0, never) as got:
             assert got == "timeout"
         holder.send_signal(signal.SIGKILL)
-    with turn(path, 5, never) as got:
+    with MirrorLock(path, 5, never) as got:
         assert got == "ours"
 
 
 def test_a_deleted_lock_keeps_its_promise_to_those_who_come_later(tmp_path):
     path = str(tmp_path / "lock")
-    with turn(path, 0, never):
+    with MirrorLock(path, 0, never):
         os.unlink(path)
-        with turn(path, 0, never) as got:
+        with MirrorLock(path, 0, never) as got:
             assert got == "ours"
-            with turn(path, 0, never) as third:
+            with MirrorLock(path, 0, never) as third:
                 assert third == "timeout"
 
 
 def test_a_lock_that_cannot_be_made_is_unavailable(tmp_path):
-    with pytest.raises(Unavailable) as error, turn(str(tmp_path / "no" / "lock"), 0, never):
+    with pytest.raises(Unavailable) as error, MirrorLock(str(tmp_path / "no" / "lock"), 0, never):
         pass
     assert error.value.code == "mirror_lock_unusable"
 
@@ -579,10 +579,10 @@ def test_who_comes_later_stands_behind_who_waits_at_the_gate_even_if_the_turn_is
     path = str(tmp_path / "lock")
     waiter = lock._Flock(path + ".gate")
     assert waiter.take()
-    with turn(path, 0.01, never) as got:
+    with MirrorLock(path, 0.01, never) as got:
         assert got == "timeout"
     waiter.leave()
-    with turn(path, 0, never) as got:
+    with MirrorLock(path, 0, never) as got:
         assert got == "ours"
         assert waiter.take()  # whoever has the turn has left the gate to the next
         waiter.leave()

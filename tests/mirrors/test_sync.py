@@ -141,7 +141,7 @@ def test_a_commit_that_is_full_leaves_the_other_entries_to_the_next_one(place, m
 
 def test_a_changed_file_is_read_once_to_be_absorbed(place, monkeypatch):
     place.write(assignment(1))
-    reads = counted(monkeypatch, files, "_read")
+    reads = counted(monkeypatch, files, "read")
     place.sync()
     whole = [os.path.realpath(path) for path in reads]
     assert whole.count(os.path.realpath(place.to_developer)) <= 1
@@ -155,7 +155,7 @@ def test_files_that_have_settled_are_not_read_at_all(place, monkeypatch):
         os.utime(path, (hour_ago, hour_ago))
     monkeypatch.setattr("moot.mirrors.looks._YOUNG_NS", -(10**12))  # a file's ctime cannot be set back
     place.sync()
-    reads = counted(monkeypatch, files, "_read")
+    reads = counted(monkeypatch, files, "read")
     place.sync()
     assert [path for path in reads if path.endswith(".json")] == []
 
@@ -217,16 +217,16 @@ def test_a_look_from_before_anothers_turn_is_not_used_after_it(place, monkeypatc
     place.sync()
     place.write()
     other = open_call(place.call.place.root, AS_A_PERSON)
-    real = lock.turn
+    real = lock.MirrorLock
 
     def late(*given):
-        monkeypatch.setattr(sync, "turn", real)
+        monkeypatch.setattr(sync, "MirrorLock", real)
         other.run("mirror", {})
         data = {key: value for key, value in assignment(2).items() if key != "type"}
         other.run("send", {"type": "task_assignment", "data": data})
         return real(*given)
 
-    monkeypatch.setattr(sync, "turn", late)
+    monkeypatch.setattr(sync, "MirrorLock", late)
     place.sync()
     assert [event.data["ids"] for event in place.types("mailbox:cleared")] == [
         [place.types("message:sent")[0].stream.partition("/")[2]]

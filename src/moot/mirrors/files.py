@@ -21,8 +21,7 @@ from moot.core.record import Record
 from moot.mirrors.exchange import Kept, bring, kept_in, nonce, stamp
 from moot.mirrors.folders import Folder, Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
-from moot.mirrors.looks import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside
-from moot.mirrors.looks import read as _read
+from moot.mirrors.looks import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
 from moot.private_files import hand_over, make_folder
 
 TYPE_CHECKING = False
@@ -93,18 +92,17 @@ class MirrorFile:
 
     def visit(self, known: Signature | None, *, graves: bool = True) -> tuple[Look, list[Displaced]]:
         """One look at everything: the file, and what `graves` gives. A file that has settled is not even opened."""
-        if known is not None:
-            try:
-                if known.proves(os.lstat(self.path)) and not (graves and self._has_kept()):
-                    return Unchanged(known), []
-            except OSError:
-                pass  # reading says it better
+        proof = known if known is not None and known.settled and known.resembles(self.path) else None
+        if proof is not None and not (graves and self._has_kept()):
+            return Unchanged(proof), []
         moment, found = stamp(), list[Displaced]()
         try:
             with self._folder() as folder:
                 if graves:
                     found = self._graves(moment, folder)
-                return self._look(folder.at(os.path.basename(self.path)), known), found
+                if proof is not None:
+                    return Unchanged(proof), found
+                return self._read(folder.at(os.path.basename(self.path)), known), found
         except FileNotFoundError:
             look: Look = Missing()
         except Stopped as stopped:
@@ -145,7 +143,7 @@ class MirrorFile:
         path = folder.at(os.path.basename(self.path))
         make_folder(self._keep)
         # What looks as it was seen need not be read: if it is another content all the same, that comes out below.
-        there = Unchanged(seen) if seen is not None and seen.resembles(path) else self._look(path, seen)
+        there = Unchanged(seen) if seen is not None and seen.resembles(path) else self._read(path, seen)
         if isinstance(there, Unreadable):
             return Unwritable(there.reason)
         if not isinstance(there, Missing) and there.signature.digest == digest_of(data):
@@ -190,13 +188,9 @@ class MirrorFile:
     def _folder(self, *, make: bool = False) -> Folder:
         return enter(self.root, os.path.dirname(self.relative), self._accepts, make=make)
 
-    def _look(self, path: str, known: Signature | None) -> Look:
-        try:
-            if known is not None and known.proves(os.lstat(path)):
-                return Unchanged(known)
-        except OSError:
-            pass  # reading says it better
-        got = _read(path, self._limit, self._accepts)
+    def _read(self, path: str, known: Signature | None) -> Look:
+        """Read the file, and compare it with the known content."""
+        got = read(path, self._limit, self._accepts)
         if isinstance(got, Changed) and known is not None and got.signature.digest == known.digest:
             return Unchanged(got.signature)
         return got
@@ -265,7 +259,7 @@ class MirrorFile:
         ours = status.st_ino == out.inode
         if not ours:
             out.mark(status)
-        got = _read(out.path, self._limit, self._accepts)
+        got = read(out.path, self._limit, self._accepts)
         if isinstance(got, Missing):
             return None
         age = out.age(now)
@@ -292,7 +286,7 @@ class MirrorFile:
             return self._inspect(old.renamed(kind="out", inode=0, stamp=now), now)
         try:
             in_use = open_for_writing(fd)
-            got = _read(old.path, self._limit, self._accepts)
+            got = read(old.path, self._limit, self._accepts)
             if not isinstance(got, Changed) or got.signature.digest != old.seen:
                 return self._inspect(old.renamed(kind="out", inode=0, stamp=now), now)
             if age > (self._linger if in_use is None else self._settled) and not in_use:

@@ -27,13 +27,11 @@ if TYPE_CHECKING:
 _NAP, _LONGEST_NAP = 0.001, 0.008
 
 
-def turn(lock_path: str, timeout: float, done: Callable[[], bool]) -> MirrorTurn:
-    """Wait for the lock. As a context manager it gives "ours", "done" (by another process) or "timeout"."""
-    return MirrorTurn(lock_path, timeout, done)
+class MirrorLock:
+    """Waits for the lock. As a context manager it gives "ours", "done" (by another process) or "timeout".
 
-
-class MirrorTurn:
-    """See `turn`. Not re-entrant; threads exclude each other as processes do."""
+    Not re-entrant; threads exclude each other as processes do.
+    """
 
     def __init__(self, lock_path: str, timeout: float, done: Callable[[], bool]) -> None:
         self._gate, self._lock = _Flock(lock_path + ".gate"), _Flock(lock_path)

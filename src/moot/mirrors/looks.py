@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _YOUNG_NS = 2_000_000_000  # the coarsest timestamps of a file system, as in git's index
-_CALM_READS = 3
+_TRIES = 3
 
 
 class Signature(Record):
@@ -32,22 +32,17 @@ class Signature(Record):
     digest: str
     taken_ns: int
 
-    def proves(self, now: os.stat_result) -> bool:
-        """Whether the content must be the same: nothing moved, and the file was not too young to tell."""
-        then = (self.dev, self.inode, self.size, self.mtime_ns, self.ctime_ns)
-        return then == outside(now) and self.settled
-
     @property
     def settled(self) -> bool:
-        """Whether any later change shows in the times."""
+        """Whether any later change of the file changes its times, too. A young file can change within one tick."""
         return self.taken_ns - max(self.mtime_ns, self.ctime_ns) >= _YOUNG_NS
 
     def resembles(self, path: str) -> bool:
-        """Whether the file there looks the same now. Of a young one that proves nothing."""
+        """Whether the file at `path` has this size and these times. If `settled`, it has the same content."""
         try:
             return (self.dev, self.inode, self.size, self.mtime_ns, self.ctime_ns) == outside(os.lstat(path))
         except OSError:
-            return False
+            return False  # reading it gives the reason
 
 
 class Missing(Record):
@@ -79,8 +74,7 @@ Look = Missing | Unchanged | Changed | Unreadable
 def read(path: str, limit: int, accepts: Callable[[int], bool]) -> Missing | Changed | Unreadable:
     """The whole content with a signature that is not newer than it. Never waits, never follows a link."""
     try:
-        unfit = _unfit(os.lstat(path), limit, accepts)  # before opening: a device would notice
-        if unfit:
+        if unfit := _unfit(os.lstat(path), limit, accepts):  # before opening: a device would notice
             return Unreadable(unfit)
         fd = os.open(path, OPEN)
     except FileNotFoundError:
@@ -95,18 +89,16 @@ def read(path: str, limit: int, accepts: Callable[[int], bool]) -> Missing | Cha
         os.close(fd)
 
 
-def _read_open(fd: int, limit: int, accepts: Callable[[int], bool]) -> Changed | Unreadable:
-    taken, seen, data = 0, outside(os.fstat(fd)), b""
-    for _ in range(_CALM_READS):  # somebody may be writing; what is still torn afterwards is seen as such
-        taken, before, data = time.time_ns(), os.fstat(fd), b""
-        seen = outside(before)
-        unfit = _unfit(before, limit, accepts)
-        if unfit:
-            return Unreadable(unfit)
-        while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
-            data += chunk
-        if outside(os.fstat(fd)) == seen:
-            break
+def _read_open(fd: int, limit: int, accepts: Callable[[int], bool], tries: int = _TRIES) -> Changed | Unreadable:
+    """Read the content, again if the file changes meanwhile. If it still does, the content may be torn."""
+    taken, before, data = time.time_ns(), os.fstat(fd), b""
+    if unfit := _unfit(before, limit, accepts):
+        return Unreadable(unfit)
+    while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
+        data += chunk
+    seen = outside(before)
+    if tries > 1 and outside(os.fstat(fd)) != seen:
+        return _read_open(fd, limit, accepts, tries - 1)
     return Changed(data, Signature(*seen, digest_of(data), taken))
 
 

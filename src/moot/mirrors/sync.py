@@ -16,7 +16,6 @@ import sys
 from moot.api.answer import Notice
 from moot.api.protocol import Mirrors
 from moot.api.protocol.form import Malformed, Taken, Torn
-from moot.api.protocol.pack_code import PackCode
 from moot.core.deciders.entry import QuarantineFile
 from moot.core.errors import Refused, Unavailable
 from moot.core.principal import leaves_stamps
@@ -25,7 +24,7 @@ from moot.location import trust, worktrees
 from moot.log import REDACTIONS
 from moot.mirrors.files import MirrorFile, Unwritable
 from moot.mirrors.forms import form_of
-from moot.mirrors.lock import turn
+from moot.mirrors.lock import MirrorLock
 from moot.mirrors.looks import Changed, Missing, Unchanged, digest_of
 from moot.mirrors.state_cache import Known, MirrorMemory
 from moot.private_files import check_folders
@@ -74,6 +73,7 @@ class FileMirrors(Mirrors):
             return (Notice("mirror_pending", f"The mirrors cannot be kept now. {error.message}"),)
 
     def kept(self, call: Call) -> list[str]:
+        check_folders(call.place.state, "mirrors", "keep")
         return [kept.path for _, _, file in _Sync(call).files() for kept in file.kept()]
 
 
@@ -83,6 +83,7 @@ class _Sync:
     def __init__(self, call: Call) -> None:
         self._call, self._engine = call, call.engine
         self._directory = os.path.join(call.place.state, "mirrors")
+        self._keep = os.path.join(self._directory, "keep")
         self._memory = MirrorMemory(self._directory)
         self._forms = [form_of(spec, call.packs) for spec in call.packs.mirrors]
         self._trees = worktrees(call.place)
@@ -94,15 +95,17 @@ class _Sync:
         self._turn = -1  # after which it was seen
 
     def run(self) -> list[Notice]:
-        check_folders(self._call.place.state, "mirrors", make=True)
-        wanted = self._engine.read().cursor()
+        check_folders(self._call.place.state, "mirrors", "keep", make=True)
+        self._memory.read()
+        self._look()
+        wanted = self._store.cursor()
         if self._is_in_step(wanted):
             self._remember_settled()
             return []
         patience = self._engine.log.handle.patience
         longest = _TURN if patience is None else min(_TURN, patience)
         # Another process may have rendered our events; then only the files need a check.
-        with turn(os.path.join(self._directory, "lock"), longest, lambda: self._is_in_step(wanted)) as got:
+        with MirrorLock(os.path.join(self._directory, "lock"), longest, lambda: self._is_done(wanted)) as got:
             if got == "ours":
                 self._work()
             elif got == "timeout":
@@ -110,36 +113,36 @@ class _Sync:
         return self._warnings
 
     def files(self) -> list[tuple[Form, Instance, MirrorFile]]:
-        keep = check_folders(self._call.place.state, "mirrors", "keep")
-        store = self._engine.store
+        accepts = self._accounts.__getitem__
         return [
-            (form, one, MirrorFile(one.root, one.path, keep, limit=_FILE_LIMIT, accepts=self._accounts.__getitem__))
+            (form, one, MirrorFile(one.root, one.path, self._keep, limit=_FILE_LIMIT, accepts=accepts))
             for form in self._forms
-            for one in form.instances(store, self._trees)
+            for one in form.instances(self._store, self._trees)
         ]
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def _is_in_step(self, wanted: int) -> bool:
-        """Whether there is nothing to do. Reads the files, unless no process has synced since the last read."""
-        if self._turn >= 0 and not self._memory.is_news():
-            return False
-        self._memory.read()
-        if self._memory.turn == self._turn:
-            return False
-        self._look()
-        return self._rendered_until(wanted) and all(self._is_as_left(seen) for seen in self._seen)
-
     def _look(self) -> None:
+        """Read the views and the files. The views stay current: only the holder of the mirrors' lock commits here."""
+        self._store = self._engine.read()
         self._turn = self._memory.turn
         self._seen = [
             Seen(form, one, file, *file.visit(self._memory.known(file.path).signature))
             for form, one, file in self.files()
         ]
 
-    def _rendered_until(self, wanted: int) -> bool:
+    def _is_done(self, wanted: int) -> bool:
+        """Whether another process has done the work. Reads the files only if another process has synced."""
+        if not self._memory.is_news() or self._memory.read().turn == self._turn:
+            return False
+        self._look()
+        return self._is_in_step(wanted)
+
+    def _is_in_step(self, wanted: int) -> bool:
+        """Whether there is nothing to absorb and nothing to render."""
         memory = self._memory
-        return memory.rendered >= wanted and self._is_of_this_log() and memory.maker == self._maker
+        rendered = memory.rendered >= wanted and memory.maker == self._maker and self._is_of_this_log()
+        return rendered and all(self._is_as_left(seen) for seen in self._seen)
 
     def _is_of_this_log(self) -> bool:
         """Whether the rendered commit is in this log. A restored or truncated log has other events."""
@@ -165,13 +168,13 @@ class _Sync:
         }
         if not newer:
             return
-        with turn(os.path.join(self._directory, "lock"), 0.0, lambda: False) as got:
+        with MirrorLock(os.path.join(self._directory, "lock"), 0.0, lambda: False) as got:
             if got == "ours" and self._memory.read().turn == self._turn:
                 self._memory.files.update(newer)
                 self._keep_memory()
 
     def _commit_at(self, position: int) -> str:
-        cursor, commit, _ = self._engine.store.standing()
+        cursor, commit, _ = self._store.standing()
         if position in (0, cursor):
             return commit if position else ""
         return "".join(event.commit for event in self._engine.log.read(position - 1, 1))
@@ -185,12 +188,10 @@ class _Sync:
         self._welcome()
         for _ in range(_ROUNDS):
             blocked, changed = self._absorb()
-            head = self._engine.log.head()
-            if self._render(blocked, changed) and self._engine.log.head() == head:
-                self._memory.rendered, self._memory.commit = head, self._commit_at(head)
-                self._memory.maker = self._maker
+            cursor, commit, _ = self._store.standing()
+            if self._render(cursor, blocked, changed) and self._engine.log.head() == cursor:
+                self._memory.rendered, self._memory.commit, self._memory.maker = cursor, commit, self._maker
                 break
-            self._engine.read()
             self._look()
         else:
             self._warn("mirror_pending", "Other programs keep writing to the mirrors; a later command syncs them.")
@@ -251,7 +252,7 @@ class _Sync:
         absent = "ignored" if policy == "ignore" and (known.signature or known.absent) else ""
         if known.signature is not None and noted and not absent:
             if os.path.isdir(os.path.dirname(seen.file.path)):
-                self._commit(seen, "moot", lambda work: seen.form.vanished(work, seen.one, known.memo))
+                self._commit(seen, "moot", seen.form.vanished, known.memo)
             else:
                 absent = "folder"  # not a deletion of the file: perhaps the worktree is being removed
         self._know(seen.file.path, signature=None, memo=None, torn=None, absent=absent)
@@ -264,7 +265,7 @@ class _Sync:
         if not data and seen.form.spec.emptied == "restore" and not seen.file.is_being_written():
             return True  # render it again: a filter that reads an empty file would write an empty one
         try:
-            with _code(seen.form):
+            with seen.form.code:
                 content = seen.form.read(data)
         except Torn as torn:
             if (self._age(seen.file, data) if age is None else age) < self._call.settings.mirror_torn_after:
@@ -274,29 +275,28 @@ class _Sync:
         except Malformed as error:
             return self._quarantine(seen, data, str(error))
         for author in seen.form.authors(content):
-            with _code(seen.form):
+            with seen.form.code:
                 facts = seen.form.observe(self._call, seen.one, content, memo, author)
             if facts is not None and leaves_stamps(author):
                 self._call.presence.stamp_principal(author)  # before the commit: it may give a lease to the author
-            while facts is not None:
-                facts = self._take_from(seen, author, content, memo, facts)
+            while facts is not None:  # what one commit has no room for goes into the next one
+                facts = self._commit(seen, author, seen.form.take, content, memo, facts).rest
         return True
 
-    def _take_from(self, seen: Seen, author: str, content: Any, memo: Any, facts: Any) -> Any:
-        """Commit this author's entries. Returns the facts for another commit, if one is not enough."""
-        return self._commit(seen, author, lambda work: seen.form.take(work, seen.one, content, memo, facts)).rest
-
-    def _commit(self, seen: Seen, by: str, act: Callable[[Work], Taken]) -> Taken:
-        """Commit what was written to this file; the commit records the file as its source."""
+    def _commit(self, seen: Seen, by: str, act: Callable[..., Taken], *given: Any) -> Taken:
+        """Commit what `act(work, one, *given)` decides. The commit records the file as its source."""
         taken = Taken()
 
         def signed(work: Work) -> None:
             nonlocal taken
             work.via = f"file {seen.one.path}"
-            with _code(seen.form):
-                taken = act(work)
+            with seen.form.code:
+                taken = act(work, seen.one, *given)
 
-        self._news += self._engine.commit(by, signed).events
+        outcome = self._engine.commit(by, signed)
+        if outcome.behind:
+            self._engine.read()
+        self._news += outcome.events
         self._warnings += taken.notices
         return taken
 
@@ -323,16 +323,16 @@ class _Sync:
         command = QuarantineFile(path=seen.one.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
         said = f"{identity}: {seen.file.path} could not be read ({reason}); its bytes are in quarantine."
 
-        def act(work: Work) -> Taken:
+        def act(work: Work, _one: Instance) -> Taken:
             work.do("entry", identity, command)
             return Taken(notices=(Notice("entry_held", said),))
 
         self._commit(seen, "moot", act)
         return True
 
-    def _render(self, blocked: set[str], changed: set[str]) -> bool:
+    def _render(self, cursor: int, blocked: set[str], changed: set[str]) -> bool:
         """Render the files that need it. False if a write displaced content that must be absorbed."""
-        settled, moved = True, self._moved()
+        settled, moved = True, self._moved(cursor)
         made: dict[tuple[str, str, str], Rendering | None] = {}
         for seen in self._seen:
             form, one, path = seen.form, seen.one, seen.file.path
@@ -343,18 +343,17 @@ class _Sync:
                 continue
             key = (form.spec.name, one.subject, one.worktree if form.spec.scope == "worktree" else "")
             if key not in made:
-                store = self._engine.read()
-                with _code(form):
-                    made[key] = form.render(store, one)
+                with form.code:
+                    made[key] = form.render(self._store, one)
             settled = self._write(seen, known, made[key]) and settled
         return settled
 
-    def _moved(self) -> list[Form]:
+    def _moved(self, cursor: int) -> list[Form]:
         """The forms whose streams have changed since they were last rendered."""
         if self._memory.maker != self._maker or self._memory.commit is None:
             return self._forms
         after, news = self._memory.rendered, self._news
-        if len(news) != self._engine.store.cursor() - after or (news and news[0].position != after + 1):
+        if len(news) != cursor - after or (news and news[0].position != after + 1):
             news = self._engine.log.read(after, _PAGE)
         if len(news) >= _PAGE or any(event.stream == REDACTIONS for event in news):
             return self._forms
@@ -389,8 +388,3 @@ class _Accounts(dict[int, bool]):
     def __missing__(self, uid: int) -> bool:
         self[uid] = found = trust.may_write(self._place, uid)
         return found
-
-
-def _code(form: Form) -> PackCode:
-    """Around what a form does: it may be one of the pack's own."""
-    return PackCode("" if type(form).__module__.startswith("moot.mirrors.") else form.spec.pack, "forms")

@@ -194,9 +194,7 @@ class Protocol:
 
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
         """A text that is equal for equal messages, however they were written down."""
-        from moot.api.protocol.content import fingerprint, normalise_paths
-
-        return fingerprint(normalise_paths({**data, "type": spec.word}, spec.paths, roots)[0])
+        return same_text(spec, data, roots)
 
     def move(self, _work: Work, _task: Task, _verb: str, _reason: str | None) -> tuple[str, ...]:
         """Flags that a move of one of its tasks gets; raises if it needs more than was given."""
@@ -214,6 +212,13 @@ class Protocol:
         return ()
 
 
+def same_text(spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
+    """The canonical text of a message, with relative paths: equal for equal messages."""
+    from moot.api.protocol.content import fingerprint, normalise_paths
+
+    return fingerprint(normalise_paths({**data, "type": spec.word}, spec.paths, roots)[0])
+
+
 class Packs:
     """The active packs."""
 
@@ -221,19 +226,20 @@ class Packs:
         self.packs = tuple(packs)
         self._make = protocol
         self._made: dict[str, Protocol] = {}
+        self._named = {pack.name: pack for pack in packs}
         self.shared_roles = frozenset(r.name for p in packs for r in p.roles if r.delivery == "one")
 
     def protocol(self, pack: str) -> Protocol:
         if pack not in self._made:
             with self._code(pack, "__init__"):
-                self._made[pack] = self._make(next(one for one in self.packs if one.name == pack))
+                self._made[pack] = self._make(self._named[pack])
         return self._made[pack]
 
     def _code(self, pack: str, part: str) -> PackCode:
-        """Around a call of what may be the pack's own code."""
+        """A context for code that may be the pack's own."""
         from moot.api.protocol.pack_code import PackCode
 
-        return PackCode(pack if any(one.name == pack and one.parts for one in self.packs) else "", part)
+        return PackCode(pack if self._named[pack].parts else "", part)
 
     def having(self, part: str) -> list[Protocol]:
         """The protocols of the packs that have code for this part."""
@@ -258,6 +264,8 @@ class Packs:
 
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
         """See `Protocol.same`."""
+        if "same" not in self._named[spec.pack].parts:
+            return same_text(spec, data, roots)
         with self._code(spec.pack, "same"):
             return self.protocol(spec.pack).same(spec, data, roots)
 
@@ -312,11 +320,11 @@ class Packs:
         )
 
     def limit(self, pack: str, setting: int) -> int:
-        return max(setting, *(p.message_limit for p in self.packs if p.name == pack))
+        return max(setting, self._named[pack].message_limit)
 
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
         pack = task.lifecycle.partition("/")[0]
-        if not any(one.name == pack and "move" in one.parts for one in self.packs):
+        if pack not in self._named or "move" not in self._named[pack].parts:
             return ()
         with self._code(pack, "move"):
             return self.protocol(pack).move(work, task, verb, reason)
@@ -350,9 +358,10 @@ class Packs:
             source=source,
             thread=thread,
         )
+        if "observe" not in self._named[spec.pack].parts:
+            return saying
         with self._code(spec.pack, "observe"):
-            facts = self.protocol(spec.pack).observe(call, saying)
-        return saying.replace(facts=facts) if facts else saying
+            return saying.replace(facts=self.protocol(spec.pack).observe(call, saying))
 
     def hear(self, work: Work, saying: Saying) -> str:
         """Let it happen, inside of a commit. The id of the message, if it is one and was not said before."""

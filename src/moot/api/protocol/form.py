@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from moot.api.protocol.pack_code import PackCode
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -80,6 +81,7 @@ class Form(ABC):
     durable = False  # whether a write is synced to the disk before it counts
     speakers: tuple[str, ...] = ()  # the principals that are known by this file alone
     fields: ClassVar[Mapping[str, Any]] = {}  # a JSON Schema of the mirror's `fields`; {}: they are not checked
+    code = PackCode("", "forms")  # the context to call it in; a pack's own form has another
     notes_deletions = False  # whether the log says that somebody deleted the file: see `vanished`
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from moot.api.protocol.pack_code import PackCode
 from moot.core.errors import Usage
 
 TYPE_CHECKING = False
@@ -26,7 +27,10 @@ def form_of(spec: MirrorSpec, packs: Packs) -> Form:
     """The form of a mirror. One of the pack's own goes before a shared one."""
     own = packs.forms(spec.pack)
     if spec.form in own:
-        made: Form = own[spec.form](spec, packs)
+        code = PackCode(spec.pack, "forms")
+        with code:
+            made: Form = own[spec.form](spec, packs)
+        made.code = code
         return made
     if spec.form not in SHARED:
         raise Usage(

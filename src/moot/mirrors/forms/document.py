@@ -155,7 +155,7 @@ class DocumentForm(Form):
         return self.speakers or ("moot",)
 
     def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> DocumentNews | None:  # noqa: ARG002
-        state, _ = states.state(call.engine.read(), kind_of("document"), self.key(one))
+        state, _ = states.state(call.engine.store, kind_of("document"), self.key(one))
         if not content and state.leaves and self.spec.emptied == "restore":
             return None
         if state.status and (self._is_past(state, content) or not leaves.difference(state.leaves, content).pointers):

@@ -158,7 +158,7 @@ class EntriesForm(Form):
         return (self._writer.principal,) if content.read is None else (self._writer.principal, self._reader)
 
     def observe(self, call: Call, one: Instance, content: Content, memo: Any, author: str) -> EntryNews | None:  # noqa: ARG002
-        store = call.engine.read()
+        store = call.engine.store
         emptied = not content.entries and bool(memo)
         if author == self._writer.principal:
             clears = emptied and self.spec.emptied == "clear" and not self._is_own_render(store, content)
@@ -210,6 +210,8 @@ class EntriesForm(Form):
         if not self._kind and isinstance(entry, dict):
             return next(iter(self._types.values()))
         kind = entry.get(self._kind) if isinstance(entry, dict) else None
+        if isinstance(kind, str) and kind in self._types:
+            return self._types[kind]
         spec = self.packs.find(kind, self.spec.pack) if isinstance(kind, str) else None
         if spec is None:
             types = [t.name for t in self._all_types()]
@@ -222,13 +224,13 @@ class EntriesForm(Form):
                 known=types,
                 defects=[wrong.full()],
             )
-        if spec.name not in self.spec.types:
-            files = [m.path for m in self.packs.mirrors if spec.name in m.types]
-            home = ", ".join(files or spec.addresses)
-            return Refused(
-                "wrong_mailbox", f"A {spec.name} does not belong in this file.", f"It belongs in {home}.", mailbox=home
-            )
-        return spec
+        if spec.name in self.spec.types:
+            return spec
+        files = [m.path for m in self.packs.mirrors if spec.name in m.types]
+        home = ", ".join(files or spec.addresses)
+        return Refused(
+            "wrong_mailbox", f"A {spec.name} does not belong in this file.", f"It belongs in {home}.", mailbox=home
+        )
 
     def _all_types(self) -> list[MessageType]:
         """All of the pack, also those that are not for this file."""
@@ -349,9 +351,9 @@ class _Known:
             return [], [], count  # as it is refused, it is no message
         found = (d for d in self._messages(name) if d.message.kind == spec.name and d.entry.id not in self._matched)
         known = [d for d in found if self._says(spec, d) == text]
-        if name is not None:
+        if known and name is not None:
             task, _ = states.task(self._store, name)
-            if known and task.phase == "done":
+            if task.phase == "done":
                 return [], [], 0  # a copy from the past; it delivers nothing again
             known = [d for d in known if d.message.attempt == task.attempt]
         visible = sum(d.entry.hidden is None for d in known)
