@@ -194,7 +194,9 @@ class Protocol:
 
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
         """A text that is equal for equal messages, however they were written down."""
-        return same_text(spec, data, roots)
+        from moot.api.protocol.content import canonical
+
+        return canonical(spec, data, roots)
 
     def move(self, _work: Work, _task: Task, _verb: str, _reason: str | None) -> tuple[str, ...]:
         """Flags that a move of one of its tasks gets; raises if it needs more than was given."""
@@ -210,13 +212,6 @@ class Protocol:
     def check(self) -> Sequence[Finding]:
         """What `moot doctor` should say about the pack."""
         return ()
-
-
-def same_text(spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
-    """The canonical text of a message, with relative paths: equal for equal messages."""
-    from moot.api.protocol.content import fingerprint, normalise_paths
-
-    return fingerprint(normalise_paths({**data, "type": spec.word}, spec.paths, roots)[0])
 
 
 class Packs:
@@ -265,7 +260,9 @@ class Packs:
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
         """See `Protocol.same`."""
         if "same" not in self._named[spec.pack].parts:
-            return same_text(spec, data, roots)
+            from moot.api.protocol.content import canonical
+
+            return canonical(spec, data, roots)
         with self._code(spec.pack, "same"):
             return self.protocol(spec.pack).same(spec, data, roots)
 

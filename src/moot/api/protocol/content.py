@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
+    from moot.api.protocol import MessageType
+
 CLOCK_TOLERANCE = 300.0
 """Seconds that a sender's clock may differ from the time of arrival."""
 
@@ -82,6 +84,11 @@ def fingerprint(data: Mapping[str, Any]) -> str:
     import json
 
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
+def canonical(spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
+    """The text of a message with relative paths: equal for equal messages, however they were written."""
+    return fingerprint(normalise_paths({**data, "type": spec.word}, spec.paths, roots)[0])
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
