@@ -6,7 +6,7 @@ The pool does not know callers or verbs.
 
 from __future__ import annotations
 
-from _thread import RLock, get_ident
+from _thread import RLock, allocate_lock, get_ident
 from weakref import ref
 
 from moot.core.errors import Unavailable, Usage
@@ -14,8 +14,8 @@ from moot.fork_safety import watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from _thread import LockType
     from collections.abc import Callable
-    from threading import Condition
 
     from moot.engine.engine import Engine
 
@@ -33,27 +33,44 @@ class Pool:
         self._idle: list[Engine] = []
         self._borrowed: dict[int, tuple[ref[Engine], int]] = {}  # by id: the engine, and the thread that borrowed it
         self._opening = 0
-        self._waiting: list[object] = []  # one entry per waiting call, in the order of their arrival
-        self._changed: Condition | None = None  # created when the first call has to wait
+        self._waiting: list[LockType] = []  # a lock for each waiting call, in the order of their arrival
         self._closed = False
         watch(self)
 
     def borrow(self) -> Engine:
         """An idle engine, or a new one. If the limit is reached, wait for one for a bounded time."""
-        with self._guard:
-            if self._waiting or not self._has_room():
-                self._wait()
-            if self._closed:
-                raise closed()
-            if self._idle:
-                return self._lend(self._idle.pop())
-            self._opening += 1
+        bell: LockType | None = None
+        try:
+            while True:
+                with self._guard:
+                    if self._closed:
+                        raise closed()
+                    first = not self._waiting or self._waiting[0] is bell
+                    if first and self._idle:
+                        return self._lend(self._idle.pop())
+                    if first and self._has_room():
+                        self._opening += 1
+                        break
+                    if bell is None:
+                        bell = allocate_lock()
+                        bell.acquire()
+                        self._waiting.append(bell)
+                if not bell.acquire(timeout=PATIENCE):
+                    raise _exhausted(self._limit)
+        finally:
+            if bell is not None:
+                with self._guard:
+                    self._waiting.remove(bell)
+                    self._ring()
+        return self._open()
+
+    def _open(self) -> Engine:
         try:
             engine = self._make()
         except BaseException:
             with self._guard:
                 self._opening -= 1
-                self._notify()
+                self._ring()
             raise
         with self._guard:
             self._opening -= 1
@@ -66,7 +83,7 @@ class Pool:
             keep = ours and not broken and not self._closed
             if keep:
                 self._idle.append(engine)
-            self._notify()
+            self._ring()
         if not keep:
             _close(engine)
 
@@ -75,7 +92,7 @@ class Pool:
         with self._guard:
             self._closed = True
             idle, self._idle = self._idle, []
-            self._notify()
+            self._ring()
         for engine in idle:
             _close(engine)
 
@@ -90,30 +107,18 @@ class Pool:
             found = self._borrowed.get(number)
             if found is not None and found[0] is gone:
                 del self._borrowed[number]
-                self._notify()
+                self._ring()
 
     def _has_room(self) -> bool:
-        return self._closed or bool(self._idle) or self._opening + len(self._borrowed) < self._limit
+        return self._opening + len(self._borrowed) < self._limit
 
-    def _wait(self) -> None:
-        """Wait for room. Calls are served in the order of their arrival."""
-        if self._changed is None:
-            from threading import Condition
-
-            self._changed = Condition(self._guard)
-        me = object()
-        self._waiting.append(me)
-        try:
-            ready = self._changed.wait_for(lambda: self._has_room() and self._waiting[0] is me, PATIENCE)
-        finally:
-            self._waiting.remove(me)
-            self._notify()
-        if not ready:
-            raise _exhausted(self._limit)
-
-    def _notify(self) -> None:
-        if self._changed is not None:
-            self._changed.notify_all()
+    def _ring(self) -> None:
+        """Wake the call that has waited longest, if it can go on. It wakes the next one."""
+        if self._waiting and (self._closed or self._idle or self._has_room()):
+            try:
+                self._waiting[0].release()
+            except RuntimeError:
+                pass  # it is awake already
 
     def before_fork(self) -> None:
         """Do nothing: whatever another thread is doing here, the child can continue with the state that it finds."""
@@ -123,7 +128,7 @@ class Pool:
 
     def after_fork_in_child(self) -> None:
         """Forget other threads, which do not exist in the child, and what they borrowed."""
-        self._guard, self._changed = RLock(), None
+        self._guard = RLock()
         self._borrowed = {n: lent for n, lent in self._borrowed.items() if lent[1] == get_ident()}
         self._opening, self._waiting = 0, []
 
