@@ -209,9 +209,15 @@ def test_bash_completes_what_waits_to_be_settled(bare: Command) -> None:
 
 
 def test_the_names_are_asked_for_in_silence(bare: Command) -> None:
-    for kind in (*completion.KINDS, "nothing", ""):
-        assert bare("complete", kind)[1:] == ("", ""), "there is no workspace yet"
-    assert bare("complete").code == 0
+    for kind in completion.KINDS:
+        assert bare("complete", kind) == (0, "", ""), "there is no workspace yet"
+
+
+def test_a_person_who_wants_to_complete_a_task_is_told_how(run: Command) -> None:
+    for words in (("task-001",), ("7",), ()):
+        ran = run("complete", *words, "--json", agent="Ada")
+        assert (ran.code, ran.error["error"]) == (2, "unknown_verb")
+        assert "`moot task complete " in ran.error["remedy"]
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

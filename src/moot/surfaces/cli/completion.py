@@ -145,6 +145,10 @@ def complete(line: CommandLine) -> int:
     from moot.wiring import open_workspace
 
     kind = line.words[0] if line.words else ""
+    if kind not in KINDS:  # not called by a script: `moot complete task-001` would look like a success
+        from moot.surfaces.cli.suggestions import unknown_verb
+
+        raise unknown_verb(["complete", *line.words])
     try:
         named = line.directory is not None
         workspace = open_workspace(parse.directory(line), os.environ, named=named)

@@ -25,7 +25,7 @@ _SIMILAR = 0.72  # of difflib: one wrong letter in a word of four
 _OWN = ("help", "completion")
 _LONGEST = 60  # characters of a word that is repeated in a suggestion
 _ONE = ("TASK", "NAME", "PATH", "ID", "THING", "TYPE")  # placeholders for one word
-_REST = ("TEXT", "TITLE", "QUESTION", "WORDS")  # placeholders for all remaining words
+_REST = ("TEXT", "TITLE", "QUESTION", "ANSWER", "WORDS")  # placeholders for all remaining words
 
 
 def unknown_verb(words: Sequence[str]) -> Usage:
