@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
@@ -127,3 +128,91 @@ def test_a_check_in_vain_is_refused_before_it_runs(run: Command, ada: Workspace)
 def test_the_output_of_a_check_never_acts_on_a_terminal_later(run: Command, ada: Workspace) -> None:
     receipt = ada.check(["printf", r"\033[31mred\033[0m"]).receipt
     assert "\033" not in run("receipt", "show", receipt.id, agent="Ada").out
+
+
+# What changed
+
+
+def commit(run: Command, **files: str) -> None:
+    for name, text in files.items():
+        (run.repo / f"{name}.py").write_text(text)
+    for words in (["add", "-A"], ["-c", "user.name=Ada", "-c", "user.email=a@example.org", "commit", "-qm", "x"]):
+        subprocess.run(["git", "-C", str(run.repo), *words], check=True)
+
+
+def test_a_stale_receipt_names_the_files_that_changed(run: Command, ada: Workspace) -> None:
+    commit(run, one="1", two="2", three="3")
+    (run.repo / "one.py").write_text("dirty")
+    (run.repo / "new.py").write_text("new")
+    receipt = ada.check(["true"]).receipt
+    assert ada.receipt_show(receipt.id).changed == ()
+    (run.repo / "one.py").write_text("1")  # as committed, but not as checked
+    (run.repo / "two.py").unlink()
+    (run.repo / "late.py").write_text("late")
+    found = ada.receipt_show("last")
+    assert (found.receipt.id, found.changed, found.changed_more) == (receipt.id, ("late.py", "one.py", "two.py"), 0)
+
+
+@pytest.mark.on_disk
+def test_the_short_answer_names_the_files_that_changed(run: Command) -> None:
+    commit(run, one="1")
+    run("check", "--", "true", agent="Ada")
+    (run.repo / "late.py").write_text("late")
+    shown = run("receipt", "show", "last", agent="Ada").out.splitlines()[0]
+    assert shown.endswith("(the files have changed since: late.py)")
+
+
+def test_a_receipt_names_what_changed_also_across_commits(run: Command, ada: Workspace) -> None:
+    commit(run, one="1", two="2")
+    (run.repo / "one.py").write_text("dirty")
+    receipt = ada.check(["true"]).receipt
+    commit(run, three="3")
+    assert ada.receipt_show(receipt.id).changed == ("three.py",)
+    (run.repo / "three.py").unlink()
+    assert ada.receipt_show(receipt.id).doubt is None
+
+
+def test_a_refusal_names_some_of_the_files_that_changed_and_counts_the_others(run: Command, ada: Workspace) -> None:
+    commit(run, one="1")
+    ada.task_add("Write it", no_review=True)
+    ada.task_claim("task-001")
+    ada.check(["true"])
+    for number in range(13):
+        (run.repo / f"n{number:02d}.py").write_text("x")
+    with pytest.raises(Refused) as caught:
+        ada.task_complete("task-001", receipt="last")
+    assert caught.value.code == "receipt_stale"
+    assert ", n08.py, n09.py and 3 more." in caught.value.message
+    assert len(caught.value.details["changed"]) == 13
+
+
+def test_more_changed_files_than_are_kept_are_not_guessed(run: Command, ada: Workspace) -> None:
+    commit(run, one="1")
+    for number in range(201):
+        (run.repo / f"n{number}.py").write_text("x")
+    receipt = ada.check(["true"]).receipt
+    (run.repo / "one.py").write_text("2")
+    shown = ada.receipt_show(receipt.id)
+    assert (shown.doubt, shown.changed) == ("the files have changed since", ())
+
+
+def test_a_redacted_receipt_does_not_say_what_changed(run: Command, ada: Workspace) -> None:
+    commit(run, one="1")
+    (run.repo / "secret-plan.py").write_text("x")
+    receipt = ada.check(["true"]).receipt
+    with Workspace(run.repo) as person:
+        person.redact(receipt.id, reason="Secret.")
+        (run.repo / "one.py").write_text("2")
+        shown = person.receipt_show(receipt.id)
+        assert (shown.doubt, shown.changed) == ("the files have changed since", ())
+
+
+def test_the_last_receipt_is_the_callers_and_for_a_person_that_of_anybody(
+    run: Command, ada: Workspace, bob: Workspace
+) -> None:
+    refused(Unknown, "unknown_receipt", lambda: ada.receipt_show("last"))
+    mine = ada.check(["true"], task=ada.task_add("Write it").id).receipt
+    bobs = bob.check(["false"]).receipt
+    assert ada.receipt_show("last").receipt.id == mine.id
+    with Workspace(run.repo) as person:
+        assert person.receipt_show("last").receipt.id == bobs.id

@@ -25,11 +25,13 @@ class ReceiptProof(Record):
 
     id: str
     task: str
-    tree: str | None
+    now: Tree
 
     def checked(self, work: Work) -> str:
         """Its id, if it is valid; otherwise raises the reason."""
-        receipts.check(work.state("receipt", self.id), self.task, self.tree)
+        state = work.state("receipt", self.id)
+        changed = content_digest.changed_paths(state.differs, self.now.differs) if state.passed else None
+        receipts.check(state, self.task, self.now.name, changed or ())
         return self.id
 
 
@@ -40,28 +42,35 @@ def proof(call: Call, task: str, verb: str | None, to: str, given: str | None) -
     """
     store = call.engine.read()
     if given is not None:
-        return ReceiptProof(_last(call, task) if given == "last" else given, task, content(call).name)
+        name = last(call, task) if given == "last" else given
+        state, _ = states.state(store, "receipt", name)
+        return ReceiptProof(name, task, content(call, base=state.commit))
     found, _ = states.task(store, task)
     life = call.engine.lifecycles.get(found.lifecycle)
     edge = (life.edge(verb, found.state) if verb else life.between(found.state, to)) if life else None
     if edge is None or "receipt" not in edge.needs or found.receipt is None:
         return None
     state, _ = states.state(store, "receipt", found.receipt)
-    return ReceiptProof(found.receipt, task, content(call, state).name)
+    return ReceiptProof(found.receipt, task, content(call, state, base=state.commit))
 
 
-def content(call: Call, receipt: Receipt | None = None) -> Tree:
-    """The content of the receipt's worktree, if that worktree still exists; otherwise of the caller's."""
+def content(call: Call, receipt: Receipt | None = None, *, base: str | None = None) -> Tree:
+    """The content of the receipt's worktree, if that worktree still exists; otherwise of the caller's.
+
+    `base`: the commit that its files are compared with; None: HEAD.
+    """
     roots = {known.root for known in worktrees(call.place)} if receipt is not None else set()
     root = receipt.worktree if receipt is not None and receipt.worktree in roots else call.place.root
-    return content_digest.of(
-        root, [spec.path for spec in call.packs.mirrors if not spec.counts], common=call.place.common
-    )
+    own = [spec.path for spec in call.packs.mirrors if not spec.counts]
+    return content_digest.of(root, own, common=call.place.common, base=base, listed=receipts.PATHS_LIMIT)
 
 
-def _last(call: Call, task: str) -> str:
+def last(call: Call, task: str | None = None) -> str:
+    """The id of the caller's newest receipt for a task. Without a task: its newest; for a person, that of anybody."""
     me = call.caller.agent or person(call.login)
     for receipt in queries.things(call.engine.read(), "receipt", _LOOKED_AT, ended=True):
-        if same_agent(receipt.by, me) and receipt.task in (None, task):
+        own = same_agent(receipt.by, me)
+        if (own and receipt.task in (None, task)) if task else (own or call.caller.agent is None):
             return str(receipt.id)
-    raise Unknown("unknown_receipt", "You have no receipt for this task.", "Run a check: `moot check -- COMMAND`.")
+    about = " for this task" if task else ""
+    raise Unknown("unknown_receipt", f"You have no receipt{about}.", "Run a check: `moot check -- COMMAND`.")

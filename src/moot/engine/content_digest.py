@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_SHORT = 16  # letters of an id, enough to tell two contents of one file apart
 _FILES = 50_000  # limits outside git, where no .gitignore excludes files
 _BYTES = 1 << 30
 _FAST = ("-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
@@ -36,12 +37,16 @@ class Tree(Record):
     commit: str | None = None
     dirty: bool = False
     why: str = ""
+    differs: tuple[str, ...] | None = None  # each file that differs from the base, as "MODE ID PATH"; None: unknown
 
 
-def of(root: str, without: Sequence[str] = (), *, common: str | None = None) -> Tree:
+def of(
+    root: str, without: Sequence[str] = (), *, common: str | None = None, base: str | None = None, listed: int = 0
+) -> Tree:
     """The content of the worktree at `root`, excluding the files `without` (those that moot itself writes).
 
-    `common` is the trusted git directory of the workspace; None outside git.
+    `common` is the trusted git directory of the workspace; None outside git. `listed`: the maximum number of files
+    that differ from the commit `base` (None: HEAD) to list.
     """
     if common is None:
         return _of_folder(root, without)
@@ -52,7 +57,7 @@ def of(root: str, without: Sequence[str] = (), *, common: str | None = None) -> 
         return Tree(why=f"{root} is no longer a worktree of this repository")
     try:
         with tempfile.TemporaryDirectory(prefix=TREE) as place:
-            return _Index(root, git, place, without).tree()
+            return _Index(root, git, place, without).tree(base, listed)
     except (OSError, GitFailed) as problem:
         return Tree(why=str(problem)[:500])
 
@@ -75,7 +80,7 @@ class _Index:
             # Keep its time: git compares it with file times to find files that may have changed in the same tick.
             shutil.copy2(os.path.join(git, "index"), os.path.join(place, "index"))
 
-    def tree(self) -> Tree:
+    def tree(self, base: str | None, listed: int) -> Tree:
         commit = self._git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}", fails=True)
         self._look_at_all()
         self._git.ask(*_WHOLE, "add", "--all", "--", ".")
@@ -89,7 +94,24 @@ class _Index:
         differs = not commit or self._git.fails(
             "diff-index", *NO_DRIVERS, "--cached", "--quiet", "HEAD", "--", ".", *others
         )
-        return Tree(name=f"git:{name}", commit=commit or None, dirty=differs)
+        against = base or commit
+        files = self._differs(against, others, listed) if listed and _is_hash(against) else None
+        return Tree(name=f"git:{name}", commit=commit or None, dirty=differs, differs=files)
+
+    def _differs(self, base: str, others: list[str], limit: int) -> tuple[str, ...] | None:
+        """The files that differ from a commit; None if there are more than `limit`, or the commit is not known."""
+        raw = ("--cached", "--raw", "-z", "--no-renames", "--full-index")
+        try:
+            words = self._git.listed("diff-index", *NO_DRIVERS, *raw, base, "--", ".", *others)
+        except GitFailed:
+            return None
+        if len(words) > 2 * limit:
+            return None
+        found = []
+        for head, path in zip(words[::2], words[1::2], strict=True):
+            _, mode, _, name, _ = head.decode("ascii", "replace").split(" ")
+            found.append(f"{mode} {name[:_SHORT]} {path.decode('utf-8', 'replace')}")
+        return tuple(found)
 
     def _look_at_all(self) -> None:
         """Clear assume-unchanged and skip-worktree. Files outside a sparse checkout stay as they are in the index."""
@@ -104,6 +126,23 @@ class _Index:
         for option, paths in (("--no-assume-unchanged", assumed), ("--no-skip-worktree", skipped)):
             if paths:
                 self._git.do(*_WHOLE, "update-index", option, "-z", "--stdin", stdin=b"\0".join(paths) + b"\0")
+
+
+def _is_hash(name: str) -> bool:
+    """Whether git cannot take it for an option or another name."""
+    return len(name) in (40, 64) and all(letter in "0123456789abcdef" for letter in name)
+
+
+def changed_paths(before: Sequence[str] | None, now: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The paths that differ between two contents, given how each differs from the same commit; None: unknown."""
+    if before is None or now is None or any(line.count(" ") < 2 for line in before):
+        return None
+    one, other = _by_path(before), _by_path(now)
+    return tuple(sorted(path for path in {**one, **other} if one.get(path) != other.get(path)))
+
+
+def _by_path(files: Sequence[str]) -> dict[str, str]:
+    return {path: f"{mode} {name}" for mode, name, path in (line.split(" ", 2) for line in files)}
 
 
 def _of_folder(root: str, without: Sequence[str]) -> Tree:

@@ -13,24 +13,26 @@ from moot.core.errors import Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record
-from moot.core.text import command_line, option
+from moot.core.text import command_line, one_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from moot.core.kind import Meta
 
 TAIL_LIMIT = 4096  # bytes of output that are kept
 COMMAND_LIMIT = 100_000  # characters
+PATHS_LIMIT = 200  # changed files that are kept or listed
+_NAMED = 10  # changed files in a sentence
 
 
 class ReceiptRecorded(Payload):
     type = "receipt:recorded"
     said = "ran {argv:words} in {seconds} s: exit code {code}"
     words = ("argv",)
-    quiet = ("tail",)
+    quiet = ("tail", "differs")
     names = ("task",)
     marks = ("by", "digest", "tree", "commit", "worktree", "directory")
     by: str
@@ -48,6 +50,7 @@ class ReceiptRecorded(Payload):
     worktree: str = ""
     directory: str = ""
     task: str | None = None
+    differs: tuple[str, ...] | None = None  # how the files differed from that commit: see `moot.engine.content_digest`
 
 
 EVENTS: dict[str, type[Payload]] = {ReceiptRecorded.type: ReceiptRecorded}
@@ -71,6 +74,7 @@ class Receipt(Record):
     directory: str = ""
     task: str | None = None
     at: str = ""
+    differs: tuple[str, ...] | None = None
 
     @property
     def exists(self) -> bool:
@@ -111,10 +115,11 @@ class RecordReceipt(Record):
     worktree: str = ""
     directory: str = ""
     task: str | None = None
+    differs: tuple[str, ...] | None = None
 
 
-def check(receipt: Receipt, task: str, tree: str | None) -> None:
-    """Raise unless the receipt is valid for this task and for files with this content."""
+def check(receipt: Receipt, task: str, tree: str | None, changed: tuple[str, ...] = ()) -> None:
+    """Raise unless the receipt is valid for this task and for files with this content. `changed`: what is different."""
     if not receipt.exists:
         raise Unknown(
             "unknown_receipt", f"There is no receipt {receipt.id!r}.", "`moot receipts` lists them.", receipt=receipt.id
@@ -132,13 +137,23 @@ def check(receipt: Receipt, task: str, tree: str | None) -> None:
         how = f"exit code {receipt.code}" if not receipt.timed_out else "timed out"
         raise Refused(
             "receipt_stale" if receipt.passed else "receipt_failed",
-            f"{receipt.id} is not valid: {doubt}{'' if receipt.passed else f' ({how})'}.",
+            f"{receipt.id} is not valid: {doubt}{with_paths(changed)}{'' if receipt.passed else f' ({how})'}.",
             "Run the check on the current files: `moot check -- COMMAND`.",
             receipt=receipt.id,
             code_of_command=receipt.code,
             checked=receipt.tree,
             now=tree,
+            changed=list(changed[:PATHS_LIMIT]),
+            changed_more=max(0, len(changed) - PATHS_LIMIT),
         )
+
+
+def with_paths(changed: Sequence[str]) -> str:
+    """The first changed paths and the number of others, to follow a doubt."""
+    if not changed:
+        return ""
+    more = f" and {len(changed) - _NAMED} more" if len(changed) > _NAMED else ""
+    return f": {', '.join(one_line(path, 200) for path in changed[:_NAMED])}{more}"
 
 
 def decide(state: Receipt, command: RecordReceipt, _facts: object = None) -> list[Payload]:

@@ -22,10 +22,15 @@ if TYPE_CHECKING:
 
 
 class Checked(Record):
-    """A receipt, and why it does not apply to the current files (None: it does)."""
+    """A receipt, and why it does not apply to the current files (None: it does).
+
+    changed: the files that differ from those that were checked, if that is known; `changed_more`: how many others.
+    """
 
     receipt: Receipt
     doubt: str | None = None
+    changed: tuple[str, ...] = ()
+    changed_more: int = 0
 
 
 def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float | None) -> Answer:
@@ -73,6 +78,7 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
             worktree=call.place.root,
             directory=call.cwd,
             task=task,
+            differs=before.differs,
         )
         work.do("receipt", identity, record)
 
@@ -94,12 +100,15 @@ def _check_may(call: Call, work: Work, task: str | None) -> None:
 
 
 def show(call: Call, id: str) -> Answer:  # noqa: A002
-    from moot.api.receipts import content
+    from moot.api.receipts import content, last
+    from moot.engine.content_digest import changed_paths
 
-    receipt: Receipt = states.state(call.engine.read(), "receipt", id)[0]
+    receipt: Receipt = states.state(call.engine.read(), "receipt", last(call) if id == "last" else id)[0]
     if not receipt.exists:
         raise Unknown("unknown_receipt", f"There is no receipt {id!r}.", "`moot receipts` lists them.", receipt=id)
-    doubt = receipt.doubt(content(call, receipt).name)
+    now = content(call, receipt, base=receipt.commit)
+    doubt = receipt.doubt(now.name)
+    changed = (changed_paths(receipt.differs, now.differs) if doubt and receipt.passed else None) or ()
     facts = {
         "run by": f"{name_of(receipt.by)}, {receipt.at}",
         "in": receipt.directory,
@@ -108,10 +117,14 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
         "output": f"{counted(receipt.size, 'byte')}, sha256 {receipt.digest}",
         "task": receipt.task or "",
     }
-    lines = [_line(receipt, doubt), *(f"  {name}: {one_line(value, 500)}" for name, value in facts.items() if value)]
+    lines = [
+        _line(receipt, doubt, changed),
+        *(f"  {name}: {one_line(value, 500)}" for name, value in facts.items() if value),
+    ]
     if receipt.tail:
         lines += fence(receipt.tail).splitlines()
-    return Answer(result=Checked(receipt, doubt), say=tuple(lines))
+    more = max(0, len(changed) - receipts.PATHS_LIMIT)
+    return Answer(result=Checked(receipt, doubt, changed[: receipts.PATHS_LIMIT], more), say=tuple(lines))
 
 
 def listed(call: Call, task: str | None, limit: int) -> Answer:
@@ -127,9 +140,9 @@ def listed(call: Call, task: str | None, limit: int) -> Answer:
     return Answer(result=found, say=lines or ("No receipts yet: moot check -- COMMAND",), table=table)
 
 
-def _line(receipt: Receipt, doubt: str | None) -> str:
+def _line(receipt: Receipt, doubt: str | None, changed: tuple[str, ...] = ()) -> str:
     said = f"{receipt.id} {_outcome(receipt)} after {receipt.seconds:g} s: {_command(receipt, 200)}"
-    return f"{said} ({doubt})" if doubt and receipt.passed else said
+    return f"{said} ({doubt}{receipts.with_paths(changed)})" if doubt and receipt.passed else said
 
 
 def _outcome(receipt: Receipt) -> str:
@@ -171,8 +184,17 @@ VERBS = (
         "Show a receipt, the end of its output, and whether it is stale.",
         show,
         kind="look",
-        params=(Param("id", "The receipt.", positional=True, required=True),),
-        examples=("moot receipt show r-4k2xw9a",),
+        params=(
+            Param(
+                "id",
+                "The receipt, or `last`: your newest; for people, the newest of all.",
+                positional=True,
+                required=True,
+            ),
+        ),
+        examples=("moot receipt show r-4k2xw9a", "moot receipt show last"),
+        detail="If the files have changed since, the answer names those that differ, as long as git is used and at most 200 "
+        "files were not committed.",
         writes=False,
     ),
     Verb(
