@@ -31,6 +31,7 @@ MODULES = (
     *(
         "moot.api.verbs.agents",
         "moot.api.verbs.mail.send",
+        "moot.api.verbs.answer",
         "moot.api.verbs.mail.inbox",
         "moot.api.verbs.mail.mailbox",
         "moot.api.verbs.tasks.tasks",

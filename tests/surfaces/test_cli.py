@@ -62,6 +62,7 @@ CASES = {
     ),
     "send": Case("Ada", "send Bob 'Well done.'", "stored for Bob", lambda r: r["to"] == ["Bob"]),
     "reply": Case("Bob", "reply {request} Looked.", "stored for Ada", lambda r: r["to"] == ["Ada"]),
+    "answer": Case("Bob", "answer {request} Looked.", "stored for Ada", lambda r: r["to"] == ["Ada"]),
     "inbox": Case("Bob", "inbox", "> Please look.", lambda r: [m["text"] for m in r["new"]] == ["Please look."]),
     "ack": Case("Bob", "ack {request}", "acked m-", lambda r: len(r["acked"]) == 1),
     "thread": Case("Ada", "thread {request}", "> Please look.", lambda r: r[0]["stages"][0][1] == "stored"),

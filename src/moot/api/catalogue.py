@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 MODULES: dict[str, tuple[str, ...]] = {
     "moot.api.verbs.agents": ("join", "leave", "whoami", "agents"),
     "moot.api.verbs.mail.send": ("send", "reply", "thread"),
+    "moot.api.verbs.answer": ("answer",),
     "moot.api.verbs.mail.inbox": ("inbox", "ack", "overdue"),
     "moot.api.verbs.mail.mailbox": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
     "moot.api.verbs.tasks.tasks": (

@@ -58,6 +58,17 @@ def count_unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> t
     return (int(row[0]), int(row[1])) if row else (0, 0)
 
 
+def settled(store: Store, mailbox: str, reader: str, limit: int) -> list[Delivery]:
+    """The newest settled messages in this mailbox, newest first, except those that another agent took."""
+    return _deliveries(store.rows("settled", mailbox.lower(), name_of(reader).lower(), limit))
+
+
+def count_settled(store: Store, mailbox: str, reader: str) -> tuple[int, int]:
+    """The number of these messages, and their approximate size in bytes."""
+    row = store.row("count_settled", mailbox.lower(), name_of(reader).lower())
+    return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
 def count_open(store: Store, mailbox: str) -> int:
     row = store.row("count_open", mailbox.lower())
     return int(row[0]) if row else 0

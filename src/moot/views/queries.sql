@@ -151,6 +151,16 @@ SELECT count(*), coalesce(sum(octet_length(m.body)), 0) FROM delivery d CROSS JO
 WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2) = ?3
   AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
 
+-- name: settled
+SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
+FROM delivery d CROSS JOIN message m ON m.position = d.position
+WHERE d.open = 0 AND d.mailbox = ?1 AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?2 || '#') = 1)
+ORDER BY d.position DESC LIMIT ?3
+
+-- name: count_settled
+SELECT count(*), coalesce(sum(octet_length(m.body)), 0) FROM delivery d CROSS JOIN message m ON m.position = d.position
+WHERE d.open = 0 AND d.mailbox = ?1 AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?2 || '#') = 1)
+
 -- name: count_open
 SELECT count(*) FROM delivery WHERE mailbox = ? AND open = 1
 

@@ -21,6 +21,7 @@ _NAMES = {
 _OF_VERB = {
     ("leave", "name"): "agents",
     ("reply", "id"): "messages",
+    ("answer", "id"): "messages",
     ("thread", "id"): "messages",
     ("artifact modify", "id"): "artifacts",
     ("artifact show", "id"): "artifacts",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 HEADINGS = {
     "moot.api.verbs.agents": "Agents",
     "moot.api.verbs.mail.send": "Messages",
+    "moot.api.verbs.answer": "Messages",
     "moot.api.verbs.mail.inbox": "Messages",
     "moot.api.verbs.mail.mailbox": "Packs",
     "moot.api.verbs.tasks.tasks": "Tasks",

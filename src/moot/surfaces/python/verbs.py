@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from moot.api.verbs.mail.inbox import Inbox, Overdue
     from moot.api.verbs.mail.mailbox import Instructions, MailboxView
     from moot.api.verbs.mail.send import StoredMessage
+    from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.deciders.entry import HeldEntry
     from moot.core.event import Event
     from moot.core.task import Task
@@ -134,8 +135,12 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
     def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> StoredMessage:
         return self._ask("reply", locals())
 
+    def answer(self, id: str, text: str, *, key: str | None = None) -> StoredMessage | Checkpoint:
+        """Answer a message or a checkpoint, whichever has this id. A checkpoint is only for people."""
+        return self._ask("answer", locals())
+
     def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50, bytes: int = 256 << 10) -> Inbox:
-        """Your mail. The returned messages count as shown, unless you peek; `all` is for callers that print them."""
+        """Your mail. The returned messages count as shown, unless you peek; `all` adds recently settled ones."""
         return self._ask("inbox", locals())
 
     def ack(self, ids: Some, *, key: str | None = None) -> list[str]:

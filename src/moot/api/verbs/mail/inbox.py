@@ -25,6 +25,8 @@ from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.core.principal import Actor
@@ -37,13 +39,18 @@ _EXPIRED_AT_ONCE = 1000
 
 
 class Inbox(Record):
-    """New messages, and messages seen but not settled: the oldest of each, and how many more there are."""
+    """New messages, and messages seen but not settled: the oldest of each, and how many more there are.
+
+    With --all also the newest settled ones, oldest first.
+    """
 
     new: tuple[Letter, ...]
     waiting: tuple[Letter, ...]
     more_new: int = 0
     more_waiting: int = 0
     more_bytes: int = 0  # approximate size of the new messages that are not included
+    settled: tuple[Letter, ...] = ()
+    more_settled: int | None = None  # None: not counted
 
 
 def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
@@ -61,17 +68,18 @@ def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer: 
         more_waiting=seen.more,
         more_bytes=new.left,
     )
+    used += sum(weight(delivery.message) for delivery in seen.mail)
+    settled, older = _settled(call, reader, limit, max(0, bytes - used)) if all else ((), None)
+    result = result.replace(settled=settled, more_settled=older)
     quiet = peek or (me is not None and not me.here)
 
     def shown() -> None:
         _record_showing(call, new.mail, (*new.expired, *seen.expired)[:_EXPIRED_AT_ONCE], reader)
 
-    room = (
-        bytes,
-        max(bytes, used + new.left),
-        max(bytes, used + seen.left + sum(weight(d.message) for d in seen.mail)),
-    )
+    room = (bytes, max(bytes, used + new.left), max(bytes, used + seen.left))
     lines = _lines(result, limit, room, in_full=all, quiet=quiet)
+    if settled or older:
+        lines = (*lines, *_settled_lines(call, reader, result, limit, bytes, used))
     return Answer(result=result, say=lines or ("No mail.",), after=None if quiet else shown)
 
 
@@ -91,6 +99,32 @@ def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bo
         named = ", ".join(item.id for item in result.waiting[:_NAMED])
         lines.append(f"{count} seen and not settled: {named or 'moot inbox --all'}{'…' if count > _NAMED else ''}")
     return tuple(lines)
+
+
+def _settled(call: Call, reader: str, limit: int, room: int) -> tuple[tuple[Letter, ...], int]:
+    """The newest settled messages that fit, oldest first, and the number of others."""
+    store, boxes = call.engine.read(), call.mailboxes()
+    found = [d for box in boxes for d in queries.settled(store, box, reader, limit)]
+    kept: list[Delivery] = []
+    for delivery in sorted(found, key=lambda d: -d.message.position)[:limit]:
+        room -= weight(delivery.message)
+        if room < 0:
+            break
+        kept.append(delivery)
+    total = sum(queries.count_settled(store, box, reader)[0] for box in boxes)
+    return tuple(map(of_delivery, reversed(kept))), total - len(kept)
+
+
+def _settled_lines(call: Call, reader: str, result: Inbox, limit: int, room: int, used: int) -> Iterator[str]:
+    if result.more_settled:
+        store = call.engine.read()
+        size = used + sum(queries.count_settled(store, box, reader)[1] for box in call.mailboxes())
+        how = f"moot inbox --all{_wider(limit, result.more_settled, room, size)}"
+        yield f"{result.more_settled} older settled: {how}"
+    if result.settled:
+        yield f"{len(result.settled)} settled:"
+    for item in result.settled:
+        yield from message_lines(item)
 
 
 def _wider(limit: int, more: int, room: int, needed: int) -> str:
@@ -193,12 +227,12 @@ VERBS = (
         inbox,
         kind="speak",
         params=(
-            Param("all", "Show messages that you have seen but not settled in full again.", type="flag"),
+            Param("all", "Also show, in full, messages that you have seen, and recently settled ones.", type="flag"),
             Param("peek", "Do not mark the messages as shown.", type="flag"),
-            Param("limit", "Maximum number of new messages, and of messages seen before.", type="int", default=_SHOWN),
+            Param("limit", "Maximum number of new, of seen and of settled messages.", type="int", default=_SHOWN),
             Param("bytes", "Maximum size of the text in bytes; the rest stays new.", type="int", default=ROOM),
         ),
-        examples=("moot inbox",),
+        examples=("moot inbox", "moot inbox --all"),
         past=True,
         detail="Messages count as offered once the output was written. Confirm with `ack`, answer with `reply`. "
         "Messages are never split. A message larger than the limit comes alone: complete in JSON and in Python, while "

@@ -193,8 +193,8 @@ VERBS = (
             ),
         ),
         examples=("moot receipt show r-4k2xw9a", "moot receipt show last"),
-        detail="If the files have changed since, the answer names those that differ, as long as git is used and at most 200 "
-        "files were not committed.",
+        detail="If the files have changed since, the answer names those that differ. That needs git, and at most 200 "
+        "uncommitted files.",
         writes=False,
     ),
     Verb(
