@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot import Workspace
+from moot.core.deciders.document import OpenDocument
+from moot.core.deciders.topic import Emit
 from moot.core.errors import Refused
 from moot.core.event import Commit, Draft
-from moot.core.kind import TABLE, find, kinds
+from moot.core.kind import TABLE, find, kinds, use
 from moot.surfaces.cli.main import main
 from moot.testing import kinds as more_kinds
 from moot.views import queries, states
@@ -182,6 +184,19 @@ def test_a_handler_and_a_wait_know_its_events(noted: Path, moot: Moot) -> None:
 # Kinds that this version of moot does not know.
 
 
+EMIT = Emit(type="build:finished", topic="x", data={}, size=0, limit=0, owned={})
+
+
+@contextmanager
+def kinds_without(*names: str) -> Iterator[None]:
+    """The table of an older version, which lacks these kinds."""
+    use({name: place for name, place in TABLE.items() if name not in names})
+    try:
+        yield
+    finally:
+        use(TABLE)
+
+
 def unknown(repo: Path, pack: str | None) -> None:
     """An event of a kind that nobody here knows, as a newer version would have written it."""
     with engine_in(repo) as engine:
@@ -215,6 +230,30 @@ def test_a_verb_of_a_pack_that_is_not_active_says_how_to_turn_it_on(repo: Path, 
     moot("join", "Ada")
     refused = json.loads(moot("send", "Ada", "--type", "gsd/posted", "--data", "{}", "--json", code=4))
     assert (refused["error"], 'packs = ["gsd"]' in refused["remedy"]) == ("unknown_type", True)
+
+
+def test_a_program_that_lacks_documents_and_activations_still_writes_everything_else(repo: Path, moot: Moot) -> None:
+    (repo / "moot.toml").write_text('packs = ["orchestrator"]\n')
+    opened = OpenDocument(mirror="fieldnotes/board", leaves={"/phase": 1})
+    with engine_in(repo) as engine:
+        engine.commit("person:anna", lambda work: work.do("document", "fieldnotes.-.board", opened))
+        carried = {event.type: event.pack for event in engine.log.read()}
+    assert carried == {"document:opened": "fieldnotes", "pack:activated": "orchestrator"}
+    (repo / "moot.toml").unlink()
+    with kinds_without("document", "pack"):
+        with engine_in(repo) as engine:
+            engine.rebuild()
+        moot("task", "add", "Go on", "--person")
+        assert "sound" in moot("verify")
+        with engine_in(repo) as engine, pytest.raises(Refused, match="fieldnotes has entities of the kind document"):
+            engine.commit("person:anna", lambda work: work.do("topic", "x", EMIT, pack="fieldnotes"))
+
+
+def test_a_pack_that_is_not_understood_is_not_recorded_as_activated(repo: Path, moot: Moot) -> None:
+    unknown(repo, "orchestrator")
+    (repo / "moot.toml").write_text('packs = ["orchestrator"]\n')
+    moot("task", "add", "Go on", "--person")
+    assert "pack:activated" not in moot("log")
 
 
 @pytest.mark.parametrize(

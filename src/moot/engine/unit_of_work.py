@@ -260,11 +260,10 @@ class Work(World):
     ) -> Any:
         """Let the kind decide a command, and add the resulting events. Returns the new state; None for a message.
 
-        `facts`: what its rules need from outside. A message without a thread starts its own.
+        `facts`: what its rules need from outside. A message without a thread starts its own. `pack`: the pack that the
+        command comes from.
         """
         known = kind_of(kind)
-        if pack is not None and pack not in self._understood:
-            self._check_understood(pack)
         stream = known.stream(key)
         state: Any
         if kind == "message":
@@ -277,20 +276,30 @@ class Work(World):
             state = self._once(known, key, stream=stream)
         if kind == "task":
             facts = self._lifecycle_of(state, command)
-        self._happened(known, known.key(key), stream, known.decide(state, command, facts), thread, pack)
+        payloads = known.decide(state, command, facts)
+        if known.pack is not None:
+            pack = known.pack(key)
+        if pack is not None and payloads and pack not in self._understood:
+            self._check_understood(pack)
+        self._happened(known, known.key(key), stream, payloads, thread, pack)
         return None if kind == "message" else self._states[stream]
 
     def _check_understood(self, pack: str) -> None:
-        foreign = self.store.row("get_meta", f"foreign {pack}")
-        if foreign is not None:
+        unknown = self.unknown_kind(pack)
+        if unknown is not None:
             raise Refused(
                 "pack_not_understood",
-                f"The pack {pack} has entities of the kind {foreign[0]}, which this version of moot does not know.",
+                f"The pack {pack} has entities of the kind {unknown}, which this version of moot does not know.",
                 "Update moot. Until then you cannot change anything in this pack. Everything else works.",
                 pack=pack,
-                kind=foreign[0],
+                kind=unknown,
             )
         self._understood.add(pack)
+
+    def unknown_kind(self, pack: str) -> str | None:
+        """A kind of this pack's entities that this version of moot does not know; None if it knows all of them."""
+        row = self.store.row("get_meta", f"foreign {pack}")
+        return None if row is None else str(row[0])
 
     def _lifecycle_of(self, task: Task, command: Record) -> Lifecycle:
         if isinstance(command, AddTask):

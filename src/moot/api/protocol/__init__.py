@@ -299,10 +299,13 @@ class Packs:
         return (*own, self._record)
 
     def _record(self, work: Work) -> None:
-        from moot.core.deciders.pack import Activate
+        from moot.core.deciders.pack import Activate, ActivatedPack
 
         for pack in self.packs:
-            work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
+            now = ActivatedPack(name=pack.name, version=pack.version, digest=pack.digest)
+            # A pack that this version does not understand writes no events, so there is nothing to record.
+            if work.state("pack", pack.name) != now and work.unknown_kind(pack.name) is None:
+                work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
 
     def find(self, kind: str, pack: str | None = None) -> MessageType | None:
         """The type of message with this name. `pack/type` is always possible; `pack`: among those of one pack."""

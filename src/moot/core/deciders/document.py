@@ -267,5 +267,6 @@ KIND = Kind(
     state=Document,
     columns=lambda state: {"open": bool(state.status), "title": state.mirror, "state": state.status},
     made_by="A file of a pack",
+    pack=lambda name: name.partition(".")[0],
     check="moot.core.integrity.import_checks:document",
 )

@@ -57,5 +57,6 @@ KIND = Kind(
     evolve=evolve,
     state=ActivatedPack,
     made_by="`packs` in moot.toml",
+    pack=lambda name: name,
     check="moot.core.integrity.import_checks:pack",
 )
