@@ -54,7 +54,7 @@ def test_in_either_order_the_second_satisfies(commands):
     state, said = run(*commands)
     assert satisfied(said) == [("Yeats", "src/user.ts")]
     assert isinstance(said[-1], DependencySatisfied)
-    assert (state.open, dict(state.satisfied)) == (False, {"Yeats": "Yeats"})
+    assert (dict(state.waiting), dict(state.satisfied)) == ({}, {"Yeats": "Yeats"})
     assert stream("User") == "dependency/User"
 
 

@@ -16,6 +16,8 @@ SILENCE = ("silent_for", "silent for {silent_for:.0f} s of {ttl:.0f} s")  # an a
 class Payload(Record):
     """The data of one event. Subclasses set `type`, and raise `v` when a field changes its meaning.
 
+    An event that records its command as it is inherits the fields: `class EntryHeld(HoldEntry, Payload)`.
+
     Every field that can hold text is in one of four lists, or `tests/core/test_words.py` fails:
 
     words: text written by people. Searchable and redactable.

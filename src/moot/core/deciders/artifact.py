@@ -25,13 +25,7 @@ NAME_LIMIT = 100  # names that one event may add
 _CHANGE = "--change '…'"
 
 
-class ArtifactCreated(Payload):
-    type = "artifact:created"
-    said = "registered: {summary}"
-    asides = (("provides", "provides {provides}"), ("uri", "uri {uri}"), ("paths", "paths {paths}"))
-    words = ("summary",)
-    names = ("paths", "uri", "provides", "flags")
-    marks = ("creator", "kind", "task")
+class CreateArtifact(Record):
     creator: str
     paths: tuple[str, ...] = ()
     uri: str | None = None
@@ -42,19 +36,31 @@ class ArtifactCreated(Payload):
     flags: tuple[str, ...] = ()
 
 
-class ArtifactModified(Payload):
-    type = "artifact:modified"
-    said = "changed: {changes}"
-    asides = (("provides", "provides {provides}"),)
-    words = ("changes",)
-    names = ("paths", "provides", "flags")
-    marks = ("modifier", "task")
+class ArtifactCreated(CreateArtifact, Payload):
+    type = "artifact:created"
+    said = "registered: {summary}"
+    asides = (("provides", "provides {provides}"), ("uri", "uri {uri}"), ("paths", "paths {paths}"))
+    words = ("summary",)
+    names = ("paths", "uri", "provides", "flags")
+    marks = ("creator", "kind", "task")
+
+
+class ModifyArtifact(Record):
     modifier: str
     changes: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()  # added
     provides: tuple[str, ...] = ()  # added
     task: str | None = None
     flags: tuple[str, ...] = ()
+
+
+class ArtifactModified(ModifyArtifact, Payload):
+    type = "artifact:modified"
+    said = "changed: {changes}"
+    asides = (("provides", "provides {provides}"),)
+    words = ("changes",)
+    names = ("paths", "provides", "flags")
+    marks = ("modifier", "task")
 
 
 EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (ArtifactCreated, ArtifactModified)}
@@ -80,34 +86,10 @@ class Artifact(Record):
         return bool(self.status)
 
     @property
-    def open(self) -> bool:
-        return self.exists
-
-    @property
     def names(self) -> tuple[str, ...]:
         """Every name that it provides, without duplicates."""
         own = (self.id, *self.paths, *((self.uri,) if self.uri else ()), *self.provides)
         return tuple(dict.fromkeys(own))
-
-
-class CreateArtifact(Record):
-    creator: str
-    paths: tuple[str, ...] = ()
-    uri: str | None = None
-    kind: str = "file"
-    provides: tuple[str, ...] = ()
-    summary: str = ""
-    task: str | None = None
-    flags: tuple[str, ...] = ()
-
-
-class ModifyArtifact(Record):
-    modifier: str
-    changes: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    provides: tuple[str, ...] = ()
-    task: str | None = None
-    flags: tuple[str, ...] = ()
 
 
 def decide(state: Artifact, command: CreateArtifact | ModifyArtifact, _facts: object = None) -> list[Payload]:

@@ -27,14 +27,7 @@ KINDS = ("human-verify", "decision", "human-action")  # the usual kinds; any oth
 OPTION_LIMIT = 20
 
 
-class CheckpointReached(Payload):
-    type = "checkpoint:reached"
-    said = "waits for a person ({kind}): {question}"
-    asides = (("options", "options {options}"), ("awaiting", "awaiting {awaiting}"))
-    words = ("question", "options")
-    quiet = ("awaiting",)
-    names = ("flags",)
-    marks = ("who", "kind", "task")
+class ReachCheckpoint(Record):
     who: str
     kind: str
     question: str
@@ -42,6 +35,16 @@ class CheckpointReached(Payload):
     options: tuple[str, ...] = ()
     task: str | None = None
     flags: tuple[str, ...] = ()
+
+
+class CheckpointReached(ReachCheckpoint, Payload):
+    type = "checkpoint:reached"
+    said = "waits for a person ({kind}): {question}"
+    asides = (("options", "options {options}"), ("awaiting", "awaiting {awaiting}"))
+    words = ("question", "options")
+    quiet = ("awaiting",)
+    names = ("flags",)
+    marks = ("who", "kind", "task")
 
 
 class CheckpointResolved(Payload):
@@ -90,16 +93,6 @@ class Checkpoint(Record):
     @property
     def open(self) -> bool:
         return self.status == "reached"
-
-
-class ReachCheckpoint(Record):
-    who: str
-    kind: str
-    question: str
-    awaiting: str = ""
-    options: tuple[str, ...] = ()
-    task: str | None = None
-    flags: tuple[str, ...] = ()
 
 
 class ResolveCheckpoint(Record):

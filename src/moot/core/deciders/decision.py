@@ -24,13 +24,7 @@ if TYPE_CHECKING:
 AFFECTS_LIMIT = 50  # names, and the same number of paths
 
 
-class DecisionMade(Payload):
-    type = "decision:made"
-    said = "decided “{title}”"
-    asides = (("replaces", "in place of {replaces}"), ("affects", "affects {affects}"), ("paths", "paths {paths}"))
-    words = ("title", "rationale")
-    names = ("paths", "flags")
-    marks = ("maker", "affects", "task", "replaces")
+class MakeDecision(Record):
     maker: str
     title: str
     rationale: str = ""
@@ -40,6 +34,15 @@ class DecisionMade(Payload):
     task: str | None = None
     replaces: str | None = None
     flags: tuple[str, ...] = ()
+
+
+class DecisionMade(MakeDecision, Payload):
+    type = "decision:made"
+    said = "decided “{title}”"
+    asides = (("replaces", "in place of {replaces}"), ("affects", "affects {affects}"), ("paths", "paths {paths}"))
+    words = ("title", "rationale")
+    names = ("paths", "flags")
+    marks = ("maker", "affects", "task", "replaces")
 
 
 class DecisionSuperseded(Payload):
@@ -77,18 +80,6 @@ class Decision(Record):
     def open(self) -> bool:
         """Whether it is standing, that is, not superseded."""
         return self.status == "standing"
-
-
-class MakeDecision(Record):
-    maker: str
-    title: str
-    rationale: str = ""
-    affects: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-    fold: bool = False
-    task: str | None = None
-    replaces: str | None = None
-    flags: tuple[str, ...] = ()
 
 
 class SupersedeDecision(Record):

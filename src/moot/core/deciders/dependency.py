@@ -76,11 +76,6 @@ class Dependency(Record):
     def exists(self) -> bool:
         return bool(self.artifacts or self.waiting or self.satisfied)
 
-    @property
-    def open(self) -> bool:
-        """Whether a need is not satisfied yet."""
-        return bool(self.waiting)
-
 
 class DeclareNeed(Record):
     needer: str

@@ -37,16 +37,19 @@ def key(pack: str, worktree: str, slug: str) -> str:
     return f"{pack}.{worktree}.{slug}"
 
 
-class Opened(Payload):
+class OpenDocument(Record):
+    mirror: str  # `pack/name`
+    leaves: Mapping[str, Any]
+    worktree: str = WORKSPACE
+    subject: str = ""  # replaces the placeholder in the mirror's path
+
+
+class Opened(OpenDocument, Payload):
     type = "document:opened"
     said = "opened"
     words = ("leaves",)
     names = ("subject",)
     marks = ("mirror", "worktree")
-    mirror: str  # `pack/name`
-    leaves: dict[str, Any]
-    worktree: str = WORKSPACE
-    subject: str = ""  # replaces the placeholder in the mirror's path
 
 
 class DocumentChanged(Payload):
@@ -115,13 +118,6 @@ class Document(Record):
     changes: int = 0
     at: str = ""
     changed_at: str = ""
-
-
-class OpenDocument(Record):
-    mirror: str
-    leaves: Mapping[str, Any]
-    worktree: str = WORKSPACE
-    subject: str = ""
 
 
 class ChangeDocument(Record):

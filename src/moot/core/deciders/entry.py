@@ -19,12 +19,7 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
 
 
-class EntryHeld(Payload):
-    type = "entry:held"
-    said = "held an entry of {path}"
-    words = ("raw", "reason", "defects")
-    names = ("path",)
-    marks = ("mirror", "code", "task")
+class HoldEntry(Record):
     path: str
     mirror: str
     raw: str
@@ -34,18 +29,29 @@ class EntryHeld(Payload):
     task: str | None = None
 
 
-class FileQuarantined(Payload):
+class EntryHeld(HoldEntry, Payload):
+    type = "entry:held"
+    said = "held an entry of {path}"
+    words = ("raw", "reason", "defects")
+    names = ("path",)
+    marks = ("mirror", "code", "task")
+
+
+class QuarantineFile(Record):
+    path: str
+    mirror: str
+    sha256: str
+    size: int
+    reason: str
+
+
+class FileQuarantined(QuarantineFile, Payload):
     type = "file:quarantined"
     said = "quarantined {path} as {sha256}"
     words = ("reason",)
     names = ("path",)
     marks = ("mirror", "sha256")
     blobs = ("sha256",)
-    path: str
-    mirror: str
-    sha256: str
-    size: int
-    reason: str
 
 
 class EntryResubmitted(Payload):
@@ -81,24 +87,6 @@ class HeldEntry(Record):
     task: str | None = None
     message: str | None = None
     at: str = ""
-
-
-class HoldEntry(Record):
-    path: str
-    mirror: str
-    raw: str
-    code: str
-    reason: str
-    defects: tuple[dict[str, Any], ...] = ()
-    task: str | None = None
-
-
-class QuarantineFile(Record):
-    path: str
-    mirror: str
-    sha256: str
-    size: int
-    reason: str
 
 
 class Resubmit(Record):

@@ -28,13 +28,7 @@ PATHS_LIMIT = 200  # changed files that are kept or listed
 _NAMED = 10  # changed files in a sentence
 
 
-class ReceiptRecorded(Payload):
-    type = "receipt:recorded"
-    said = "ran {argv:words} in {seconds} s: exit code {code}"
-    words = ("argv",)
-    quiet = ("tail", "differs")
-    names = ("task",)
-    marks = ("by", "digest", "tree", "commit", "worktree", "directory")
+class RecordReceipt(Record):
     by: str
     argv: tuple[str, ...]
     code: int  # exit code of the command; 128 + n: killed by signal n
@@ -51,6 +45,15 @@ class ReceiptRecorded(Payload):
     directory: str = ""
     task: str | None = None
     differs: tuple[str, ...] | None = None  # how the files differed from that commit: see `moot.engine.content_digest`
+
+
+class ReceiptRecorded(RecordReceipt, Payload):
+    type = "receipt:recorded"
+    said = "ran {argv:words} in {seconds} s: exit code {code}"
+    words = ("argv",)
+    quiet = ("tail", "differs")
+    names = ("task",)
+    marks = ("by", "digest", "tree", "commit", "worktree", "directory")
 
 
 EVENTS: dict[str, type[Payload]] = {ReceiptRecorded.type: ReceiptRecorded}
@@ -81,10 +84,6 @@ class Receipt(Record):
         return bool(self.digest)  # every receipt has one, even after its text was redacted
 
     @property
-    def open(self) -> bool:
-        return self.exists
-
-    @property
     def passed(self) -> bool:
         return self.code == 0 and not self.timed_out
 
@@ -97,25 +96,6 @@ class Receipt(Record):
         if self.tree is None or tree is None:
             return "it is unknown which files it ran on"
         return None if self.tree == tree else "the files have changed since"
-
-
-class RecordReceipt(Record):
-    by: str
-    argv: tuple[str, ...]
-    code: int
-    seconds: float
-    digest: str
-    size: int
-    tail: str = ""
-    tree: str | None = None
-    commit: str | None = None
-    dirty: bool = False
-    changed: bool = False
-    timed_out: bool = False
-    worktree: str = ""
-    directory: str = ""
-    task: str | None = None
-    differs: tuple[str, ...] | None = None
 
 
 def check(receipt: Receipt, task: str, tree: str | None, changed: tuple[str, ...] = ()) -> None:
