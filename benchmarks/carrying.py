@@ -99,7 +99,7 @@ class _Field:
         start = time.perf_counter()
         with open(f"{self._room}/dump.jsonl", "w", encoding="utf-8", buffering=1 << 20) as file:
             position: Any = 0
-            while rows := db.execute(queries.READ_ALL, (position, _PAGE)).fetchall():
+            while rows := db.execute(queries.SQL["read_all"], (position, _PAGE)).fetchall():
                 file.writelines(json.dumps(row, default=bytes.hex) + "\n" for row in rows)
                 position = rows[-1][0]
             file.flush()
@@ -134,12 +134,12 @@ class _Field:
         with open(f"{self._room}/dump.jsonl", encoding="utf-8") as lines:
             while batch := [json.loads(line) for line in islice(lines, _BATCH)]:
                 with db:
-                    db.executemany(queries.ADD_EVENT, [(*row[:13], bytes.fromhex(row[14])) for row in batch])
+                    db.executemany(queries.SQL["add_event"], [(*row[:13], bytes.fromhex(row[14])) for row in batch])
                     # A commit's hash is as long as a digest, which stands for it here: nothing is computed.
                     commits = [
                         (f"{row[11]}-{row[0]}", row[0], row[0], row[13], bytes.fromhex(row[14])) for row in batch
                     ]
-                    db.executemany(queries.ADD_COMMIT, commits)
+                    db.executemany(queries.SQL["add_commit"], commits)
         took = time.perf_counter() - start
         db.close()
         return took

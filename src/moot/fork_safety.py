@@ -10,16 +10,16 @@ from __future__ import annotations
 import os
 from weakref import ref
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Protocol
 
-    class Watched(Protocol):
-        """An object with an open file."""
+class Watched:
+    """An object with an open file or a lock. By default a fork changes nothing for it."""
 
-        def before_fork(self) -> None: ...
-        def after_fork_in_parent(self) -> None: ...
-        def after_fork_in_child(self) -> None: ...
+    def before_fork(self) -> None:
+        """Called in the process that forks."""
+
+    def after_fork_in_parent(self) -> None: ...
+
+    def after_fork_in_child(self) -> None: ...
 
 
 _watched: dict[int, ref[Watched]] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from moot.core.errors import Unavailable, Usage
+from moot.core.event import TOMBSTONE
 from moot.core.record import Record
 
 TYPE_CHECKING = False
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     BlobPieces = tuple[str, Iterable[bytes]]  # the SHA-256 of a blob, and its bytes piece by piece
 
 REDACTIONS = "redactions"  # the stream of tombstones; the events that they name are shown without their text
-_TOMBSTONE = "event:redacted"
 _PAGE = 500
 
 
@@ -221,8 +221,6 @@ class Shown(Log):
     def __init__(self, log: Log) -> None:
         self.raw = log
         self.handle = log.handle
-        # These return no event text and are used by every command, so call them directly.
-        self.append, self.head, self.exclusive = log.append, log.head, log.exclusive  # type: ignore[method-assign]
         self._last: tuple[int, str] = (0, "")  # the last known tombstone: its position and commit
         self._named: dict[int, dict[str, Any]] = {}  # the data of tombstones, by the position that they name
 
@@ -264,7 +262,7 @@ class Shown(Log):
             from moot.core.integrity.redaction import is_well_formed
 
             for event in new:
-                if event.type != _TOMBSTONE or not is_well_formed(event.data):
+                if event.type != TOMBSTONE or not is_well_formed(event.data):
                     continue  # moot did not write it
                 data, position = event.data, event.data["position"]
                 before = self._named.get(position, {"fields": [], "removed": [], "digest": data["digest"], "each": []})

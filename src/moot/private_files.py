@@ -199,11 +199,26 @@ def write_private(path: str, content: bytes, *, sync: bool = False) -> None:
             os.close(file)
         os.replace(draft, path)
     except BaseException:
-        try:
-            os.unlink(draft)
-        except FileNotFoundError:
-            pass  # it was renamed already
+        discard(draft)
         raise
+
+
+def sync(path: str) -> None:
+    """Wait until the disk has this file, or the names of the files in this folder."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def discard(path: str) -> bool:
+    """Remove a file, if it exists and this account may remove it. Returns whether it was removed."""
+    try:
+        os.unlink(path)
+    except OSError:
+        return False
+    return True
 
 
 def locked(file: int) -> bool:

@@ -13,7 +13,7 @@ from moot.core.deciders.agent import EVENTS, Agent, Join, Joined, Leave, Left, d
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
 from moot.core.kind import Meta
 from moot.core.payload import Payload
-from moot.core.principal import Actor, agent, agent_stream, mailbox_stream, name_of, person, role, same_agent
+from moot.core.principal import Actor, agent, mailbox_stream, name_of, person, role, same_agent
 
 AT = "2030-01-01T00:00:00.000Z"
 NOBODY = Agent(name="Yeats")
@@ -182,7 +182,7 @@ def test_who_acts_is_one_short_text():
 def test_case_does_not_count_in_names():
     assert same_agent("Yeats#3", "yeats#1")
     assert not same_agent("Yeats#3", "Keats#3")
-    assert (agent_stream("YEATS"), mailbox_stream("@Lead")) == ("agent/yeats", "mailbox/@lead")
+    assert mailbox_stream("@Lead") == "mailbox/@lead"
 
 
 # Any sequence of commands, against a model that is four variables

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from moot.core.deciders.graph import EVENTS, Graph, Link, Linked, Unlink, Unlinked, decide, evolve
+from moot.core.deciders.graph import EVENTS, Graph, Link, Linked, Unlink, Unlinked, decide, evolve, find_path
 from moot.core.errors import Refused
-from moot.core.graph import find_path
 from moot.core.payload import Payload
 
 EMPTY = Graph()

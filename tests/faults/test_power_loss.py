@@ -26,14 +26,14 @@ def recording(folder: str) -> Iterator[disk.Tape]:
     """Everything that SQLite does to files in this folder."""
     tape = disk.Tape(folder, record.path(folder))
     vfs = disk.Disk(tape)
-    flush, sync_folder = file.flush, file.sync_folder
-    file.flush, file.sync_folder = vfs.flush, lambda _: tape.keep_names()
+    flush, sync = file.flush, file.sync
+    file.flush, file.sync = vfs.flush, lambda _: tape.keep_names()
     apsw.connection_hooks.append(scripts.checkpoint_often)
     try:
         yield tape
     finally:
         apsw.connection_hooks.remove(scripts.checkpoint_often)
-        file.flush, file.sync_folder = flush, sync_folder
+        file.flush, file.sync = flush, sync
         vfs.eject()
 
 

@@ -247,7 +247,15 @@ def test_no_program_can_change_what_was_appended(log, raw, statement):
 
 
 @pytest.mark.parametrize(
-    "statement", [queries.HEAD, queries.VERSION, queries.COMMIT, queries.REQUEST, queries.READ_ALL, queries.READ_STREAM]
+    "statement",
+    [
+        queries.SQL["head"],
+        queries.SQL["version"],
+        queries.SQL["commit"],
+        queries.SQL["request"],
+        queries.SQL["read_all"],
+        queries.SQL["read_stream"],
+    ],
 )
 def test_no_question_walks_through_the_whole_log(raw, statement):
     wanted = 3 if "?3" in statement else statement.count("?")

@@ -98,7 +98,7 @@ def _of_version(directory: Path, version: int, *prevs: int) -> None:
     path = directory / file.NAME
     path.unlink()
     connection = older.make(str(path), version)
-    connection.execute(queries.SET_META, ("workspace", "w"))
+    connection.execute(queries.SQL["set_meta"], ("workspace", "w"))
     for position, prev in enumerate(prevs, 1):
         row = (
             position,
@@ -151,7 +151,7 @@ def test_a_log_in_which_two_events_follow_the_same_one_can_be_read_and_is_not_wr
     assert caught.value.code == "damaged_log"
     log.close()
     connection = apsw.Connection(str(tmp_path / file.NAME))
-    assert (connection.pragma("user_version"), connection.execute(queries.HEAD).get) == (2, 3)
+    assert (connection.pragma("user_version"), connection.execute(queries.SQL["head"]).get) == (2, 3)
     connection.close()
 
 

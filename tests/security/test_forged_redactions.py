@@ -43,9 +43,11 @@ def bury(db: apsw.Connection, position: int, digest: str, *fields: Any, **more: 
     name, at, by, at_end = f"forged-{head}", "2030-01-01T00:00:00.000Z", "person:x", head + 1
     mine = chain.digest_of(text.encode())
     row = (at_end, "event:redacted", 1, "redactions", prev)
-    db.execute(queries.ADD_EVENT, (*row, at, by, text, None, None, None, name, 0, mine))
+    db.execute(queries.SQL["add_event"], (*row, at, by, text, None, None, None, name, 0, mine))
     link: chain.Link = (*row, None, None, None, 0, mine.hex())
-    db.execute(queries.ADD_COMMIT, (name, at_end, at_end, "cli", chain.hash_of(mark, name, at, by, "cli", [link])))
+    db.execute(
+        queries.SQL["add_commit"], (name, at_end, at_end, "cli", chain.hash_of(mark, name, at, by, "cli", [link]))
+    )
 
 
 def hide_an_edit_without_fields(db: apsw.Connection) -> None:

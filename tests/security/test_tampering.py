@@ -159,8 +159,8 @@ def test_a_tombstone_outside_of_the_chain_excuses_nothing(place: Path) -> None:
         head = db.execute("SELECT max(position) FROM event").get + 1
         row = (head, "event:redacted", 1, "redactions", 0, "2030-01-01T00:00:00.000Z", "person:x", json.dumps(data))
         said = json.dumps(data).encode()
-        db.execute(queries.ADD_EVENT, (*row, None, None, None, "forged", 0, digest_of(said)))
-        db.execute(queries.ADD_COMMIT, ("forged", head, head, "cli", b"\0" * 32))
+        db.execute(queries.SQL["add_event"], (*row, None, None, None, "forged", 0, digest_of(said)))
+        db.execute(queries.SQL["add_commit"], ("forged", head, head, "cli", b"\0" * 32))
         db.execute(
             "UPDATE event SET data = json_set(data, '$.text', '…', '$.redacted', ?) WHERE position = 4", ("d" * 64,)
         )

@@ -43,7 +43,7 @@ OUTSIDE = (
 EVERYWHERE = words("""
     moot moot.api moot.api.answer moot.api.catalogue moot.api.call moot.api.protocol moot.api.pool moot.api.verbs
     moot.api.setup moot.api.workspace
-    moot.core moot.core.claims moot.core.json_codec moot.core.errors moot.core.event moot.core.graph moot.core.identity
+    moot.core moot.core.claims moot.core.json_codec moot.core.errors moot.core.event moot.core.identity
     moot.core.ids moot.core.kind moot.core.task.leases
     moot.core.lifecycle moot.core.payload moot.core.principal moot.core.record
     moot.core.task moot.core.text moot.core.timestamps

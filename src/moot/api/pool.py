@@ -10,7 +10,7 @@ from _thread import RLock, allocate_lock, get_ident
 from weakref import ref
 
 from moot.core.errors import Unavailable, Usage
-from moot.fork_safety import watch
+from moot.fork_safety import Watched, watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ LIMIT = 32  # engines: about eight file descriptors each
 PATIENCE = 30.0  # seconds to wait for an engine when all are in use
 
 
-class Pool:
+class Pool(Watched):
     """Engines that calls borrow. It holds no reference to an engine that is borrowed."""
 
     def __init__(self, make: Callable[[], Engine], limit: int = LIMIT) -> None:
@@ -120,14 +120,11 @@ class Pool:
             except RuntimeError:
                 pass  # it is awake already
 
-    def before_fork(self) -> None:
-        """Do nothing: whatever another thread is doing here, the child can continue with the state that it finds."""
-
-    def after_fork_in_parent(self) -> None:
-        """Do nothing."""
-
     def after_fork_in_child(self) -> None:
-        """Forget other threads, which do not exist in the child, and what they borrowed."""
+        """Forget other threads, which do not exist in the child, and what they borrowed.
+
+        The parent does nothing: whatever another thread is doing here, the child can continue with what it finds.
+        """
         self._guard = RLock()
         self._borrowed = {n: lent for n, lent in self._borrowed.items() if lent[1] == get_ident()}
         self._opening, self._waiting = 0, []

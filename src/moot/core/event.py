@@ -12,6 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+TOMBSTONE = "event:redacted"  # the type of the event that redacts another one; see `moot.core.integrity.redaction`
+
 
 class Draft(Record):
     """An event that has been decided and not yet appended.

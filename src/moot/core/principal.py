@@ -89,9 +89,5 @@ def checked_name(name: str, of: str = "an agent") -> str:
     )
 
 
-def agent_stream(name: str) -> str:
-    return f"agent/{name.lower()}"
-
-
 def mailbox_stream(mailbox: str) -> str:
     return f"mailbox/{mailbox.lower()}"

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.integrity.blob import is_digest
-from moot.private_files import check_folders, open_private
+from moot.private_files import check_folders, discard, open_private, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -98,10 +98,10 @@ class Blobs:
 
     def remove(self, digests: Iterable[str]) -> list[str]:
         """Remove these blobs. Returns the digests of those that existed."""
-        removed = dict.fromkeys(digest for folder in FOLDERS for digest in digests if self._removed(folder, digest))
-        for folder in FOLDERS if removed else ():
-            _sync_folder(os.path.join(self._state, folder))
-        return list(removed)
+        removed = [(folder, digest) for folder in FOLDERS for digest in digests if self._removed(folder, digest)]
+        for folder in {folder for folder, _ in removed}:
+            sync(os.path.join(self._state, folder))
+        return list(dict.fromkeys(digest for _, digest in removed))
 
     def sweep(self, digests: Iterable[str], oldest: float) -> int:
         """Remove those of these blobs that were last put before `oldest`. Returns the number removed."""
@@ -165,8 +165,8 @@ class Blobs:
                     os.fsync(file)
                 finally:
                     os.close(file)
-                _sync_folder(self._folder)
-                _sync_folder(self._state)
+                sync(self._folder)
+                sync(self._state)
         except OSError:
             return False  # writing it reports the problem
         return True
@@ -227,18 +227,15 @@ class BlobWriter:
             os.fsync(self._file)
             with _locked(self._folder, fcntl.LOCK_SH):  # no sweep is in progress
                 os.replace(self._path, os.path.join(self._folder, self.digest))
-            _sync_folder(self._folder)
-            _sync_folder(self._state)  # the folder itself may be new
+            sync(self._folder)
+            sync(self._state)  # the folder itself may be new
         except OSError as error:
             raise unwritable(self._folder, error) from error
         return self.digest
 
     def close(self) -> None:
         os.close(self._file)
-        try:
-            os.unlink(self._path)
-        except OSError:
-            pass  # it was kept under its digest; otherwise the sweep removes it
+        discard(self._path)  # if it was kept, it has another name by now
 
 
 @contextmanager
@@ -253,17 +250,6 @@ def _locked(folder: str, how: int) -> Iterator[None]:
                 raise
             # The file system has no locks, so nothing is swept there.
         yield
-    finally:
-        os.close(file)
-
-
-def _sync_folder(folder: str) -> None:
-    try:
-        file = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        return
-    try:
-        os.fsync(file)
     finally:
         os.close(file)
 

@@ -18,19 +18,12 @@ _LETTER_OF_BYTE = (_ALPHABET * 8).encode()
 _AWAKE: int = getattr(time, "CLOCK_UPTIME_RAW", time.CLOCK_MONOTONIC)
 
 
-_last = (-1, "")  # cache: the last second and its text
-
-
 def iso(since_1970: float) -> str:
     """Format a time as ISO 8601 in UTC, with milliseconds."""
-    global _last  # noqa: PLW0603 (one pair, replaced as a whole)
     seconds, milliseconds = divmod(int(since_1970 * 1000), 1000)
-    known, text = _last
-    if seconds != known:
-        t = time.gmtime(seconds)
-        text = f"{t.tm_year:04}-{t.tm_mon:02}-{t.tm_mday:02}T{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02}"
-        _last = seconds, text
-    return f"{text}.{milliseconds:03}Z"
+    t = time.gmtime(seconds)
+    date = f"{t.tm_year:04}-{t.tm_mon:02}-{t.tm_mday:02}"
+    return f"{date}T{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02}.{milliseconds:03}Z"
 
 
 class Clock:
@@ -67,20 +60,8 @@ class Clock:
 
     def commit_id(self) -> str:
         """A word of 26 letters that sorts by time: 48 bits of milliseconds, then 80 random bits."""
-        return _ten_letters(int(self.wall_seconds() * 1000) & (1 << 48) - 1) + _random(16)
-
-
-_last_letters = (-1, "")  # cache: the upper bits of the last number and their text
-
-
-def _ten_letters(number: int) -> str:
-    global _last_letters  # noqa: PLW0603 (one pair, replaced as a whole)
-    upper, text = _last_letters
-    if number >> 10 != upper:
-        upper = number >> 10
-        text = "".join([_ALPHABET[upper >> shift & 31] for shift in range(35, -1, -5)])
-        _last_letters = upper, text
-    return text + _ALPHABET[number >> 5 & 31] + _ALPHABET[number & 31]
+        milliseconds = int(self.wall_seconds() * 1000) & (1 << 48) - 1
+        return "".join([_ALPHABET[milliseconds >> shift & 31] for shift in range(45, -1, -5)]) + _random(16)
 
 
 def _random(letters: int) -> str:

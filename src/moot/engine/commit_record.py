@@ -14,6 +14,7 @@ from moot.core.errors import MootError
 from moot.core.integrity.chain import digest_of
 from moot.core.json_codec import dumps_ascii, loads
 from moot.location.user_state import home, read, write
+from moot.private_files import sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,11 +62,7 @@ def forget(env: Mapping[str, str], state: str) -> None:
     path = os.path.join(home(env), *_name(state))
     try:
         os.unlink(path)
-        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync(os.path.dirname(path))
     except OSError:
         return  # there was no record
 

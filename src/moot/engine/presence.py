@@ -17,7 +17,7 @@ import os
 from moot.core.errors import Unavailable
 from moot.core.ids import file_name
 from moot.core.principal import leaves_stamps
-from moot.private_files import check_folders, open_private
+from moot.private_files import check_folders, discard, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Presence:
     def forget(self, agent: str, incarnation: int) -> None:
         """Remove the stamp of an incarnation that has left."""
         self._last = ("", 0, 0.0)
-        _unlink(self._path(agent, incarnation))
+        discard(self._path(agent, incarnation))
 
     def _path(self, agent: str, incarnation: int) -> str:
         if self._known_boot is None:
@@ -124,7 +124,7 @@ class Presence:
             self._write(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             os.rename(draft, path)
         except OSError:
-            _unlink(draft)
+            discard(draft)
             raise
 
     def _sweep(self) -> None:
@@ -142,7 +142,7 @@ class Presence:
                 stamps = [os.path.join(directory, name) for name in os.listdir(directory)]
                 if all(now - os.stat(path).st_mtime > _RUBBISH_AFTER for path in [directory, *stamps]):
                     for path in stamps:
-                        _unlink(path)
+                        discard(path)
                     os.rmdir(directory)
             except OSError:
                 continue  # another process sweeps it
@@ -171,10 +171,3 @@ def _read(path: str) -> float | None:
             digits = half[:13] + half[14:20]
             return int(digits) / 1e6 if digits.isdigit() else None
     return None
-
-
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return  # already removed; otherwise it stays until its boot is swept

@@ -111,6 +111,7 @@ def sweep_verifications(state: str) -> None:
 
 
 def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:
+    from moot.private_files import discard
     from moot.views.leftovers import real_directory
 
     if not real_directory(folder):
@@ -119,7 +120,7 @@ def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:
     with os.scandir(folder) as items:
         for _, item in zip(range(_MOST), items, strict=False):
             if fits(item.name) and _is_old(item, oldest):
-                gone += _removed(item.path)
+                gone += discard(item.path)
     return gone
 
 
@@ -138,14 +139,6 @@ def _is_old(item: os.DirEntry[str], oldest: float) -> bool:
     except OSError:
         return False  # another process removed it
     return S_ISREG(found.st_mode) and found.st_mtime < oldest
-
-
-def _removed(path: str) -> int:
-    try:
-        os.unlink(path)
-    except OSError:
-        return 0
-    return 1
 
 
 def _is_draft(name: str) -> bool:

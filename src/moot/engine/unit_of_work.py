@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from moot.core.record import Record
     from moot.core.task import Task
     from moot.engine.facts import Facts
-    from moot.engine.savepoint import Savepoint
     from moot.views.store import Store
 
 _EVENT_LIMIT = 10_000
@@ -242,8 +241,6 @@ class Work(World):
 
         Versions that were read remain conditions of the append, because the error depends on them.
         """
-        from moot.engine.savepoint import Savepoint
-
         return Savepoint(self)
 
     # --- commands -----------------------------------------------------------------------------------------------------
@@ -336,3 +333,20 @@ class Work(World):
             for reaction in self._reactions:
                 for step in reaction(key, payload, self):
                     self._step(*step)
+
+
+class Savepoint:
+    """See `Work.savepoint`. States are immutable, so a shallow copy is enough."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+
+    def __enter__(self) -> None:
+        work = self._work
+        self._before = len(work.drafts), dict(work._states), dict(work._sent)  # noqa: SLF001
+
+    def __exit__(self, kind: type[BaseException] | None, *_rest: object) -> None:
+        if kind is not None:
+            work = self._work
+            decided, work._states, work._sent = self._before  # noqa: SLF001
+            del work.drafts[decided:]

@@ -15,8 +15,8 @@ from moot.core.record import Record
 from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 from moot.log import Appended, Duplicate, Handle, Log, Shown
+from moot.private_files import discard
 from moot.time_travel.moments import moment
-from moot.views.leftovers import discard
 from moot.views.private_copy import PrivateCopy
 from moot.views.snapshots import Shelf
 

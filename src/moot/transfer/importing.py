@@ -7,7 +7,7 @@ it goes on exactly where the log ends, in whole commits, or it does not go on.
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused
-from moot.core.event import Commit, Draft
+from moot.core.event import TOMBSTONE, Commit, Draft
 from moot.core.integrity.chain import digest_of
 from moot.core.json_codec import storable
 from moot.core.record import Record
@@ -33,7 +33,6 @@ _OF_EVENT = ("commit", "n", "stream", "type", "v", "prev", "at", "by", "cause", 
 _PAGE = 1000
 _BATCH = 2000  # events in one transaction
 _HEAVY = 8 << 20  # bytes of lines in one transaction
-_TOMBSTONE = "event:redacted"
 _LARGEST_COMMIT = 10_000  # events; more than any command may cause
 
 
@@ -206,7 +205,7 @@ class Import:
     def _check_tombstones(self, events: list[Event], number: int) -> None:
         """A redaction must name the event that stands there, or `verify` would call the log damaged; and only words."""
         for event in events:
-            if event.type != _TOMBSTONE:
+            if event.type != TOMBSTONE:
                 continue
             said, named = event.data, event.data["position"]
             if not 0 < named < event.position:

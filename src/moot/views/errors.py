@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import errno
-import os
 
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.private_files import EXHAUSTED, hardly_any_left, is_exhausted, too_many_open_files
+from moot.private_files import EXHAUSTED, discard, hardly_any_left, is_exhausted, too_many_open_files
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared memory; SQLite keeps no number of why
@@ -41,7 +40,4 @@ def unavailable(path: str, error: Exception, reason: int | None = None) -> Unava
 def leave_nothing(path: str) -> None:
     """Remove an unused file and the files that SQLite keeps with it, to free space on a full disk."""
     for suffix in ("", "-journal", "-wal", "-shm", ".pointer"):
-        try:
-            os.unlink(path + suffix)
-        except OSError:
-            pass  # it was not made
+        discard(path + suffix)

@@ -15,7 +15,7 @@ from array import array
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.fork_safety import watch
+from moot.fork_safety import Watched, watch
 from moot.private_files import is_private, open_private, read_private
 
 _HERE = os.path.dirname(__file__)
@@ -37,7 +37,7 @@ _YES = array("i", [1])  # SQLite wants the address of a number
 _stranded: list[apsw.Connection] = []  # inherited open from the parent: even closing them would be wrong
 
 
-class Generations:
+class Generations(Watched):
     """The open file of one kind in one workspace. A forked child may go on using it."""
 
     failures = (apsw.Error, OSError, Unavailable)

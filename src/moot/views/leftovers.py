@@ -14,6 +14,9 @@ from __future__ import annotations
 import os
 from stat import S_ISDIR, S_ISREG
 
+from moot.core.errors import Unavailable
+from moot.private_files import discard, read_private
+
 _DAY = 86_400.0
 UNUSED = 3 * _DAY  # for how long nobody has written to the views of another version, once they count as unused
 _LEFT_BEHIND = _DAY
@@ -80,9 +83,6 @@ def _sweep_first_pointer(directory: str, kind: str) -> None:
 
 
 def _named(pointer: str) -> str:
-    from moot.core.errors import Unavailable
-    from moot.private_files import read_private
-
     try:
         return read_private(pointer, 100).decode("ascii", "replace").strip()
     except (OSError, Unavailable):
@@ -101,14 +101,6 @@ def _now() -> float:
     import time
 
     return time.time()
-
-
-def discard(path: str) -> None:
-    """Remove a file, if it is there and may be removed."""
-    try:
-        os.unlink(path)
-    except OSError:
-        return  # another was faster, or it is not ours to remove
 
 
 def real_directory(path: str) -> bool:

@@ -14,9 +14,8 @@ from contextlib import ExitStack
 import apsw
 
 from moot.core.errors import Unavailable
-from moot.private_files import open_private
+from moot.private_files import discard, open_private
 from moot.views import generations
-from moot.views.leftovers import discard
 from moot.views.store import Store
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ import os
 from errno import ENOTDIR
 
 from moot.core.errors import Unavailable
-from moot.private_files import hand_over, make_folder, open_private
-from moot.views.leftovers import discard, real_directory
+from moot.private_files import discard, hand_over, make_folder, open_private, sync
+from moot.views.leftovers import real_directory
 from moot.views.private_copy import PrivateCopy
 from moot.views.store import VERSION
 
@@ -75,7 +75,7 @@ class Shelf:
             if copy:
                 whole = f"{draft.file}-{position}"
                 _copy(draft.file, whole)
-            _on_disk(whole)  # else the new name may outlive a loss of power, and the content not
+            sync(whole)  # else the new name may outlive a loss of power, and the content not
             path = os.path.join(self.directory, f"{_KIND}{VERSION}-{position}-{self._mark}-{_sum(whole)}.db")
             os.replace(whole, path)
         except OSError as error:
@@ -197,14 +197,6 @@ def _sum(path: str) -> str:
         while piece := file.read(1 << 20):
             total = crc32(piece, total)
     return f"{total:08x}"
-
-
-def _on_disk(path: str) -> None:
-    file = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)
 
 
 def _unwritable(directory: str, error: Exception) -> Unavailable:

@@ -13,8 +13,8 @@ from moot.engine.clock import Clock
 from moot.engine.presence import Presence
 from moot.location import trust
 from moot.logs.sqlite import SqliteLog, faults
-from moot.logs.sqlite.file import NAME, sync_folder
-from moot.private_files import forbidden
+from moot.logs.sqlite.file import NAME
+from moot.private_files import forbidden, sync
 from moot.transfer.present_agents import PresentAgents
 from moot.views.trial import Trial
 
@@ -126,7 +126,7 @@ def carry_over(place: Place, start: str, env: Mapping[str, str], progress: Progr
             os.link(draft, target)  # atomic, and never overwrites a log that another process has created
             os.unlink(draft)
             for folder in (place.state, old):
-                sync_folder(folder)
+                sync(folder)
             for kind in ("", "-wal", "-shm"):
                 if os.path.lexists(left + kind):
                     os.unlink(left + kind)

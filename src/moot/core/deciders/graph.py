@@ -9,13 +9,14 @@ The state is a slice: the edges that can be reached from the tasks a command is 
 from __future__ import annotations
 
 from moot.core.errors import Refused
-from moot.core.graph import find_path
 from moot.core.kind import NOWHERE, Kind
 from moot.core.payload import Payload
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from moot.core.kind import Meta
 
 STREAM = "graph"
@@ -71,6 +72,28 @@ def decide(graph: Graph, command: Link | Unlink, _facts: object = None) -> list[
                 cycle=[command.task, *path],
             )
     return [Linked(task=command.task, needs=new)] if new else []
+
+
+def find_path(needs: Mapping[str, Collection[str]], start: str, goal: str) -> list[str] | None:
+    """A shortest path from `start` to `goal` along the needs, both ends included; None if there is none.
+
+    Not recursive, so that long chains of tasks are no problem.
+    """
+    came_from: dict[str, str | None] = {start: None}
+    front = [start]
+    while front and goal not in came_from:
+        reached = [(need, node) for node in front for need in sorted(needs.get(node, ()))]
+        front = []
+        for need, node in reached:
+            if need not in came_from:
+                came_from[need] = node
+                front.append(need)
+    if goal not in came_from:
+        return None
+    path = [goal]
+    while (before := came_from[path[-1]]) is not None:
+        path.append(before)
+    return path[::-1]
 
 
 def evolve(graph: Graph, event: Payload, _meta: Meta = NOWHERE) -> Graph:

@@ -6,6 +6,7 @@ removes; an event that names the same bytes later brings them back.
 
 from __future__ import annotations
 
+from moot.core.event import TOMBSTONE
 from moot.core.kind import payload_of
 
 TYPE_CHECKING = False
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from moot.core.event import Draft, Event
 
-REDACTED = "event:redacted"
 REMOVED = "removed"  # the field of a redaction that lists them
 _DIGITS = 64
 _HEX = frozenset("0123456789abcdef")
@@ -36,7 +36,7 @@ def named_by(event: Event | Draft, fields: Iterable[str] | None = None) -> tuple
 
 def removed_by(event: Event | Draft) -> tuple[str, ...]:
     """The digests of the blobs that a redaction removes."""
-    return tuple(digests_in(event.data.get(REMOVED))) if event.type == REDACTED else ()
+    return tuple(digests_in(event.data.get(REMOVED))) if event.type == TOMBSTONE else ()
 
 
 def digests_in(value: Any) -> Iterator[str]:

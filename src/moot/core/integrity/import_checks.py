@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from moot.core import paths, timestamps
 from moot.core.claims import MODES, is_id
+from moot.core.deciders.graph import find_path
 from moot.core.deciders.settings import DEFAULTS
 from moot.core.deciders.topic import is_word
 from moot.core.errors import MootError
-from moot.core.graph import find_path
+from moot.core.event import TOMBSTONE
 from moot.core.ids import is_name_part
-from moot.core.kind import load
+from moot.core.kind import NOUNS, load
 from moot.core.lifecycle import PHASES
 from moot.core.principal import checked_name
 from moot.core.task import OTHER, PRIORITIES, TYPES
@@ -45,11 +46,7 @@ _WANTS = ("nothing", "ack", "answer")
 _LARGEST = 1 << 53  # as for positions
 _DEEPEST = 100  # parts of a pointer: a file may be nested so deep
 # The nouns of the core since there are free events. Those that came later may stand in a topic of an older log.
-_NOUNS = frozenset((
-    "agent", "artifact", "checkpoint", "claims", "decision", "dependency", "effect", "entry", "file", "graph",
-    "mailbox", "message", "receipt", "redactions", "task", "topic",
-))  # fmt: skip
-_TOMBSTONE = "event:redacted"
+_NOUNS = NOUNS - {"event", "settings"}
 
 
 def check(kind: Kind | None, state: Any, event: Event) -> str | None:
@@ -322,7 +319,7 @@ def redactions(_state: Any, event: Event) -> str | None:
 
 def topic(_state: Any, event: Event) -> str | None:
     noun = event.type.partition(":")[0]
-    if noun in _NOUNS or event.type == _TOMBSTONE:
+    if noun in _NOUNS or event.type == TOMBSTONE:
         return f"{event.type} is moot's own and does not stand in {event.stream[:80]!r}"
     return None if is_word(event.stream.partition("/")[2]) else f"there is no stream {event.stream[:80]!r}"
 

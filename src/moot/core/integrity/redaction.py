@@ -10,6 +10,7 @@ What always holds:
 from __future__ import annotations
 
 from moot.core.errors import Refused
+from moot.core.event import TOMBSTONE
 from moot.core.integrity.blob import REMOVED, is_digest, named_by
 from moot.core.kind import Kind, payload_of
 from moot.core.payload import ALL, Payload
@@ -34,7 +35,7 @@ _BLANKS: dict[str, Any] = {
 class Redacted(Payload):
     """The tombstone."""
 
-    type = "event:redacted"
+    type = TOMBSTONE
     said = "redacted the text of #{position}"
     asides = (("fields", "{fields}"), ("removed", "removed the blobs {removed}"))
     names = ("reason",)

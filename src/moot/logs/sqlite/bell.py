@@ -13,6 +13,8 @@ import os
 import stat
 import time
 
+from moot.private_files import discard
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
@@ -61,7 +63,7 @@ def _send(bell: _socket.socket, path: str) -> None:
     try:
         bell.sendto(b"!", path)
     except ConnectionRefusedError:
-        _remove(path)  # its listener is dead
+        discard(path)  # its listener is dead
     except OSError:
         pass  # its queue is full, or it has just closed
 
@@ -99,7 +101,7 @@ class Listener:
         self._socket.close()
         self._socket = None
         if self._pid == os.getpid():  # not in a forked child, whose parent still listens
-            _remove(self._path)
+            discard(self._path)
             try:
                 os.rmdir(self._directory)
             except OSError:
@@ -169,10 +171,3 @@ def _is_safe_above(directory: str) -> bool:
     except OSError:
         return False
     return found.st_uid in {0, os.getuid()} and (not found.st_mode & 0o022 or bool(found.st_mode & stat.S_ISVTX))
-
-
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass

@@ -10,7 +10,7 @@ from _thread import RLock
 
 import apsw
 
-from moot.fork_safety import watch
+from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults, file, guard
 from moot.private_files import open_private
 
@@ -28,7 +28,7 @@ _OFTEN = 20  # appends
 _stranded: list[apsw.Connection] = []  # inherited open from the parent: even closing them would be wrong
 
 
-class Database:
+class Database(Watched):
     """Used as `with database.busy, database as connection`, by one thread at a time.
 
     `busy` keeps a fork in another thread waiting. A transaction that is open when an error leaves the block is rolled

@@ -14,10 +14,10 @@ from weakref import ref
 
 import apsw
 
-from moot.fork_safety import watch
+from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults, guard, queries
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import check_private, hand_over, make_folder
+from moot.private_files import check_private, hand_over, make_folder, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def make(directory: str) -> bool:
         os.rename(draft, path)
     finally:
         _sweep(directory)
-    sync_folder(directory)
+    sync(directory)
     connect(path, apsw.SQLITE_OPEN_READWRITE, 0).close()
     return True
 
@@ -106,7 +106,7 @@ def _fill(path: str) -> None:
         connection.pragma("auto_vacuum", "none")  # nothing is ever removed; without it fewer pages change
         connection.pragma("application_id", APPLICATION_ID)
         migrate(connection)
-        connection.execute(queries.SET_META, ("workspace", os.urandom(16).hex()))
+        connection.execute(queries.SQL["set_meta"], ("workspace", os.urandom(16).hex()))
         connection.pragma("journal_mode", "wal")  # kept in the file
         connection.close()
     except apsw.Error as error:
@@ -122,7 +122,7 @@ def check_safe(path: str) -> None:
             raise faults.of_system(error, path) from error
 
 
-class Uses:
+class Uses(Watched):
     """Which files this process has open as a log.
 
     POSIX: to close any descriptor of a file gives up all locks that the process has on it. SQLite's own connections
@@ -143,12 +143,6 @@ class Uses:
         found = identity(path)
         users = [its() for its in tuple(self._users.copy().values())]
         return found is not None and any(user is not None and user.uses(found) for user in users)
-
-    def before_fork(self) -> None:
-        """The users close what they have."""
-
-    def after_fork_in_parent(self) -> None:
-        """Nothing has changed."""
 
     def after_fork_in_child(self) -> None:
         self.gate = RLock()
@@ -289,12 +283,3 @@ def _size(path: str) -> int:
         return os.stat(path).st_size
     except OSError:
         return 0
-
-
-def sync_folder(directory: str) -> None:
-    """Wait until the disk has the names of the files in this folder."""
-    file = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

@@ -11,7 +11,7 @@ import fcntl
 import os
 import time
 
-from moot.fork_safety import watch
+from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults
 from moot.private_files import open_private
 
@@ -22,7 +22,7 @@ _LONG = 1.0  # seconds: a writer that has held the lock for so long will not rel
 _LONG_PAUSE = 0.005
 
 
-class WriterLock:
+class WriterLock(Watched):
     """Held by one handle at a time."""
 
     keeps_others_out = True
@@ -81,12 +81,6 @@ class WriterLock:
         except (OSError, ValueError, IndexError):
             pass
         return None
-
-    def before_fork(self) -> None:
-        """The lock stays with this process."""
-
-    def after_fork_in_parent(self) -> None:
-        """Nothing changed."""
 
     def after_fork_in_child(self) -> None:
         """The child shares the open file and must neither hold nor release its parent's lock."""

@@ -236,10 +236,10 @@ class SqliteLog(Log):
         if version > file.VERSION:  # upgraded by a newer program while this one was running
             raise faults.superseded(self.database.path, version, file.VERSION)
         position, commit = self._seen
-        if position and connection.execute(queries.LAST_COMMIT, (position,)).get != commit:
+        if position and connection.execute(queries.SQL["last_commit"], (position,)).get != commit:
             self._replaced, self._seen = True, (0, "")
-        head = int(connection.execute(queries.HEAD).get)
-        mark = (connection.execute(queries.HASH_AT, (head,)).get or b"") if version >= CHAINED else b""
+        head = int(connection.execute(queries.SQL["head"]).get)
+        mark = (connection.execute(queries.SQL["hash_at"], (head,)).get or b"") if version >= CHAINED else b""
         self._versions.clear()
         self._known = connection, now, head, mark
         return head, mark
@@ -267,10 +267,10 @@ class SqliteLog(Log):
         with self.database.busy, self.database as connection:
             chained = self.database.version >= CHAINED
             if stream is None:
-                statement = queries.READ_ALL if chained else queries.READ_ALL_3
+                statement = queries.SQL["read_all"] if chained else queries.SQL["read_all_3"]
                 rows = connection.execute(statement, (after, max(limit, 0))).fetchall()
             else:
-                statement = queries.READ_STREAM if chained else queries.READ_STREAM_3
+                statement = queries.SQL["read_stream"] if chained else queries.SQL["read_stream_3"]
                 rows = connection.execute(statement, (after, stream, max(limit, 0))).fetchall()
         if not rows:
             return []
@@ -289,7 +289,7 @@ class SqliteLog(Log):
                     connection.execute("BEGIN IMMEDIATE")  # the append that follows goes on with it
                 head, _ = self._end(connection)
             else:
-                head = int(connection.execute(queries.HEAD).get)
+                head = int(connection.execute(queries.SQL["head"]).get)
             now = connection.data_version()
             if now != self._looked:  # another process has written: it may have upgraded or repaired the log
                 self._looked, self.handle.damage = now, None
@@ -328,7 +328,7 @@ class SqliteLog(Log):
         events = self.read(after, _PAGE)
         if len(events) == _PAGE:
             with self.database.busy, self.database as connection:
-                _, last = connection.execute(queries.COMMIT, (events[-1].commit,)).get
+                _, last = connection.execute(queries.SQL["commit"], (events[-1].commit,)).get
             events += self.read(events[-1].position, last - events[-1].position)
         return events
 

@@ -23,12 +23,12 @@ _FEW = 5  # streams that are asked for one by one: that is faster than to prepar
 
 def known(connection: apsw.Connection, commit: Commit, key: Key | None) -> Duplicate | Mismatch | None:
     """The result for a commit or request that is already in the log; None if it is new."""
-    found = connection.execute(queries.COMMIT, (commit.id,)).get
+    found = connection.execute(queries.SQL["commit"], (commit.id,)).get
     if found is not None:
         return Duplicate(*found)
     if key is None:
         return None
-    found = connection.execute(queries.REQUEST, (key.scope, key.name)).get
+    found = connection.execute(queries.SQL["request"], (key.scope, key.name)).get
     if found is None:
         return None
     digest, first, last = found
@@ -39,11 +39,11 @@ def moved(connection: apsw.Connection, conditions: Mapping[str, int]) -> Conflic
     """The first stream that no longer has the version that was read."""
     if len(conditions) <= _FEW:
         for stream, version in conditions.items():
-            now = connection.execute(queries.VERSION, (stream,)).get
+            now = connection.execute(queries.SQL["version"], (stream,)).get
             if now != version:
                 return Conflict(stream, now)
         return None
-    found = connection.execute(queries.MOVED, (dumps_ascii([*conditions.items()]),)).fetchone()
+    found = connection.execute(queries.SQL["moved"], (dumps_ascii([*conditions.items()]),)).fetchone()
     return Conflict(*found) if found else None
 
 
@@ -71,16 +71,16 @@ def write(
     for n, draft in enumerate(events):
         position += 1
         stream, text = draft.stream, data[n]
-        prev = versions[stream] if stream in versions else execute(queries.VERSION, (stream,)).get
+        prev = versions[stream] if stream in versions else execute(queries.SQL["version"], (stream,)).get
         versions[stream] = position
         digest = digest_of(text.encode())
         start, about = (position, draft.type, draft.v, stream, prev), (draft.cause, draft.thread, draft.pack)
-        execute(queries.ADD_EVENT, (*start, commit.at, commit.by, text, *about, commit.id, n, digest))
+        execute(queries.SQL["add_event"], (*start, commit.at, commit.by, text, *about, commit.id, n, digest))
         links.append((*start, *about, n, digest.hex()))
     mark = hash_of(previous, commit.id, commit.at, commit.by, commit.via, links)
-    execute(queries.ADD_COMMIT, (commit.id, head + 1, position, commit.via, mark))
+    execute(queries.SQL["add_commit"], (commit.id, head + 1, position, commit.via, mark))
     if key is not None:
-        execute(queries.ADD_REQUEST, (key.scope, key.name, key.digest, head + 1, position))
+        execute(queries.SQL["add_request"], (key.scope, key.name, key.digest, head + 1, position))
     return position, mark, tuple([link[-1] for link in links])
 
 
@@ -100,14 +100,14 @@ def write_all(
     spans = []
     versions: dict[str, int] = {}
     position = head
-    mark = connection.execute(queries.HASH_AT, (head,)).get or START
+    mark = connection.execute(queries.SQL["hash_at"], (head,)).get or START
     for (commit, drafts), data in zip(commits, texts, strict=True):
         first = position + 1
         links: list[Link] = []
         for n, draft in enumerate(drafts):
             position += 1
             stream, text = draft.stream, data[n]
-            prev = versions[stream] if stream in versions else connection.execute(queries.VERSION, (stream,)).get
+            prev = versions[stream] if stream in versions else connection.execute(queries.SQL["version"], (stream,)).get
             versions[stream] = position
             digest = bytes.fromhex(draft.digest) if draft.digest else digest_of(text.encode())
             start, about = (position, draft.type, draft.v, stream, prev), (draft.cause, draft.thread, draft.pack)
@@ -115,5 +115,5 @@ def write_all(
             links.append((*start, *about, n, digest.hex()))
         mark = hash_of(mark, commit.id, commit.at, commit.by, commit.via, links)
         spans.append((commit.id, first, position, commit.via, mark))
-    connection.executemany(queries.ADD_EVENT, rows)
-    connection.executemany(queries.ADD_COMMIT, spans)
+    connection.executemany(queries.SQL["add_event"], rows)
+    connection.executemany(queries.SQL["add_commit"], spans)

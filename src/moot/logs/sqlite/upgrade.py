@@ -27,7 +27,7 @@ _COMMIT = 9  # the column with its id
 
 def compute(connection: apsw.Connection, progress: Progress) -> None:
     """Give every event its digest and every commit its hash."""
-    head = int(connection.execute(queries.HEAD).get)
+    head = int(connection.execute(queries.SQL["head"]).get)
     previous, hashes = chain.START, []
     for id, rows in groupby(_rows(connection, head, progress), lambda row: row[_COMMIT]):  # noqa: A001
         links, at, by = [], "", ""
@@ -36,18 +36,18 @@ def compute(connection: apsw.Connection, progress: Progress) -> None:
         previous = chain.hash_of(previous, id, at, by, None, links)
         hashes.append((previous, id))
         if len(hashes) >= _PAGE:
-            connection.executemany(queries.SET_HASH, hashes)
+            connection.executemany(queries.SQL["set_hash"], hashes)
             hashes = []
-    connection.executemany(queries.SET_HASH, hashes)
+    connection.executemany(queries.SQL["set_hash"], hashes)
 
 
 def _rows(connection: apsw.Connection, head: int, progress: Progress) -> Iterator[Row]:
     """The metadata of every event and its digest, which is written on the way."""
     position = 0
     page: list[Row]
-    while page := connection.execute(queries.UNCHAINED, (position, _PAGE)).fetchall():
+    while page := connection.execute(queries.SQL["unchained"], (position, _PAGE)).fetchall():
         position = page[-1][0]
         rows = [(*row[:-1], chain.digest_of(row[-1])) for row in page]
-        connection.executemany(queries.SET_DIGEST, [(row[-1], row[0]) for row in rows])
+        connection.executemany(queries.SQL["set_digest"], [(row[-1], row[0]) for row in rows])
         progress(position, head)
         yield from rows

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 
 import apsw
@@ -17,7 +16,7 @@ from moot.log import Archive, not_text
 from moot.logs.sqlite import faults, file, queries, transaction
 from moot.logs.sqlite.archive import backup_blobs, carried
 from moot.logs.sqlite.log import CHAINED
-from moot.private_files import hand_over
+from moot.private_files import hand_over, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +42,7 @@ class SqliteArchive(Archive):
 
     def identity(self) -> str:
         with self._database.busy, self._database as connection:
-            return str(connection.execute(queries.GET_META, ("workspace",)).get)
+            return str(connection.execute(queries.SQL["get_meta"], ("workspace",)).get)
 
     def extend(self, head: int, commits: Sequence[tuple[Commit, Sequence[Draft]]], identity: str) -> bool:
         from moot.logs.sqlite.codec import data_of
@@ -70,12 +69,12 @@ class SqliteArchive(Archive):
             with self._database.busy, self._database as connection:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")
-                if connection.execute(queries.HEAD).get != head:
+                if connection.execute(queries.SQL["head"]).get != head:
                     connection.execute("ROLLBACK")
                     return False
                 transaction.write_all(connection, head, commits, texts)
                 if not head:
-                    connection.execute(queries.PUT_META, ("workspace", identity))
+                    connection.execute(queries.SQL["put_meta"], ("workspace", identity))
                 connection.execute("COMMIT")
         except UnicodeEncodeError as error:
             raise not_text(commits[0][0].id, error.object) from error
@@ -93,8 +92,10 @@ class SqliteArchive(Archive):
 
     def tip(self, at: int | None = None) -> tuple[int, str]:
         with self._database.busy, self._database as connection:
-            head = int(connection.execute(queries.HEAD).get) if at is None else at
-            found = connection.execute(queries.HASH_AT, (head,)).get if self._database.version >= CHAINED else None
+            head = int(connection.execute(queries.SQL["head"]).get) if at is None else at
+            found = (
+                connection.execute(queries.SQL["hash_at"], (head,)).get if self._database.version >= CHAINED else None
+            )
         if at is None:
             self._database.flush()  # the last commit may be that of another, who still waits for the disk
         return (head, found.hex()) if found else (0, "")
@@ -102,7 +103,7 @@ class SqliteArchive(Archive):
     def has(self, position: int, mark: str) -> bool:
         with self._database.busy, self._database as connection:
             chained = self._database.version >= CHAINED
-            found = connection.execute(queries.COMMIT_ENDING, (position,)).get if chained else None
+            found = connection.execute(queries.SQL["commit_ending"], (position,)).get if chained else None
         return found is not None and found.hex() == mark
 
     def carried(self) -> list[dict[str, Any]]:
@@ -121,7 +122,9 @@ class SqliteArchive(Archive):
         source = file.connect(self._database.path, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
         try:
             source.execute("BEGIN")
-            head = int(source.execute(queries.HEAD).get)  # from here on it sees this moment, whatever others write
+            head = int(
+                source.execute(queries.SQL["head"]).get
+            )  # from here on it sees this moment, whatever others write
             copy_into(path, source, progress)
             source.execute("COMMIT")
         except apsw.Error as error:
@@ -151,9 +154,9 @@ class SqliteArchive(Archive):
             try:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")
-                connection.executemany(queries.ERASE, [(storable(data), at) for at, data in rows.items()])
+                connection.executemany(queries.SQL["erase"], [(storable(data), at) for at, data in rows.items()])
                 connection.execute("COMMIT")
-                connection.execute(queries.REWRITE)
+                connection.execute(queries.SQL["rewrite"])
                 self._write_back(connection)
             finally:
                 connection.pragma("secure_delete", False)
@@ -161,7 +164,7 @@ class SqliteArchive(Archive):
     def _write_back(self, connection: apsw.Connection) -> None:
         """Empty the write-ahead log, where the old rows may still stand. One who reads keeps it for a moment."""
         end = time.monotonic() + _PATIENCE
-        while (connection.execute(queries.WRITE_BACK).fetchone() or (1,))[0]:
+        while (connection.execute(queries.SQL["write_back"]).fetchone() or (1,))[0]:
             if time.monotonic() > end:
                 raise Unavailable(
                     "erase_unfinished",
@@ -186,14 +189,6 @@ def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
     sync(path)
 
 
-def sync(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def copy(target: apsw.Connection, source: apsw.Connection, progress: Progress) -> None:
     """All pages; the target has them all at the end, or none."""
     with target.backup("main", source, "main") as work:
@@ -208,12 +203,12 @@ def examine(path: str) -> int:
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            said = connection.execute(queries.INTEGRITY).get
+            said = connection.execute(queries.SQL["integrity"]).get
             if said != "ok":
                 raise faults.damaged(path, str(said))
             if file.version_of(connection) > file.VERSION:
                 raise faults.newer(path, file.version_of(connection), file.VERSION)
-            count, head = connection.execute(queries.EXTENT).fetchone() or (0, 0)
+            count, head = connection.execute(queries.SQL["extent"]).fetchone() or (0, 0)
         finally:
             connection.close()
     except apsw.Error as error:

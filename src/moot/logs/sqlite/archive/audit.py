@@ -6,6 +6,7 @@ from itertools import groupby
 
 import apsw
 
+from moot.core.event import TOMBSTONE
 from moot.core.integrity import chain
 from moot.core.integrity.redaction import is_well_formed
 from moot.core.json_codec import loads, storable
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 _PAGE = 1000
 _COMMIT = 9  # the column with its id
-_TOMBSTONE = "event:redacted"
 
 
 def foreign_schema(connection: apsw.Connection) -> Iterator[str]:
@@ -50,7 +50,7 @@ def foreign_schema(connection: apsw.Connection) -> Iterator[str]:
 
 
 def _schema(connection: apsw.Connection) -> dict[tuple[str, str], tuple[str, str]]:
-    rows = connection.execute(queries.SCHEMA).fetchall()
+    rows = connection.execute(queries.SQL["schema"]).fetchall()
     return {(str(kind), str(name)): (str(table), " ".join(str(sql).split())) for kind, name, table, sql in rows}
 
 
@@ -79,8 +79,8 @@ class Audit:
                 yield f"the data of {kind} at position {position} was changed"
         yield from self._malformed
         with self._database.busy, self._database as connection:
-            known = connection.execute(queries.COMMITS_UPTO, (self._upto,)).get
-            astray = connection.execute(queries.REQUESTS_ASTRAY).fetchall()
+            known = connection.execute(queries.SQL["commits_upto"], (self._upto,)).get
+            astray = connection.execute(queries.SQL["requests_astray"]).fetchall()
         if known != commits:
             yield f"{known} commits are known, and {commits} have events"
         for scope, key in astray:
@@ -91,7 +91,7 @@ class Audit:
         while position < self._upto:
             with self._database.busy, self._database as connection:
                 limit = min(_PAGE, self._upto - position)
-                page: list[Row] = connection.execute(queries.CHAINED, (position, limit)).fetchall()
+                page: list[Row] = connection.execute(queries.SQL["chained"], (position, limit)).fetchall()
             if not page:
                 return
             position = page[-1][0]
@@ -114,7 +114,7 @@ class Audit:
             position, kind, stream, digest, data = row[0], row[1], row[3], row[12], row[13]
             if digest != chain.digest_of(data):
                 self._changed[position] = kind, _is_canonical(data)
-            elif sound and stream == REDACTIONS and kind == _TOMBSTONE:
+            elif sound and stream == REDACTIONS and kind == TOMBSTONE:
                 said = loads(data.decode())
                 if is_well_formed(said):
                     self._named.add(said["position"])

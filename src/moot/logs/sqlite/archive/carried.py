@@ -20,7 +20,7 @@ _MOST = 100
 
 def noted(connection: apsw.Connection) -> list[dict[str, Any]]:
     """The list, oldest first."""
-    text = connection.execute(queries.GET_META, (_KEY,)).get
+    text = connection.execute(queries.SQL["get_meta"], (_KEY,)).get
     try:
         found = loads(str(text)) if text is not None else []
     except ValueError:
@@ -31,4 +31,4 @@ def noted(connection: apsw.Connection) -> list[dict[str, Any]]:
 def put(connection: apsw.Connection, *more: dict[str, Any], before: list[dict[str, Any]] | None = None) -> None:
     """Add to the list, or to the one of `before` in its place. Inside a transaction of the caller, or in its own."""
     known = noted(connection) if before is None else before
-    connection.execute(queries.PUT_META, (_KEY, dumps([*known, *more][-_MOST:])))
+    connection.execute(queries.SQL["put_meta"], (_KEY, dumps([*known, *more][-_MOST:])))

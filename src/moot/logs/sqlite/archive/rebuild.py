@@ -13,7 +13,7 @@ from __future__ import annotations
 import apsw
 
 from moot.core import timestamps
-from moot.core.event import Commit, Draft, Event
+from moot.core.event import TOMBSTONE, Commit, Draft, Event
 from moot.core.integrity.chain import digest_of
 from moot.core.integrity.redaction import MARK, fault_of, is_well_formed, takes_words
 from moot.core.json_codec import loads, storable
@@ -41,7 +41,6 @@ _LONGEST = {"type": 200, "stream": 100_000, "by": 300, "commit": 100, "at": 40}
 _FIELDS = ("position", "type", "v", "stream", "prev", "at", "by", "data", "cause", "thread", "pack", "commit", "n")
 _LARGEST = 1 << 53
 _LONGEST_VIA = 2000
-_TOMBSTONE = "event:redacted"
 _DATA = 7  # the column with the data
 _ABOUT = ("workspace", "carried")  # what a log says about itself; nothing else is taken along
 
@@ -150,7 +149,7 @@ class Rebuilt:
     def _check_tombstones(self, events: list[Event]) -> None:
         """A redaction names the event that stands there, and takes only words of it."""
         for event in events:
-            if event.stream != REDACTIONS or event.type != _TOMBSTONE:
+            if event.stream != REDACTIONS or event.type != TOMBSTONE:
                 continue
             said, position = event.data, event.data.get("position")
             found = self._standing(position, events) if type(position) is int else None
@@ -181,7 +180,7 @@ class Rebuilt:
             return pending[at] if at < len(pending) else None
         from moot.logs.sqlite.codec import event_of
 
-        row = self.connection.execute(queries.READ_ALL, (position - 1, 1)).fetchone()
+        row = self.connection.execute(queries.SQL["read_all"], (position - 1, 1)).fetchone()
         return event_of(row) if row else None
 
     def _store(self) -> None:
@@ -218,15 +217,15 @@ class Rebuilt:
         try:
             with connection:
                 for row in self._source.requests():
-                    connection.execute(queries.ADD_REQUEST, row)
-                if connection.execute(queries.REQUESTS_ASTRAY).fetchone() is not None:
+                    connection.execute(queries.SQL["add_request"], row)
+                if connection.execute(queries.SQL["requests_astray"]).fetchone() is not None:
                     raise faults.damaged(path, "a request does not name the events of one commit")
                 for key, value in self._source.meta():
                     if key in _ABOUT:
-                        connection.execute(queries.PUT_META, (key, value))
+                        connection.execute(queries.SQL["put_meta"], (key, value))
         except apsw.ConstraintError as error:
             raise faults.damaged(path, "a request is there twice") from error
-        identity = str(connection.execute(queries.GET_META, ("workspace",)).get)
+        identity = str(connection.execute(queries.SQL["get_meta"], ("workspace",)).get)
         if len(identity) != _IDENTITY or not _HEX.issuperset(identity):
             raise faults.damaged(path, "it does not say which workspace it belongs to")
 

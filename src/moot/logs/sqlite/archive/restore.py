@@ -22,7 +22,7 @@ from moot.core.errors import Unavailable
 from moot.logs.sqlite import faults, file, queries
 from moot.logs.sqlite.archive import copy, copy_into
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import hand_over
+from moot.private_files import hand_over, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,8 +89,11 @@ def lacks(directory: str, other: apsw.Connection) -> bool:
 
 
 def _exceeds(log: apsw.Connection, other: apsw.Connection) -> bool:
-    mark = (log.execute(queries.HEAD).get,)
-    return bool(mark[0]) and log.execute(queries.LAST_COMMIT, mark).get != other.execute(queries.LAST_COMMIT, mark).get
+    mark = (log.execute(queries.SQL["head"]).get,)
+    return (
+        bool(mark[0])
+        and log.execute(queries.SQL["last_commit"], mark).get != other.execute(queries.SQL["last_commit"], mark).get
+    )
 
 
 def _needed(directory: str, kept: str) -> bool:
@@ -117,8 +120,8 @@ def keep(directory: str, place: str, progress: Progress) -> str:
     finally:
         source.close()
     os.rename(f"{path}.part", path)
-    file.sync_folder(place)
-    file.sync_folder(directory)
+    sync(place)
+    sync(directory)
     return path
 
 
@@ -126,7 +129,7 @@ def name(directory: str, kept: str) -> str:
     """Put a copy that was kept beside the log, under a name with the date."""
     path = _dated(directory)
     os.rename(kept, path)
-    file.sync_folder(directory)
+    sync(directory)
     return path
 
 
@@ -149,7 +152,7 @@ def anew(directory: str, source: apsw.Connection, progress: Progress, meanwhile:
             meanwhile()
             kept = _set_aside(log, place)
             os.rename(new, log)
-            file.sync_folder(directory)
+            sync(directory)
         file.connect(log, apsw.SQLITE_OPEN_READWRITE, _PATIENCE).close()
     except OSError as error:
         raise faults.of_system(error, log) from error
@@ -193,7 +196,7 @@ def _set_aside(log: str, place: str) -> str | None:
     for end in ("-wal", "-shm"):
         if os.path.exists(log + end):
             os.rename(log + end, away + end)
-    file.sync_folder(os.path.dirname(log))
+    sync(os.path.dirname(log))
     return away
 
 
@@ -245,7 +248,7 @@ def opens(directory: str, head: int) -> bool:
     try:
         log = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
         try:
-            return int(log.execute(queries.HEAD).get) >= head
+            return int(log.execute(queries.SQL["head"]).get) >= head
         finally:
             log.close()
     except (apsw.Error, Unavailable, ValueError):
