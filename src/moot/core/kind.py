@@ -91,7 +91,7 @@ class Kind(Record):
     made_by: the commands that write its events, for the error of a caller that tries to emit one.
     nouns: other nouns of its event types, besides the name of the kind: `file` for the claims.
     parts: the parts of the state that a command or a payload is about, if the state is read in parts.
-    pack: the pack that an entity belongs to, from its id. Its events carry the pack, so that a program without this kind
+    pack: the pack that an entity belongs to, from its id. Its events carry it, so that a program without this kind
         can still write everything else. None: `Work.do` is told.
     check: "module:attribute" of `check(state, event)`, which validates imported events.
     text: the searchable text of an event's data, if it is not simply the text of its `words` and `names`.
