@@ -57,7 +57,7 @@ added; a change of meaning raises `v`.
 FREE = """\
 ## Streams of kind `topic`
 
-Free events (`moot emit`): any `noun:participle` whose noun is none of those on this page, with any JSON object as
+Custom events (`moot emit`): any `noun:participle` whose noun is none of those on this page, with any JSON object as
 `data`. They stand in `topic/<noun>` or in the stream that was named.
 """
 RECORDS = """\

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core import leaves
+from moot.core import flat_json
 from moot.core.deciders import document
 from moot.core.deciders.document import AbsorbDocument, ChangeDocument, Document, OpenDocument, ResetDocument
 from moot.core.errors import Refused, Unknown
+from moot.core.flat_json import LeafChange, Unkeyed
 from moot.core.kind import NOWHERE
-from moot.core.leaves import LeafChange, Unkeyed
 
 NAMES = st.text("ab/~*", max_size=3)
 VALUES = st.recursive(
@@ -25,21 +25,21 @@ OWNERS = {"/phase": "moot", "/agents/*": "scout", "/agents/*/score": "moot"}
 
 @given(OBJECTS)
 def test_an_object_is_the_sum_of_its_leaves(content):
-    assert leaves.same(leaves.whole(leaves.flat(content, {}), {}), content)
+    assert flat_json.same(flat_json.unflatten(flat_json.flatten(content, {}), {}), content)
 
 
 @given(OBJECTS, OBJECTS)
 def test_the_difference_of_two_objects_leads_from_one_to_the_other(one, other):
-    before, after = leaves.flat(one, {}), leaves.flat(other, {})
-    found = leaves.changed(before, leaves.difference(before, after))
-    assert leaves.same(leaves.whole(found, {}), leaves.whole(after, {}))
-    assert leaves.difference(after, found).pointers == ()
+    before, after = flat_json.flatten(one, {}), flat_json.flatten(other, {})
+    found = flat_json.applied(before, flat_json.difference(before, after))
+    assert flat_json.same(flat_json.unflatten(found, {}), flat_json.unflatten(after, {}))
+    assert flat_json.difference(after, found).pointers == ()
 
 
 def test_items_of_a_keyed_list_are_found_by_their_keys():
     keys = {"/agents": "id", "/agents/*/tasks": "name"}
     content = {"agents": [{"id": "a/b", "tasks": [{"name": "x", "n": 1}]}, {"id": "c"}], "list": [1, 2]}
-    found = leaves.flat(content, keys)
+    found = flat_json.flatten(content, keys)
     assert found == {
         "/agents/a~1b/id": "a/b",
         "/agents/a~1b/tasks/x/name": "x",
@@ -47,13 +47,13 @@ def test_items_of_a_keyed_list_are_found_by_their_keys():
         "/agents/c/id": "c",
         "/list": [1, 2],
     }
-    assert leaves.whole(found, keys) == content
+    assert flat_json.unflatten(found, keys) == content
 
 
 @pytest.mark.parametrize("items", [[{"id": "a"}, {"id": "a"}], [{}], [{"id": 1}], ["a"]])
 def test_a_list_that_should_have_keys_and_has_not_is_refused(items):
     with pytest.raises(Unkeyed, match="/agents"):
-        leaves.flat({"agents": items}, {"/agents": "id"})
+        flat_json.flatten({"agents": items}, {"/agents": "id"})
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_a_list_that_should_have_keys_and_has_not_is_refused(items):
     ],
 )
 def test_the_longest_pattern_says_who_owns_a_leaf(at, owner):
-    assert leaves.owner_of(at, OWNERS) == owner
+    assert flat_json.owner_of(at, OWNERS) == owner
 
 
 def opened(**found: object) -> Document:
@@ -135,19 +135,19 @@ def test_a_removal_is_a_change_with_an_owner_like_any_other():
 
 @given(OBJECTS, OBJECTS, OBJECTS)
 def test_whoever_wins_nothing_of_the_other_side_is_touched_that_only_it_changed(base, ours, theirs):
-    start = document.evolve(Document("d"), document.Opened(mirror="p/m", leaves=leaves.flat(base, {})), NOWHERE)
-    change = leaves.difference(start.leaves, leaves.flat(ours, {}))
+    start = document.evolve(Document("d"), document.Opened(mirror="p/m", leaves=flat_json.flatten(base, {})), NOWHERE)
+    change = flat_json.difference(start.leaves, flat_json.flatten(ours, {}))
     state, _ = after(start, ChangeDocument(author="x", set=change.set, gone=change.gone))
     for wins in ("log", "file"):
-        command = AbsorbDocument(author="y", leaves=leaves.flat(theirs, {}), base=start.leaves, wins=wins)
+        command = AbsorbDocument(author="y", leaves=flat_json.flatten(theirs, {}), base=start.leaves, wins=wins)
         end, _ = after(state, command)
-        mine, other = change.pointers, leaves.difference(start.leaves, command.leaves)
+        mine, other = change.pointers, flat_json.difference(start.leaves, command.leaves)
         for at in other.pointers:
-            if not leaves.touching(mine)(at):
+            if not flat_json.overlapping(mine)(at):
                 assert (at in end.leaves) == (at in command.leaves)
         if wins == "log":
-            assert all(leaves.same(end.leaves.get(at), value) for at, value in change.set.items())
-        leaves.whole(end.leaves, {})
+            assert all(flat_json.same(end.leaves.get(at), value) for at, value in change.set.items())
+        flat_json.unflatten(end.leaves, {})
 
 
 def test_a_document_has_a_limit():

@@ -40,10 +40,10 @@ def test_every_field_that_can_hold_text_is_declared_once(payload: type[Payload])
 
 
 def test_there_is_no_payload_that_no_kind_has() -> None:
-    """`Emitted` and `Free` are what free events are made of: every field of those holds words."""
+    """`Emitted` and `CustomEvent` are what custom events are made of: every field of those holds words."""
     ours = {cls for cls in subclasses(Payload) if cls.__module__.startswith("moot.")} - {Payload}
-    assert {cls.__name__ for cls in ours - set(PAYLOADS)} == {"Emitted", "Free"}
-    assert {cls.words for cls in ours if cls.__name__ == "Free"} == {(ALL,)}
+    assert {cls.__name__ for cls in ours - set(PAYLOADS)} == {"Emitted", "CustomEvent"}
+    assert {cls.words for cls in ours if cls.__name__ == "CustomEvent"} == {(ALL,)}
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.__qualname__)

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from moot.core.deciders.entry import HoldEntry
+from moot.core.deciders.held_entry import HoldEntry
 from moot.core.errors import Unavailable
 from moot.engine.sweeping import sweep_verifications
 from moot.engine.verify import verify

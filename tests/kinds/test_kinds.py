@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot import Workspace
+from moot.core.deciders.custom_event import Emit
 from moot.core.deciders.document import OpenDocument
-from moot.core.deciders.topic import Emit
 from moot.core.errors import Refused
 from moot.core.event import Commit, Draft
 from moot.core.kind import TABLE, find, kinds, use

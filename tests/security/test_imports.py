@@ -128,7 +128,7 @@ ATTACKS: dict[str, Story] = {
     "an event of no version's in a topic, about a task": Story().add("topic/general", "task:exploded", {}),
     "a redaction in a topic": Story().add("topic/general", "event:redacted", {}),
     "a topic whose name is a path": Story().add(f"topic/{CLIMBING}", "build:finished", {}),
-    "a free event in the stream of a task": tasks("a").add("task/a", "build:finished", {}),
+    "a custom event in the stream of a task": tasks("a").add("task/a", "build:finished", {}),
     "an event of agents in the stream of a task": tasks("a").add("task/a", "agent:joined", JOINED),
     "an event of a kind that there is not": Story().add("nothing/a", "nothing:happened", {}),
     "a second stream of claims": Story().add("claims/mine", "file:claimed", CLAIM),

@@ -19,7 +19,7 @@ import moot
 from moot.api import catalogue
 from moot.api.answer import plain
 from moot.core import claims, task
-from moot.core.deciders import artifact, checkpoint, decision, effect, entry, message, receipt
+from moot.core.deciders import artifact, checkpoint, decision, effect, held_entry, message, receipt
 from moot.core.deciders.graph import Link
 from moot.core.errors import MootError
 from moot.core.principal import Actor
@@ -73,8 +73,12 @@ def plant(town: Town, odd: str) -> None:
         )
         for number, to in ((0, "Bob"), (1, "person:anna"), (2, "Ada")):
             work.do("message", f"{odd}m{number}", asks.replace(to=(to,), within=0.0, task=odd))
-        work.do("entry", f"{odd}h", entry.HoldEntry(path="f", mirror="x", raw="{}", code="bad", reason="bad", task=odd))
-        work.do("entry", f"{odd}q", entry.QuarantineFile(path="f", mirror="x", sha256="0" * 64, size=1, reason="torn"))
+        work.do(
+            "entry", f"{odd}h", held_entry.HoldEntry(path="f", mirror="x", raw="{}", code="bad", reason="bad", task=odd)
+        )
+        work.do(
+            "entry", f"{odd}q", held_entry.QuarantineFile(path="f", mirror="x", sha256="0" * 64, size=1, reason="torn")
+        )
         work.do("claims", "", claims.ClaimFiles(id=f"{odd}c", holder="Bob#1", paths=("b.py",), task=odd, **hold))
         work.do("claims", "", claims.ClaimFiles(id=f"{odd}d", holder=f"person:{odd}", paths=("c.py",), **hold))
 

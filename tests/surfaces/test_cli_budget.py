@@ -111,7 +111,7 @@ COMMANDS = {
 PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
     moot.api.protocol.pack_code
-    moot.core.deciders.entry moot.core.schema.phrases moot.core.schema moot.location.caches
+    moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.location.caches
     moot.mirrors moot.mirrors.exchange moot.mirrors.files moot.mirrors.folders moot.mirrors.forms
     moot.mirrors.forms.entries moot.mirrors.forms.holding moot.mirrors.lock moot.mirrors.looks moot.mirrors.state_cache
     moot.mirrors.strict_json moot.mirrors.sync moot.wiring.packs

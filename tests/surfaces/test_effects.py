@@ -1,4 +1,4 @@
-"""Free events, and what is done because of events: as people and agents use them."""
+"""Custom events, and what is done because of events: as people and agents use them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def got(run: Command) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-# Free events
+# Custom events
 
 
 def test_a_free_event_is_waited_for_followed_and_explained(run: Command) -> None:

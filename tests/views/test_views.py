@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from moot.core.deciders.entry import Drop, HoldEntry
+from moot.core.deciders.held_entry import Drop, HoldEntry
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Unavailable
 from moot.core.event import Commit, Draft

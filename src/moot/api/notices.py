@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from moot.core.deciders.entry import HeldEntry
+    from moot.core.deciders.held_entry import HeldEntry
     from moot.log import Handle
 
 _NAMED = 3

@@ -16,7 +16,7 @@ import sys
 from moot.api.answer import Notice
 from moot.api.protocol import Mirrors
 from moot.api.protocol.form import Malformed, Taken, Torn
-from moot.core.deciders.entry import QuarantineFile
+from moot.core.deciders.held_entry import QuarantineFile
 from moot.core.errors import Refused, Unavailable
 from moot.core.principal import leaves_stamps
 from moot.core.record import Record

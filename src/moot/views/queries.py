@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from moot.core.deciders.entry import HeldEntry
+    from moot.core.deciders.held_entry import HeldEntry
     from moot.core.deciders.mailbox import MailboxEntry
     from moot.views.store import Store
 
@@ -140,7 +140,7 @@ def agents(store: Store) -> list[Agent]:
 
 
 def held_entries(store: Store) -> list[HeldEntry]:
-    from moot.core.deciders.entry import HeldEntry
+    from moot.core.deciders.held_entry import HeldEntry
 
     return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held"]
 

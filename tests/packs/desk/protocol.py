@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from moot.api.protocol import Protocol, Saying
 from moot.api.verbs.workspace import Finding
+from moot.core.deciders.custom_event import Emit
 from moot.core.deciders.message import SendMessage
-from moot.core.deciders.topic import Emit
 from moot.core.errors import Refused
 from moot.core.task import Moved, Task
 

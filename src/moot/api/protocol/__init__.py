@@ -118,7 +118,7 @@ class Pack(Record):
     version: str = ""
     roles: tuple[Role, ...] = ()
     messages: tuple[MessageType, ...] = ()
-    events: tuple[MessageType, ...] = ()  # free events that are commands of this pack; a name may end in `*`
+    events: tuple[MessageType, ...] = ()  # custom events that are commands of this pack; a name may end in `*`
     mirrors: tuple[MirrorSpec, ...] = ()
     lifecycles: tuple[Lifecycle, ...] = ()
     message_limit: int = 0

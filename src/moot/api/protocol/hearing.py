@@ -236,7 +236,7 @@ def _store_event(work: Work, saying: Saying) -> None:
     """Store an event as it was sent, unless it created or moved a task: then that is its record."""
     import json
 
-    from moot.core.deciders.topic import Emit
+    from moot.core.deciders.custom_event import Emit
     from moot.core.kind import protected
 
     if saying.spec.creates or saying.spec.moves:

@@ -6,7 +6,7 @@ Pure. Every function yields problems: the place of a key, and a sentence.
 from __future__ import annotations
 
 from moot.api.protocol.references import inside, overlap, tables, unknown, words
-from moot.core.deciders.topic import is_word
+from moot.core.deciders.custom_event import is_word
 from moot.core.schema import placed
 from moot.core.schema.phrases import NOTHING, pointed
 

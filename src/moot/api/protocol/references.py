@@ -5,8 +5,8 @@ Pure. Every function yields problems: the place of a key, and a sentence.
 
 from __future__ import annotations
 
+from moot.core.deciders.custom_event import is_type, is_word
 from moot.core.deciders.message import WANTS
-from moot.core.deciders.topic import is_type, is_word
 from moot.core.errors import MootError
 from moot.core.lifecycle import RELATIONS
 from moot.core.principal import checked_name

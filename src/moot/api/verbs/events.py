@@ -100,7 +100,7 @@ def check_types(patterns: tuple[str, ...]) -> None:
     """Refuse to wait for an event type that does not exist."""
     if not any("*" not in pattern for pattern in patterns):
         return
-    from moot.core.deciders.topic import is_type
+    from moot.core.deciders.custom_event import is_type
     from moot.core.kind import NOUNS, event_types
     from moot.core.text import closest
 

@@ -14,10 +14,10 @@ The id is `<pack>.<worktree>.<slug>`; a document of the whole workspace has `-` 
 
 from __future__ import annotations
 
-from moot.core import leaves
+from moot.core import flat_json
 from moot.core.errors import Refused, Unknown
+from moot.core.flat_json import LeafChange
 from moot.core.kind import Kind
-from moot.core.leaves import LeafChange
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
 
@@ -164,7 +164,7 @@ def decide(state: Document, command: Command, _facts: object = None) -> list[Pay
             return _absorb(state, command)
         case ResetDocument():
             _check_open(state)
-            same = leaves.difference(state.leaves, command.leaves).pointers == ()
+            same = flat_json.difference(state.leaves, command.leaves).pointers == ()
             return [] if same else [Reset(leaves=dict(command.leaves), reason=command.reason)]
         case RestoreDocument():
             _check_open(state)
@@ -175,14 +175,14 @@ def decide(state: Document, command: Command, _facts: object = None) -> list[Pay
 
 def _change(state: Document, command: ChangeDocument) -> list[Payload]:
     asked = LeafChange(set=dict(command.set), gone=command.gone)
-    after = _bounded(leaves.changed(state.leaves, asked))
-    change = leaves.difference(state.leaves, after)
-    alien = [at for at in change.pointers if leaves.owner_of(at, command.owners) not in (None, command.author)]
+    after = _bounded(flat_json.applied(state.leaves, asked))
+    change = flat_json.difference(state.leaves, after)
+    alien = [at for at in change.pointers if flat_json.owner_of(at, command.owners) not in (None, command.author)]
     if alien:
         raise Refused(
             "not_the_owner",
             f"{command.author} does not own {', '.join(alien)} of {state.id}.",
-            f"Leave it to {', '.join(sorted({str(leaves.owner_of(at, command.owners)) for at in alien}))}.",
+            f"Leave it to {', '.join(sorted({str(flat_json.owner_of(at, command.owners)) for at in alien}))}.",
             document=state.id,
             pointers=alien,
         )
@@ -191,31 +191,31 @@ def _change(state: Document, command: ChangeDocument) -> list[Payload]:
 
 def _absorb(state: Document, command: AbsorbDocument) -> list[Payload]:
     base = state.leaves if command.base is None else command.base
-    theirs = leaves.difference(base, command.leaves)
-    news = leaves.difference(state.leaves, leaves.changed(state.leaves, theirs)).pointers
+    theirs = flat_json.difference(base, command.leaves)
+    news = flat_json.difference(state.leaves, flat_json.applied(state.leaves, theirs)).pointers
     theirs = theirs.only(news)  # without what the log already has
-    alien = [at for at in theirs.pointers if leaves.owner_of(at, command.owners) not in (None, command.author)]
+    alien = [at for at in theirs.pointers if flat_json.owner_of(at, command.owners) not in (None, command.author)]
     theirs, refused = theirs.only(set(theirs.pointers) - set(alien)), theirs.only(alien)
     if command.base is None:  # an old copy looks like a change: only new leaves are certain to be changes
         ours: tuple[str, ...] = tuple(state.leaves)
     else:
-        ours = leaves.difference(base, state.leaves).pointers
-    clash = list(filter(leaves.touching(ours), theirs.pointers))
+        ours = flat_json.difference(base, state.leaves).pointers
+    clash = list(filter(flat_json.overlapping(ours), theirs.pointers))
     found: list[Payload] = []
     if clash:
-        meant = leaves.touching(clash)
+        meant = flat_json.overlapping(clash)
         here = {at: value for at, value in state.leaves.items() if meant(at)}
         there = theirs.only(clash).set
         found.append(Conflicted(log=here, file=there, won=command.wins, author=command.author))
     if command.wins == "log":
         theirs = theirs.only(set(theirs.pointers) - set(clash))
     if refused.pointers:
-        owners = {str(leaves.owner_of(at, command.owners)) for at in alien}
+        owners = {str(flat_json.owner_of(at, command.owners)) for at in alien}
         found.append(
             ChangeRefused(set=refused.set, gone=refused.gone, author=command.author, owners=tuple(sorted(owners)))
         )
     if theirs.pointers:
-        _bounded(leaves.changed(state.leaves, theirs))
+        _bounded(flat_json.applied(state.leaves, theirs))
         found.append(DocumentChanged(set=theirs.set, gone=theirs.gone, author=command.author))
     return found
 
@@ -242,7 +242,7 @@ def evolve(state: Document, event: Payload, meta: Meta) -> Document:
             return state.replace(status="open", at=meta.at, changed_at=meta.at, **event.__dict__)
         case DocumentChanged():
             change = LeafChange(set=dict(event.set), gone=tuple(event.gone))
-            return _changed(state, leaves.changed(state.leaves, change), meta)
+            return _changed(state, flat_json.applied(state.leaves, change), meta)
         case Reset():
             return _changed(state, dict(event.leaves), meta)
         case ChangeRefused() | Conflicted() | DocumentRestored():

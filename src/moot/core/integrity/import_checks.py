@@ -16,9 +16,9 @@ from __future__ import annotations
 
 from moot.core import paths, timestamps
 from moot.core.claims import MODES, is_id
+from moot.core.deciders.custom_event import is_word
 from moot.core.deciders.graph import find_path
 from moot.core.deciders.settings import DEFAULTS
-from moot.core.deciders.topic import is_word
 from moot.core.errors import MootError
 from moot.core.event import TOMBSTONE
 from moot.core.ids import is_name_part
@@ -45,7 +45,7 @@ _LONGEST_NUMBER = 15  # digits: more than positions, incarnations or process ids
 _WANTS = ("nothing", "ack", "answer")
 _LARGEST = 1 << 53  # as for positions
 _DEEPEST = 100  # parts of a pointer: a file may be nested so deep
-# The nouns of the core since there are free events. Those that came later may stand in a topic of an older log.
+# The nouns of the core since there are custom events. Those that came later may stand in a topic of an older log.
 _NOUNS = NOUNS - {"event", "settings"}
 
 

@@ -150,7 +150,7 @@ def shown(event: Event, tombstone: Mapping[str, Any]) -> Event:
 
 
 def is_redacted(data: Mapping[str, Any]) -> bool:
-    """Whether this is what is left of an event. A free event may use the word, but not for a digest."""
+    """Whether this is what is left of an event. A custom event may use the word, but not for a digest."""
     mark = data.get(MARK)
     return isinstance(mark, str) and len(mark) == _DIGEST
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from moot.api.answer import Notice
 from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken
-from moot.core import leaves
+from moot.core import flat_json
 from moot.core.deciders.document import (
     WORKSPACE,
     AbsorbDocument,
@@ -129,10 +129,10 @@ class DocumentForm(Form):
         if state.status:
             found = state.leaves
         elif self._initial is not None:
-            found = leaves.flat(self._initial, self._keys)
+            found = flat_json.flatten(self._initial, self._keys)
         else:
             return None
-        return Rendering(data=self.write(leaves.whole(found, self._keys)), memo=found)
+        return Rendering(data=self.write(flat_json.unflatten(found, self._keys)), memo=found)
 
     def write(self, content: Mapping[str, Any]) -> bytes:
         """The bytes of a content. Together with `read` it is what another notation than JSON has to bring."""
@@ -143,8 +143,8 @@ class DocumentForm(Form):
         if not isinstance(content, dict):
             raise Malformed("the file is not an object")
         try:
-            return leaves.flat(content, self._keys)
-        except leaves.Unkeyed as error:
+            return flat_json.flatten(content, self._keys)
+        except flat_json.Unkeyed as error:
             raise Malformed(str(error)) from None
 
     def parse(self, data: bytes) -> object:
@@ -158,7 +158,7 @@ class DocumentForm(Form):
         state, _ = states.state(call.engine.store, kind_of("document"), self.key(one))
         if not content and state.leaves and self.spec.emptied == "restore":
             return None
-        if state.status and (self._is_past(state, content) or not leaves.difference(state.leaves, content).pointers):
+        if state.status and (self._is_past(state, content) or not flat_json.difference(state.leaves, content).pointers):
             return None
         return DocumentNews(leaves=content, base=memo)
 
@@ -170,7 +170,7 @@ class DocumentForm(Form):
     def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: DocumentNews) -> Taken:  # noqa: ARG002
         name, before = self.key(one), len(work.drafts)
         if not work.state("document", name).status:
-            first = facts.leaves if self._initial is None else leaves.flat(self._initial, self._keys)
+            first = facts.leaves if self._initial is None else flat_json.flatten(self._initial, self._keys)
             work.do("document", name, self._opening(one, first))
         command = AbsorbDocument(
             author=self._author,
@@ -203,7 +203,11 @@ class DocumentForm(Form):
             return Taken()
         reason = f"{one.path} was deleted"
         if self.spec.missing == "reset":
-            work.do("document", name, ResetDocument(leaves=leaves.flat(self._initial or {}, self._keys), reason=reason))
+            work.do(
+                "document",
+                name,
+                ResetDocument(leaves=flat_json.flatten(self._initial or {}, self._keys), reason=reason),
+            )
         else:
             work.do("document", name, RestoreDocument(reason=reason))
         return Taken()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.core.deciders.entry import HoldEntry
+from moot.core.deciders.held_entry import HoldEntry
 from moot.core.deciders.message import SendMessage
 from moot.views import queries
 

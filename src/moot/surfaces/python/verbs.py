@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from moot.api.verbs.mail.mailbox import Instructions, MailboxView
     from moot.api.verbs.mail.send import StoredMessage
     from moot.core.deciders.checkpoint import Checkpoint
-    from moot.core.deciders.entry import HeldEntry
+    from moot.core.deciders.held_entry import HeldEntry
     from moot.core.event import Event
     from moot.core.task import Task
     from moot.engine.verify import Report

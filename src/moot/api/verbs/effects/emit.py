@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
+from moot.core.deciders.custom_event import Emit
 from moot.core.deciders.message import known
-from moot.core.deciders.topic import Emit
 from moot.core.errors import Usage
 from moot.core.json_codec import dumps
 from moot.core.kind import protected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.entry import Drop, Resubmit
+from moot.core.deciders.held_entry import Drop, Resubmit
 from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.core.deciders.entry import HeldEntry
+    from moot.core.deciders.held_entry import HeldEntry
     from moot.engine.unit_of_work import Work
 
 

@@ -1,4 +1,4 @@
-"""Free events: any noun and participle, and none that could be taken for one of the core."""
+"""CustomEvent events: any noun and participle, and none that could be taken for one of the core."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.deciders.topic import EVENTS, KIND, Emit, Free, decide, is_type
+from moot.core.deciders.custom_event import EVENTS, KIND, CustomEvent, Emit, decide, is_type
 from moot.core.errors import MootError
 from moot.core.kind import NOUNS, kinds, protected
 
@@ -34,7 +34,7 @@ def test_an_event_is_what_was_said():
 @pytest.mark.parametrize("kind", ["build:finished", "a:b", "load-test:timed_out", "b2:c3", f"{'a' * 64}:{'b' * 64}"])
 def test_any_noun_and_participle_will_do(kind):
     assert decide(None, emit(kind))[0].type == kind
-    assert EVENTS.get(kind) is Free
+    assert EVENTS.get(kind) is CustomEvent
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from moot.core.deciders.entry import (
+from moot.core.deciders.held_entry import (
     EVENTS,
     KIND,
     Drop,

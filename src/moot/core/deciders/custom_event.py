@@ -1,12 +1,12 @@
-"""Free events: events with types of the user's own.
+"""CustomEvent events: events with types of the user's own.
 
 What always holds:
 - A type has the form `noun:participle`, in lower-case words, such as `build:finished`.
-- The core's event types and the nouns of its first kinds are reserved, so a free event cannot be mistaken for one that
-  a rule has decided.
+- The core's event types and the nouns of its first kinds are reserved. So a custom event cannot be mistaken for one
+  that a rule has decided.
 - Its data is a JSON object of limited size.
 
-A free event changes no state. Agents can follow it or wait for it, and handlers can react to it.
+A custom event changes no state. Agents can follow it or wait for it, and handlers can react to it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _LONGEST = 64
 
 
 class Emitted(Payload):
-    """Any free event, with its own type and data."""
+    """Any custom event, with its own type and data."""
 
     type: str  # type: ignore[misc]  # per event, not per class
     data: dict[str, Any]
@@ -36,17 +36,17 @@ class Emitted(Payload):
         return self.data
 
 
-class Free(Payload):
-    """A free event as the views read it. No field is folded, and every field may hold text."""
+class CustomEvent(Payload):
+    """A custom event as the views read it. No field is folded, and every field may hold text."""
 
     words = (ALL,)
 
 
 class _Types(dict[str, type[Payload]]):
-    """A mapping that knows every valid type of a free event."""
+    """A mapping that knows every valid type of a custom event."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        return Free if is_type(name) else default
+        return CustomEvent if is_type(name) else default
 
 
 EVENTS: dict[str, type[Payload]] = _Types()

@@ -41,7 +41,7 @@ class LeafChange(Record):
         )
 
 
-def flat(content: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
+def flatten(content: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
     """The leaves of an object. `keys`: patterns of lists, and the key of their items. Raises `Unkeyed`."""
     found: dict[str, Any] = {}
     _flatten(content, "", keys, found)
@@ -74,7 +74,7 @@ def _key_of(at: str, keys: Mapping[str, str]) -> str | None:
     return next((key for pattern, key in keys.items() if _fits(pattern, at)), None)
 
 
-def whole(leaves: Leaves, keys: Mapping[str, str]) -> dict[str, Any]:
+def unflatten(leaves: Leaves, keys: Mapping[str, str]) -> dict[str, Any]:
     """The object with these leaves, in their order."""
     found: dict[str, Any] = {}
     for at, value in leaves.items():
@@ -101,9 +101,9 @@ def difference(before: Leaves, after: Leaves) -> LeafChange:
     return LeafChange(set=changed, gone=tuple(at for at in before if at not in after))
 
 
-def changed(leaves: Leaves, change: LeafChange) -> dict[str, Any]:
+def applied(leaves: Leaves, change: LeafChange) -> dict[str, Any]:
     """The leaves after a change."""
-    gone, replaced = frozenset(change.gone), touching(change.set)
+    gone, replaced = frozenset(change.gone), overlapping(change.set)
     kept = {at: value for at, value in leaves.items() if at in change.set or (at not in gone and not replaced(at))}
     return {**kept, **change.set}
 
@@ -117,7 +117,7 @@ def same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def touching(pointers: Iterable[str]) -> Callable[[str], bool]:
+def overlapping(pointers: Iterable[str]) -> Callable[[str], bool]:
     """Whether a leaf cannot change beside these: it is one of them, or one would lie inside of the other."""
     own = frozenset(pointers)
     above = {higher for at in own for higher in _above(at)}
