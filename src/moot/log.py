@@ -192,11 +192,11 @@ class Archive(ABC):
         """Whether a commit with this hash ends at `position`."""
 
     @abstractmethod
-    def carried(self) -> list[dict[str, Any]]:
+    def transfers(self) -> list[dict[str, Any]]:
         """The imports and restores of this log, oldest first. They are not events."""
 
     @abstractmethod
-    def note_carried(self, what: dict[str, Any]) -> None:
+    def note_transfer(self, what: dict[str, Any]) -> None:
         """Add an import or restore to that list, which keeps the last hundred."""
 
     @abstractmethod

@@ -20,7 +20,7 @@ from moot.logs.sqlite import SqliteLog
 from moot.time_travel import PastLog, find, views_at
 from moot.views import snapshots
 from moot.views.private_copy import PrivateCopy
-from moot.views.snapshots import Shelf
+from moot.views.snapshots import Snapshots
 from moot.views.store import VERSION
 from tests.engine.harness import (
     TABLES,
@@ -218,11 +218,11 @@ def test_snapshots_are_few_and_the_ones_used_last_stay(machine: Machine, monkeyp
         at(machine, position)
         (path,) = Path(machine.views, "past").glob(f"views-{VERSION}-{position}-0-*.db")
         os.utime(path, (position, path.stat().st_mtime - 100 + position))
-    left = sorted(position for position, _ in Shelf(machine.views).at_or_before(100))
+    left = sorted(position for position, _ in Snapshots(machine.views).at_or_before(100))
     assert left == [5, 6, 7]
     monkeypatch.setattr(snapshots, "_MOST_BYTES", 1)
     at(machine, 0)
-    assert [position for position, _ in Shelf(machine.views).at_or_before(100)] == [0]
+    assert [position for position, _ in Snapshots(machine.views).at_or_before(100)] == [0]
 
 
 def test_a_long_way_leaves_snapshots_behind_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +230,7 @@ def test_a_long_way_leaves_snapshots_behind_it(machine: Machine, monkeypatch: py
     machine.store.close()
     Path(machine.store.pointer).unlink()
     whole = at(machine, 8)
-    assert [position for position, _ in Shelf(machine.views).at_or_before(100)] == [8, 4, 2]
+    assert [position for position, _ in Snapshots(machine.views).at_or_before(100)] == [8, 4, 2]
     assert whole == machine.rows()
     assert at(machine, 4) == rows_of(cut(machine, 4, f"{machine.views}/cut").engine.read())
 
@@ -251,7 +251,7 @@ def test_abandoned_drafts_and_cleared_snapshots_are_gone(machine: Machine) -> No
     os.utime(draft, (0, 0))
     at(machine, 3)
     assert not draft.exists()
-    Shelf(machine.views).clear()
+    Snapshots(machine.views).clear()
     assert os.listdir(Path(machine.views, "past")) == []
 
 
@@ -270,7 +270,7 @@ def test_a_moment_is_made_anew_while_texts_are_taken_out_of_sight(machine: Machi
             number = machine.log.head()
             tombstone = Draft(stream="redactions", type="text:redacted", data={"position": 3, "fields": ["text"]})
             machine.log.append(Commit(id=f"t{number}", at="2030-01-01T12:00:00Z", by="x"), {}, [tombstone])
-            Shelf(machine.views).clear()
+            Snapshots(machine.views).clear()
 
     with closing(views_at(machine.log, machine.views, 5, redact)) as store:
         assert store.cursor() == 5
@@ -281,7 +281,7 @@ def test_a_moment_is_made_anew_while_texts_are_taken_out_of_sight(machine: Machi
 def test_a_moment_whose_file_is_removed_while_it_is_made_is_made_anew(machine: Machine) -> None:
     """By one whose tombstone was there before, and who comes to the snapshots only now."""
     times = iter(range(3))
-    removed = lambda *_: Shelf(machine.views).clear() if next(times, None) is not None else None  # noqa: E731
+    removed = lambda *_: Snapshots(machine.views).clear() if next(times, None) is not None else None  # noqa: E731
     with closing(views_at(machine.log, machine.views, 5, removed)) as store:
         assert store.cursor() == 5
 
@@ -290,7 +290,7 @@ def test_where_no_file_can_be_made_a_moment_is_folded_without_one(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = [at(machine, position) for position in range(9)]
-    Shelf(machine.views).clear()
+    Snapshots(machine.views).clear()
     monkeypatch.setattr(snapshots, "may_write", lambda _: False)
     monkeypatch.setattr(time_travel, "_STOP", 2)
     assert [at(machine, position) for position in range(9)] == whole

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import apsw
 import pytest
 
+from moot import private_files
 from moot.logs.sqlite import file
 from tests.faults import disk, health, record, scripts
 
@@ -26,14 +27,14 @@ def recording(folder: str) -> Iterator[disk.Tape]:
     """Everything that SQLite does to files in this folder."""
     tape = disk.Tape(folder, record.path(folder))
     vfs = disk.Disk(tape)
-    flush, sync = file.flush, file.sync
-    file.flush, file.sync = vfs.flush, lambda _: tape.keep_names()
+    flush, sync = file.flush, private_files.sync
+    file.flush, private_files.sync = vfs.flush, lambda _: tape.keep_names()
     apsw.connection_hooks.append(scripts.checkpoint_often)
     try:
         yield tape
     finally:
         apsw.connection_hooks.remove(scripts.checkpoint_often)
-        file.flush, file.sync = flush, sync
+        file.flush, private_files.sync = flush, sync
         vfs.eject()
 
 

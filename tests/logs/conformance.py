@@ -552,10 +552,10 @@ class Archives:
         assert [*log.archive.audit(5, quiet)] == []
 
     def test_what_was_brought_in_is_noted_up_to_a_hundred_times(self, log, make):
-        assert log.archive.carried() == []
+        assert log.archive.transfers() == []
         for number in range(102):
-            log.archive.note_carried({"n": number})
-        assert [note["n"] for note in make().archive.carried()] == list(range(2, 102))
+            log.archive.note_transfer({"n": number})
+        assert [note["n"] for note in make().archive.transfers()] == list(range(2, 102))
         assert log.head() == 0
 
 

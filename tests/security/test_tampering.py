@@ -264,7 +264,7 @@ def events(root: Path) -> list[str]:
 
 def noted(root: Path) -> list[dict[str, Any]]:
     with Workspace(root) as ws, ws._call() as call:
-        return call.engine.log.archive.carried()
+        return call.engine.log.archive.transfers()
 
 
 # Files that are carried

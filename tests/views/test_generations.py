@@ -12,7 +12,7 @@ import pytest
 from moot.core.kind import TABLE, use
 from moot.views import leftovers
 from moot.views.search import Index
-from moot.views.snapshots import Shelf
+from moot.views.snapshots import Snapshots
 from moot.views.store import VERSION, Store
 from tests.security.lines import CORPUS, moot, workspace
 
@@ -158,10 +158,10 @@ def test_snapshots_of_another_version_stay_unless_a_text_was_taken_out_of_sight_
     names = [f"views-{VERSION - 1}-5-7-00000000.db", f"views-{VERSION + 1}-5-7-00000000.db"]
     kept = planted(folder, *names)
     outdated = planted(folder, f"views-{VERSION - 1}-5-6-00000000.db", f"views-{VERSION}-5-6-00000000.db")
-    assert Shelf(str(tmp_path), mark=7).at_or_before(9) == []
+    assert Snapshots(str(tmp_path), mark=7).at_or_before(9) == []
     assert all(path.exists() for path in kept)
     assert [path for path in outdated if path.exists()] == []
-    Shelf(str(tmp_path), mark=7).clear()
+    Snapshots(str(tmp_path), mark=7).clear()
     assert os.listdir(folder) == []
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from moot.effects.performers import Result
     from moot.effects.pinned import PinnedHandler
     from moot.engine.engine import Outcome
-    from moot.engine.runners import Grip
+    from moot.engine.runners import EffectLock
 
 
 class Performed(Record):
@@ -45,7 +45,7 @@ class Attempt:
     """An effect that a runner takes. `over`: the dead runner that held it, and the number of its attempt."""
 
     def __init__(
-        self, effect: Effect, handler: Handler, hold: Grip | None = None, over: tuple[str, int] | None = None
+        self, effect: Effect, handler: Handler, hold: EffectLock | None = None, over: tuple[str, int] | None = None
     ) -> None:
         self.effect = effect
         self.handler = handler

@@ -70,7 +70,7 @@ class DueEffects:
     def _due(self, handler: Handler, room: int) -> list[Attempt]:
         store, found = self._engine.store, []
         for name in view.due(store, handler.name, self._clock.wall_seconds(), max(0, room)):
-            hold = runners.grip(self._state, name, self.name)
+            hold = runners.lock_effect(self._state, name, self.name)
             if hold is not None:  # else another runner is about to take it
                 found.append(Attempt(states.state(store, "effect", name)[0], handler, hold))
         return found
@@ -85,9 +85,9 @@ class DueEffects:
                 break
             if effect.runner is None:
                 continue
-            hold = runners.grip(self._state, effect.id, self.name)
+            hold = runners.lock_effect(self._state, effect.id, self.name)
             if hold is None and effect.runner != self.name and self._is_silent(effect):
-                hold = runners.seize(self._state, effect.id, self.name, effect.runner)
+                hold = runners.take_over(self._state, effect.id, self.name, effect.runner)
             if hold is not None:
                 found.append(Attempt(effect, handler, hold, (effect.runner, effect.attempt)))
         return found

@@ -48,7 +48,7 @@ def remember(
         position, mark = archive.tip(at)
         if mark and (anew or contradiction(env, state, archive) is None):
             record = {"workspace": archive.identity(), "position": position, "hash": mark}
-            record |= {"state": state, "carried": archive.carried()}
+            record |= {"state": state, "carried": archive.transfers()}
             write(env, *_name(state), content=_text(record), sync=False)
     except (OSError, MootError):
         return

@@ -49,7 +49,7 @@ class Running:
         os.close(self._file)
 
 
-class Grip:
+class EffectLock:
     """The lock of one effect. The process that performs it may inherit `file`."""
 
     def __init__(self, state: str, effect: str, file: int) -> None:
@@ -62,23 +62,23 @@ class Grip:
         try:
             with _Exclusive(self._state):
                 path = _path(self._state, self._effect)
-                if is_still(path, self.file):  # otherwise another runner has seized it
+                if is_still(path, self.file):  # otherwise another runner has taken it over
                     os.unlink(path)
         except (OSError, Unavailable):
             pass  # only the name remains; closing the file releases the lock
         os.close(self.file)
 
 
-def grip(state: str, effect: str, runner: str) -> Grip | None:
+def lock_effect(state: str, effect: str, runner: str) -> EffectLock | None:
     """Take the lock of an effect. None while another process holds it."""
     try:
         with _Exclusive(state):
-            return _gripped(state, effect, runner)
+            return _locked_effect(state, effect, runner)
     except OSError as error:
         raise _unavailable(state, error) from error
 
 
-def seize(state: str, effect: str, runner: str, over: str) -> Grip | None:
+def take_over(state: str, effect: str, runner: str, over: str) -> EffectLock | None:
     """Take the lock of an effect from the runner `over`, which was silent for too long.
 
     None if another runner has it by now. `over` keeps a lock on a file that no longer has a name.
@@ -87,7 +87,7 @@ def seize(state: str, effect: str, runner: str, over: str) -> Grip | None:
         with _Exclusive(state):
             if _holder(state, effect) in (b"", _written(over)):
                 os.unlink(_path(state, effect))
-            return _gripped(state, effect, runner)
+            return _locked_effect(state, effect, runner)
     except OSError as error:
         raise _unavailable(state, error) from error
 
@@ -111,13 +111,13 @@ def sweep(state: str, before: float) -> int:
     return removed
 
 
-def _gripped(state: str, effect: str, runner: str) -> Grip | None:
+def _locked_effect(state: str, effect: str, runner: str) -> EffectLock | None:
     file = open_private(_path(state, effect), os.O_RDWR | os.O_CREAT)
     try:
         if locked(file):
             os.ftruncate(file, 0)
             os.write(file, _written(runner))
-            return Grip(state, effect, file)
+            return EffectLock(state, effect, file)
     except BaseException:
         os.close(file)
         raise

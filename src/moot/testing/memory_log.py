@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 _PAGE = 500
 _PATIENCE = 30.0  # seconds to wait for another writer
-_MOST_CARRIED = 100
+_MOST_TRANSFERS = 100
 
 
 class MemoryLogs:
@@ -77,7 +77,7 @@ class MemoryState:
         self.spans: dict[str, tuple[int, int]] = {}  # of commits
         self.hashes: dict[int, bytes] = {}  # of commits, by their last position
         self.requests: dict[tuple[str, str], tuple[str, int, int]] = {}
-        self.carried: list[dict[str, Any]] = []
+        self.transfers: list[dict[str, Any]] = []
         self.bells: set[int] = set()  # a pipe for each follower
         self.guard = threading.RLock()  # held for one operation; `writer` is held for a whole `exclusive`
         self.writer = threading.Lock()
@@ -297,11 +297,11 @@ class MemoryArchive(Archive):
     def has(self, position: int, mark: str) -> bool:
         return position in self._memory.hashes and self._memory.hashes[position].hex() == mark
 
-    def carried(self) -> list[dict[str, Any]]:
-        return [*self._memory.carried]
+    def transfers(self) -> list[dict[str, Any]]:
+        return [*self._memory.transfers]
 
-    def note_carried(self, what: dict[str, Any]) -> None:
-        self._memory.carried = [*self._memory.carried, loads(storable(what))][-_MOST_CARRIED:]
+    def note_transfer(self, what: dict[str, Any]) -> None:
+        self._memory.transfers = [*self._memory.transfers, loads(storable(what))][-_MOST_TRANSFERS:]
 
     def backup(self, path: str, progress: Progress, blobs: Iterable[BlobPieces] = ()) -> int:
         """Write a file that `moot restore` accepts: a log in SQLite. It does not contain idempotency keys."""

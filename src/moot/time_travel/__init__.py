@@ -18,7 +18,7 @@ from moot.log import Appended, Duplicate, Handle, Log, Shown
 from moot.private_files import discard
 from moot.time_travel.moments import moment
 from moot.views.private_copy import PrivateCopy
-from moot.views.snapshots import Shelf
+from moot.views.snapshots import Snapshots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -214,24 +214,24 @@ def _is_gone(error: Unavailable) -> bool:
 
 
 def _snapshot(log: Log, state: str, mark: int, position: int, progress: Progress) -> PrivateCopy:
-    shelf = Shelf(state, mark)
-    base, start = _nearest(log, shelf, state, position)
+    snapshots = Snapshots(state, mark)
+    base, start = _nearest(log, snapshots, state, position)
     if base and start == position:
-        shelf.touch(base)
+        snapshots.touch(base)
         return PrivateCopy(state, base)
-    draft = _begun(log, shelf, state, base, max(start + 1, mark), position)
+    draft = _begun(log, snapshots, state, base, max(start + 1, mark), position)
     try:
-        _fold(log, shelf, draft, position, progress)
-        return shelf.keep(draft, position)
+        _fold(log, snapshots, draft, position, progress)
+        return snapshots.keep(draft, position)
     finally:
         if draft.file:
             draft.close()
 
 
-def _nearest(log: Log, shelf: Shelf, state: str, position: int) -> tuple[str, int]:
+def _nearest(log: Log, snapshots: Snapshots, state: str, position: int) -> tuple[str, int]:
     """The snapshot at or before `position`, and its position. Removes snapshots of another log."""
-    for start, path in shelf.at_or_before(position):
-        if not shelf.sound(path):
+    for start, path in snapshots.at_or_before(position):
+        if not snapshots.sound(path):
             continue
         with closing(PrivateCopy(state, path)) as snapshot:
             if _belongs(log, snapshot, start):
@@ -240,19 +240,19 @@ def _nearest(log: Log, shelf: Shelf, state: str, position: int) -> tuple[str, in
     return "", 0
 
 
-def _begun(log: Log, shelf: Shelf, state: str, base: str, first: int, position: int) -> PrivateCopy:
+def _begun(log: Log, snapshots: Snapshots, state: str, base: str, first: int, position: int) -> PrivateCopy:
     """A draft to continue folding from: the shared views if they are between `first` and `position`, else `base`."""
     with closing(PrivateCopy(state)) as live:
         cursor = live.cursor()
         usable = first <= cursor <= position and _belongs(log, live, cursor)
     if usable:
-        draft = shelf.draft(None)
+        draft = snapshots.draft(None)
         draft.begin()
         draft.commit()
         if draft.cursor() <= position and _belongs(log, draft, draft.cursor()):
             return draft
         draft.close()  # the shared views advanced meanwhile
-    return shelf.draft(base)
+    return snapshots.draft(base)
 
 
 def _belongs(log: Log, store: Store, position: int) -> bool:
@@ -261,7 +261,7 @@ def _belongs(log: Log, store: Store, position: int) -> bool:
     return cursor == position and (event is None or event.commit == commit)
 
 
-def _fold(log: Log, shelf: Shelf, draft: PrivateCopy, position: int, progress: Progress) -> None:
+def _fold(log: Log, snapshots: Snapshots, draft: PrivateCopy, position: int, progress: Progress) -> None:
     from moot.views.batch import Batch
 
     at = draft.cursor()
@@ -280,5 +280,5 @@ def _fold(log: Log, shelf: Shelf, draft: PrivateCopy, position: int, progress: P
         batch.flush()
         draft.commit()
         if at + _STOP < position:
-            shelf.keep(draft, at, copy=True)
+            snapshots.keep(draft, at, copy=True)
     progress("going back", position, position)

@@ -111,10 +111,10 @@ def _forget(call: Call, positions: list[int]) -> None:
     """The index of the search, and the views of moments before, which may hold the text as well."""
     from moot.engine.searching import forget
     from moot.engine.sweeping import sweep_verifications
-    from moot.views.snapshots import Shelf
+    from moot.views.snapshots import Snapshots
 
     log, state = call.engine.log, call.place.state
-    Shelf(state, log.last_tombstone()).clear()
+    Snapshots(state, log.last_tombstone()).clear()
     sweep_verifications(state)
     if any(name.startswith("search") for name in os.listdir(state)):  # also one that was left behind
         forget(log, state, positions)

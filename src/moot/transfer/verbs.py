@@ -189,7 +189,7 @@ def _note(call: Call, path: str, digest: str, taken: Imported) -> None:
 
     archive = call.engine.log.archive
     said = {"what": "import", "at": call.clock.wall(), "file": os.path.basename(path), "sha256": digest}
-    archive.note_carried({**said, "first": taken.head - taken.events + 1, "last": taken.head})
+    archive.note_transfer({**said, "first": taken.head - taken.events + 1, "last": taken.head})
     remember(call.env, call.place.state, archive, anew=True)
 
 

@@ -26,7 +26,7 @@ _UNUSED = 7 * 86_400.0  # seconds
 _ABANDONED = 3_600.0  # a draft that nobody wrote to for so long
 
 
-class Shelf:
+class Snapshots:
     """The snapshots of one workspace.
 
     `mark` is the position of the log's last tombstone: what was folded before it may hold a text that is out of sight

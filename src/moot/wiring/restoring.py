@@ -25,7 +25,7 @@ from moot.engine.clock import Clock, iso
 from moot.engine.presence import Presence
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog, file
-from moot.logs.sqlite.archive import carried, foreign, restore
+from moot.logs.sqlite.archive import foreign, restore, transfers
 from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.transfer.present_agents import PresentAgents
 from moot.transfer.redact_again import redact_again
@@ -190,7 +190,7 @@ class LogRestore:
                 }
                 path = os.path.join(self._state, file.NAME)
                 with closing(file.connect(path, apsw.SQLITE_OPEN_READWRITE, 5.0)) as connection:
-                    carried.put(connection, record, before=before)
+                    transfers.put(connection, record, before=before)
                 commit_record.remember(self._env, self._state, log.archive, anew=True)
         except (MootError, apsw.Error, OSError):
             return
@@ -265,7 +265,7 @@ def _records(state: str) -> list[dict[str, Any]]:
     """The records of the log in this directory; empty if it cannot be read."""
     try:
         with closing(SqliteLog(state, reading=True)) as log:
-            return log.archive.carried()
+            return log.archive.transfers()
     except (MootError, apsw.Error, ValueError):
         return []
 

@@ -192,7 +192,7 @@ def _history(call: Call) -> Finding:
     if wrong is not None:
         remedy = "`moot verify` shows details. Restore a backup that you trust, unless you replaced the log yourself."
         return Finding("history", good=False, message=wrong, remedy=remedy)
-    last = [f"{one['what']} of {one['file']} at {one['at']}" for one in archive.carried()[-3:] if "file" in one]
+    last = [f"{one['what']} of {one['file']} at {one['at']}" for one in archive.transfers()[-3:] if "file" in one]
     return Finding("history", good=True, message="; ".join(last) or "nothing was imported or restored")
 
 
@@ -242,7 +242,7 @@ def verify(call: Call, rebuild: bool) -> Answer:
             **report.full(),
         )
     remember(call.env, call.place.state, archive)
-    carried = len(archive.carried())
+    carried = len(archive.transfers())
     said = f"sound: {counted(report.events, 'event')} in {counted(report.commits, 'commit')} "
     said += f"on {counted(report.streams, 'stream')}; views "
     said += "rebuilt" if rebuild else "agree"

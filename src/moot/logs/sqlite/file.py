@@ -14,10 +14,11 @@ from weakref import ref
 
 import apsw
 
+from moot import private_files
 from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults, guard, queries
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import check_private, hand_over, make_folder, sync
+from moot.private_files import check_private, hand_over, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def make(directory: str) -> bool:
         os.rename(draft, path)
     finally:
         _sweep(directory)
-    sync(directory)
+    private_files.sync(directory)
     connect(path, apsw.SQLITE_OPEN_READWRITE, 0).close()
     return True
 

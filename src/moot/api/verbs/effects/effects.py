@@ -97,7 +97,7 @@ def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
     from moot.views import states
 
     named = tuple(dict.fromkeys(ids))
-    store, grips = call.engine.read(), []
+    store, locks = call.engine.read(), []
     dead: dict[str, tuple[str, int]] = {}  # effects whose runner has died: the runner and the attempt
 
     def act(work: Work) -> None:
@@ -108,14 +108,14 @@ def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
     try:
         for effect in (states.state(store, "effect", name)[0] for name in named):
             if effect.status == "taken" and effect.runner:
-                grip = runners.grip(call.place.state, effect.id, call.caller.agent or call.login)
-                if grip is not None:  # its lock is free
-                    grips.append(grip)
+                lock = runners.lock_effect(call.place.state, effect.id, call.caller.agent or call.login)
+                if lock is not None:  # its lock is free
+                    locks.append(lock)
                     dead[effect.id] = effect.runner, effect.attempt
         call.commit(act)
     finally:
-        for grip in grips:
-            grip.release()
+        for lock in locks:
+            lock.release()
     return Answer(result={"dropped": list(named)}, say=(f"dropped: {', '.join(named)}",))
 
 

@@ -14,7 +14,7 @@ from moot.core.json_codec import storable
 from moot.core.text import counted
 from moot.log import Archive, not_text
 from moot.logs.sqlite import faults, file, queries, transaction
-from moot.logs.sqlite.archive import backup_blobs, carried
+from moot.logs.sqlite.archive import backup_blobs, transfers
 from moot.logs.sqlite.log import CHAINED
 from moot.private_files import hand_over, sync
 
@@ -106,15 +106,15 @@ class SqliteArchive(Archive):
             found = connection.execute(queries.SQL["commit_ending"], (position,)).get if chained else None
         return found is not None and found.hex() == mark
 
-    def carried(self) -> list[dict[str, Any]]:
+    def transfers(self) -> list[dict[str, Any]]:
         with self._database.busy, self._database as connection:
-            return carried.noted(connection)
+            return transfers.noted(connection)
 
-    def note_carried(self, what: dict[str, Any]) -> None:
+    def note_transfer(self, what: dict[str, Any]) -> None:
         self._database.check_writable()
         with self._log.exclusive(), self._database.busy, self._database as connection:
             connection.execute("BEGIN IMMEDIATE")
-            carried.put(connection, what)
+            transfers.put(connection, what)
             connection.execute("COMMIT")
         self._database.flush()
 
