@@ -333,7 +333,7 @@ def test_a_content_is_vetted_without_storing_anything(place):
     form = form_of(here.call.packs.mirrors[0], here.call.packs)
     assert form.vet(b'{"agents": []}') == []
     assert [defect.found for defect in form.vet(b'{"agents": [1]}')] == [
-        "each item of the list /agents needs a text 'id' of its own"
+        "each item of the list /agents needs a unique text 'id'"
     ]
     assert form.vet(b'{"agents": [')
     assert list(form.instances(here.call.engine.read(), worktrees(here.call.place)))

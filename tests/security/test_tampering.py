@@ -98,7 +98,7 @@ def test_a_change_whose_own_hash_was_computed_anew_breaks_the_one_behind_it(plac
         rehash(db, 4, 4)
 
     tamper(place, attack)
-    assert any("position 5 is not what was appended" in problem for problem in problems(place))
+    assert any("position 5 was changed" in problem for problem in problems(place))
 
 
 def test_two_commits_that_have_changed_places_are_found(place: Path) -> None:
@@ -108,7 +108,7 @@ def test_two_commits_that_have_changed_places_are_found(place: Path) -> None:
             db.execute("UPDATE commits SET first = ?1, last = ?1 WHERE first = ?2", (new, old))
 
     tamper(place, attack)
-    assert any("is not what was appended" in problem for problem in problems(place))
+    assert any("was changed: its hash" in problem for problem in problems(place))
 
 
 def test_a_commit_that_was_taken_out_of_the_middle_is_found(place: Path) -> None:
@@ -119,7 +119,7 @@ def test_a_commit_that_was_taken_out_of_the_middle_is_found(place: Path) -> None
         db.execute("UPDATE commits SET first = first - 1, last = last - 1 WHERE first > 4")
 
     tamper(place, attack)
-    assert any("is not what was appended" in problem for problem in problems(place))
+    assert any("was changed: its hash" in problem for problem in problems(place))
 
 
 def test_a_dropped_trigger_is_found(place: Path) -> None:
@@ -131,10 +131,10 @@ def test_a_dropped_trigger_is_found(place: Path) -> None:
 @pytest.mark.parametrize(
     ("sql", "said"),
     [
-        ("CREATE TRIGGER spy AFTER INSERT ON event BEGIN SELECT 1; END", "the trigger 'spy' is not moot's"),
-        ("CREATE TABLE spoils (text TEXT)", "the table 'spoils' is not moot's"),
-        ("CREATE VIEW spied AS SELECT * FROM event", "the view 'spied' is not moot's"),
-        ("CREATE INDEX slow ON event (data)", "the index 'slow' is not moot's"),
+        ("CREATE TRIGGER spy AFTER INSERT ON event BEGIN SELECT 1; END", "the trigger 'spy' was not made by moot"),
+        ("CREATE TABLE spoils (text TEXT)", "the table 'spoils' was not made by moot"),
+        ("CREATE VIEW spied AS SELECT * FROM event", "the view 'spied' was not made by moot"),
+        ("CREATE INDEX slow ON event (data)", "the index 'slow' was not made by moot"),
     ],
 )
 def test_what_was_added_to_the_schema_is_found(place: Path, sql: str, said: str) -> None:

@@ -1,10 +1,9 @@
-"""A JSON object as a flat table: a pointer (RFC 6901) for each leaf, `/agents/scout/state` → `"busy"`.
+"""A JSON object as a flat mapping from pointers (RFC 6901) to leaves: `/agents/scout/state` → `"busy"`.
 
 A leaf is a number, a string, a boolean, null, a list, or an empty object. A list whose items have a key (`{"/agents":
-"id"}`) is not a leaf: its items are addressed by their keys, whatever their order. Changes of different leaves never
-conflict.
+"id"}`) is not a leaf: its items are addressed by their keys, in any order. Changes of different leaves never conflict.
 
-Patterns are pointers in which `*` matches any one name. A pattern covers what it names and everything below.
+A pattern is a pointer in which `*` matches any single name. It covers what it names and everything below.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ if TYPE_CHECKING:
 
 
 class Unkeyed(ValueError):
-    """A list should have items that are objects with a key, each another one."""
+    """The items of a list are not objects with unique keys."""
 
 
 class LeafChange(Record):
-    """What became of the leaves: those that are new or other ones, and those that are gone."""
+    """A change: the leaves that are new or have new values, and the pointers of removed ones."""
 
     set: dict[str, Any] = {}  # noqa: RUF012
     gone: tuple[str, ...] = ()
@@ -42,10 +41,10 @@ class LeafChange(Record):
 
 
 def flatten(content: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, Any]:
-    """The leaves of an object. `keys`: patterns of lists, and the key of their items. Raises `Unkeyed`."""
+    """The leaves of an object. `keys`: patterns of lists, each with the key of its items. Raises `Unkeyed`."""
     found: dict[str, Any] = {}
     _flatten(content, "", keys, found)
-    found.pop("", None)  # of an empty object
+    found.pop("", None)  # the leaf of an empty object
     return found
 
 
@@ -65,7 +64,7 @@ def _keyed(items: list[Any], at: str, key: str) -> dict[str, Any]:
     for item in items:
         name = item.get(key) if isinstance(item, dict) else None
         if not isinstance(name, str) or name in found:
-            raise Unkeyed(f"each item of the list {at} needs a text {key!r} of its own")
+            raise Unkeyed(f"each item of the list {at} needs a unique text {key!r}")
         found[name] = item
     return found
 
@@ -75,7 +74,7 @@ def _key_of(at: str, keys: Mapping[str, str]) -> str | None:
 
 
 def unflatten(leaves: Leaves, keys: Mapping[str, str]) -> dict[str, Any]:
-    """The object with these leaves, in their order."""
+    """The object with these leaves, in this order."""
     found: dict[str, Any] = {}
     for at, value in leaves.items():
         here, names = found, [_plain(name) for name in at.split("/")[1:]]
@@ -109,7 +108,7 @@ def applied(leaves: Leaves, change: LeafChange) -> dict[str, Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same in JSON, where 1, 1.0 and true are not."""
+    """Whether two values are the same in JSON. 1, 1.0 and true are different."""
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
     if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
@@ -118,7 +117,7 @@ def same(one: Any, other: Any) -> bool:
 
 
 def overlapping(pointers: Iterable[str]) -> Callable[[str], bool]:
-    """Whether a leaf cannot change beside these: it is one of them, or one would lie inside of the other."""
+    """A function that tells whether a leaf is one of these, contains one of them, or is inside one."""
     own = frozenset(pointers)
     above = {higher for at in own for higher in _above(at)}
     return lambda at: at in own or at in above or any(higher in own for higher in _above(at))
@@ -130,7 +129,7 @@ def _above(at: str) -> list[str]:
 
 
 def owner_of(at: str, owners: Mapping[str, str]) -> str | None:
-    """The owner of a leaf, by the longest pattern that means it; None for a foreign one."""
+    """The owner of a leaf, by the longest pattern that covers it; None if it has no owner."""
     fitting = [pattern for pattern in owners if _covers(pattern, at)]
     return owners[max(fitting, key=lambda pattern: pattern.count("/"))] if fitting else None
 

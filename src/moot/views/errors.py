@@ -10,15 +10,15 @@ from moot.core.errors import Unavailable
 from moot.private_files import EXHAUSTED, discard, hardly_any_left, is_exhausted, too_many_open_files
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared memory; SQLite keeps no number of why
+_NOT_GROWN = (apsw.SQLITE_IOERR_SHMOPEN, apsw.SQLITE_IOERR_SHMSIZE)  # shared memory; SQLite does not keep the errno
 
 
 def unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:
-    """The error to raise; `reason` is the system's number for it, where SQLite knows it."""
+    """The error to raise. `reason` is the errno, if SQLite knows it."""
     if isinstance(error, OSError):
         reason = error.errno
     elif not isinstance(error, (apsw.IOError, apsw.CantOpenError)):
-        reason = None  # it is of an error before
+        reason = None  # left from an earlier error
     elif reason in EXHAUSTED or hardly_any_left():
         return too_many_open_files()
     if is_exhausted(error):

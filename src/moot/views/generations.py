@@ -1,8 +1,8 @@
-"""One file among its generations: which one is in use, opening it, starting over with a new one.
+"""Manages the files of the views: which one is in use, opening it, replacing it by a new one (a generation).
 
-A small pointer names the file in use and is replaced in one step. Each version of the views has a pointer and files of
-its own, so that two versions of moot can work in one workspace. The files hold nothing that the log does not, so their
-durability is relaxed and any doubt ends in a new one. What is in them is `Store`'s.
+A small pointer file names the file in use and is replaced atomically. Each version of the views has its own pointer and
+files, so two versions of moot can work in one workspace. The log has everything that is in these files. So they need
+not be durable, and in case of doubt a new one is made. `Store` knows their content.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from moot.private_files import is_private, open_private, read_private
 
 _HERE = os.path.dirname(__file__)
 
-# What SQLite says about a file that is no database any more.
+# The errors of SQLite for a file that is not a valid database.
 DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 _FORK_PATIENCE = 5.0
 _GLANCE = 0.001
 _LARGEST_IDLE_WAL = 16 << 20
 _LONGEST_NAME = 100
-_BESIDE = ("-wal", "-shm", "-journal")  # what SQLite keeps with a file
-_LIVELY = (
+_BESIDE = ("-wal", "-shm", "-journal")  # the files that SQLite keeps next to a database
+_CODE_IN_SCHEMA = (
     apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER,
     apsw.SQLITE_DBCONFIG_ENABLE_VIEW,
     apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA,
@@ -38,10 +38,10 @@ _stranded: list[apsw.Connection] = []  # inherited open from the parent: even cl
 
 
 class Generations(Watched):
-    """The open file of one kind in one workspace. A forked child may go on using it."""
+    """The open file of one kind (`views` or `search`) in one workspace. A forked child can keep using it."""
 
     failures = (apsw.Error, OSError, Unavailable)
-    wait_ms = 30_000  # for another who writes to the file
+    wait_ms = 30_000  # for another process that writes to the file
     kind: str
     version: int
     schema: str
@@ -51,9 +51,9 @@ class Generations(Watched):
         self.path = ""
         self._db: apsw.Connection | None = None
         self.pointer = os.path.join(directory, f"{self.kind}-{self.version}")
-        self._pointed: object = None  # the pointer that led to the open file
-        self._user = 0  # the thread that has a transaction open, 0: none
-        self._gate = RLock()  # nobody opens the file while the process forks
+        self._pointed: object = None  # identifies the pointer from which the file was opened
+        self._user = 0  # the thread with an open transaction; 0: none
+        self._gate = RLock()  # keeps other threads from opening the file during a fork
         self._at_rest = False
         watch(self, first=True)
 
@@ -68,7 +68,7 @@ class Generations(Watched):
             return self._db
 
     def before_fork(self) -> None:
-        """Close it, once another thread has ended its transaction. Either side opens it again when it needs it."""
+        """Close the file as soon as no thread has a transaction open. Parent and child open it again on demand."""
         self._at_rest = self._gate.acquire(timeout=_FORK_PATIENCE)
         end = time.monotonic() + _FORK_PATIENCE
         while self._at_rest and not self._let_go() and time.monotonic() < end:
@@ -80,17 +80,17 @@ class Generations(Watched):
         try:
             self.close()
         except apsw.ThreadingViolationError:
-            return False  # another thread reads just now
+            return False  # another thread is reading
         return True
 
     def after_fork_in_parent(self) -> None:
-        """Whoever needs it opens it again."""
+        """The file is opened again on demand."""
         if self._at_rest:
             self._at_rest = False
             self._gate.release()
 
     def after_fork_in_child(self) -> None:
-        """The same. What could not be closed belongs to the parent, and so does the thread that has it."""
+        """The same. A connection that could not be closed is the parent's, and so is the thread that uses it."""
         self._gate, self._user = RLock(), 0
         if self._db is not None:
             _stranded.append(self._db)
@@ -107,7 +107,7 @@ class Generations(Watched):
                     if self._sound(db):
                         return db
                 except DAMAGE:
-                    pass  # a new one takes its place
+                    pass  # a new file replaces it
             return self.renew()
         except (apsw.Error, OSError) as error:
             raise unavailable(self.directory, error) from error
@@ -115,7 +115,7 @@ class Generations(Watched):
     def _create(self, path: str) -> apsw.Connection:
         os.close(open_private(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o664))
         db = apsw.Connection(path)
-        db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows come and stay; without it fewer pages change
+        db.execute("PRAGMA auto_vacuum = NONE").fetchall()  # rows are rarely deleted, and fewer pages change without it
         db.close()
         db = _connect(path, self.wait_ms)
         try:
@@ -127,7 +127,7 @@ class Generations(Watched):
         return db
 
     def script(self) -> str:
-        """What makes an empty file of this kind."""
+        """The SQL that creates an empty file of this kind."""
         with open(os.path.join(_HERE, self.schema), encoding="utf-8") as file:
             schema = file.read()
         return f"BEGIN; {schema}; PRAGMA user_version = {self.version}; COMMIT"
@@ -136,7 +136,7 @@ class Generations(Watched):
         return bool(next(iter(db.execute("PRAGMA user_version")))[0] == self.version)
 
     def _current(self) -> str:
-        """The file that is in use, "" if there is none that may be used: whatever else lies there was not put by us."""
+        """The path of the file in use; "" if there is none, or if moot did not make the one that the pointer names."""
         try:
             name = read_private(self.pointer, _LONGEST_NAME).decode("ascii", "replace").strip()
         except (FileNotFoundError, Unavailable):
@@ -157,14 +157,13 @@ class Generations(Watched):
         return found.st_ino, found.st_mtime_ns
 
     def exchanged(self) -> bool:
-        """Whether the open file is no longer the one that counts."""
+        """Whether another process has replaced the open file."""
         return self._db is not None and self._pointed != self._pointer()
 
     def renew(self, *, alone: bool = False) -> apsw.Connection:
-        """Start over with an empty file. Others who have the old one open notice before their next command.
+        """Start over with an empty file. Processes that have the old one open notice it before their next command.
 
-        The old ones are kept for a while; `alone`: they go at once, with all that is in them, and those of other
-        versions as well, whoever uses them.
+        Old files are kept for a while. `alone`: remove them at once, also those of other versions and those in use.
         """
         try:
             with self._gate:
@@ -182,7 +181,7 @@ class Generations(Watched):
         return self.db
 
     def _exchange(self, tries: int = 2) -> str:
-        """Make an empty file and point to it: a pointer is replaced in one step, a file and its journal are not."""
+        """Make an empty file and point to it. A pointer can be replaced atomically, a file with its journal cannot."""
         self.close()
         name = f"{self.kind}-{self.version}-{os.urandom(6).hex()}.db"
         self.path = os.path.join(self.directory, name)
@@ -195,7 +194,7 @@ class Generations(Watched):
         try:
             os.rename(f"{self.path}.pointer", self.pointer)
             os.stat(self.path)
-        except FileNotFoundError:  # one who is `alone` took it for an old one
+        except FileNotFoundError:  # another process that renews with `alone` has removed it
             if tries == 1:
                 raise
             return self._exchange(tries - 1)
@@ -210,7 +209,7 @@ class Generations(Watched):
             leftovers.sweep(self.directory, self.kind, self.version, keep)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         db, self._db = self._db, None
         if db is not None:
             try:
@@ -235,24 +234,24 @@ def _connect(path: str, wait_ms: int) -> apsw.Connection:
 
 
 def _set_up(db: apsw.Connection) -> None:
-    # Whoever closes last empties the -wal file and lets it stay: who may only read, or only looks, can make none.
+    # The last connection empties the -wal file but does not delete it, because a read-only user cannot create one.
     db.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
-    db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans most queries anew for every value bound to them
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # otherwise SQLite replans queries for every new value
     distrust(db)
-    # Rarely written back: whoever's commit it falls into waits for the disk, and lets its followers wait (16 MB).
+    # Checkpoint rarely (every 16 MB): the commit that triggers one, and the writers behind it, wait for the disk.
     settings = ("journal_mode = WAL", "synchronous = NORMAL", "cache_size = -8000", "wal_autocheckpoint = 4000")
     for setting in (*settings, f"journal_size_limit = {_LARGEST_IDLE_WAL}"):
-        db.execute(f"PRAGMA {setting}").fetchall()  # one by one: a row that is not fetched holds up the rest
+        db.execute(f"PRAGMA {setting}").fetchall()  # one by one: unfetched rows would block the rest
 
 
 def distrust(db: apsw.Connection) -> None:
-    """Whatever the schema of the file says, nothing in it runs: ours has neither triggers nor views."""
-    for setting in _LIVELY:
+    """Run no code from the schema of the file. The schemas of moot have no triggers and no views."""
+    for setting in _CODE_IN_SCHEMA:
         db.config(setting, 0)
 
 
 def unavailable(path: str, error: Exception, reason: int | None = None) -> Unavailable:
-    """What to raise when the file cannot be used."""
+    """The error for a file that cannot be used."""
     from moot.views import errors
 
     return errors.unavailable(path, error, reason)

@@ -1,12 +1,12 @@
-"""Files of the views that nobody uses any more: generations that were left behind, and those of other versions.
+"""Removes view files that are no longer used: old generations, and files of older versions.
 
     views-14                        the pointer of version 14
-    views-14-0123456789ab.db        a generation of it, with what SQLite keeps beside it
+    views-14-0123456789ab.db        a generation of it, with the files that SQLite keeps next to it
     views                           the pointer of versions up to 13
 
-Whoever uses views writes to them, for they are caught up with the log: so the time of the last change says whether they
-are in use. A version that is newer than the one that looks is left alone. Where this is wrong nothing is lost: whoever
-misses its file makes it anew from the log.
+Views in use are written to, because every command catches them up with the log. So the time of the last change shows
+whether a file is in use. Files of newer versions are never removed. If a file is removed by mistake, nothing is lost:
+the next command rebuilds it from the log.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from moot.core.errors import Unavailable
 from moot.private_files import discard, read_private
 
 _DAY = 86_400.0
-UNUSED = 3 * _DAY  # for how long nobody has written to the views of another version, once they count as unused
+UNUSED = 3 * _DAY  # views of an older version that were not written to for this long count as unused
 _LEFT_BEHIND = _DAY
 _ENDINGS = (".db", ".db-wal", ".db-shm", ".db-journal", ".db.pointer")
 _HEX = frozenset("0123456789abcdef")
-_RANDOM = 12  # letters of a name that nobody can foresee
+_RANDOM = 12  # random letters in the name of a generation
 
 
 def remove_all(directory: str, kind: str, keep: tuple[str, str]) -> None:
-    """Remove the files of all versions, but for this pointer and this generation: of what they say nothing may stay."""
+    """Remove the files of all versions except this pointer and this generation, because they contain redacted text."""
     pointer, generation = keep
     for item in os.scandir(directory):
         if not (item.name == kind or item.name.startswith(f"{kind}-")):
@@ -35,13 +35,13 @@ def remove_all(directory: str, kind: str, keep: tuple[str, str]) -> None:
             continue
         try:
             os.unlink(item.path)
-        except OSError:  # another was faster, or it stays, which must not pass for gone
+        except OSError:  # fine if another process has removed it; a file that remains is an error
             if os.path.lexists(item.path):
                 raise
 
 
 def sweep(directory: str, kind: str, version: int, keep: str = "") -> None:
-    """Remove what nobody has used for long: old generations of this version, and all of versions before it."""
+    """Remove unused files: old generations of this version, and all files of older versions."""
     groups: dict[str, list[tuple[str, float]]] = {}
     for item in os.scandir(directory):
         its = version_of(item.name, kind)
@@ -64,7 +64,7 @@ def sweep(directory: str, kind: str, version: int, keep: str = "") -> None:
 
 
 def version_of(name: str, kind: str) -> int | None:
-    """Which version a file belongs to by its name; None if it is no file of the views."""
+    """The version in the name of a file; None if it is not a view file."""
     start, _, rest = name.partition("-")
     number, dash, end = rest.partition("-")
     if start != kind or not (number.isascii() and number.isdigit() and len(number) < 10):
@@ -75,7 +75,7 @@ def version_of(name: str, kind: str) -> int | None:
 
 
 def _sweep_first_pointer(directory: str, kind: str) -> None:
-    """The pointer of the versions that had one in common goes when the file that it names is gone."""
+    """Remove the pointer that versions up to 13 shared, once the file that it names is gone."""
     pointer = os.path.join(directory, kind)
     name = _named(pointer)
     if name and version_of(name, kind) is not None and not os.path.lexists(os.path.join(directory, name)):
@@ -93,7 +93,7 @@ def _regular(item: os.DirEntry[str]) -> os.stat_result | None:
     try:
         found = item.stat(follow_symlinks=False)
     except OSError:
-        return None  # another was faster
+        return None  # another process removed it
     return found if S_ISREG(found.st_mode) else None
 
 
@@ -104,7 +104,7 @@ def _now() -> float:
 
 
 def real_directory(path: str) -> bool:
-    """Whether files may be removed in there: a link may lead anywhere."""
+    """Whether it is a directory and not a link. Files are removed only in real directories."""
     try:
         return S_ISDIR(os.lstat(path).st_mode)
     except OSError:

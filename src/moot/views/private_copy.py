@@ -22,11 +22,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_WAIT_MS = 2_000  # for a writer who replaces the shared file
+_WAIT_MS = 2_000  # for a writer that replaces the shared file
 _PATIENCE = 0.3  # seconds: a writer appends first and updates the shared views a moment later
 _GLANCE = 0.005
-_AGAIN = 5.0  # seconds between two looks at shared views that were behind
-_SOURCE = object()  # of no file
+_AGAIN = 5.0  # seconds between two checks of shared views that were behind
+_SOURCE = object()  # equal to no sign
 # Nothing is undone in a private copy (`rollback` drops it), and nothing of it has to survive a crash.
 _FIRST = ("synchronous = OFF", "cache_size = -8000")
 _THEN = ("journal_mode = DELETE", "journal_mode = OFF", "locking_mode = EXCLUSIVE")  # shared views have another journal
@@ -84,7 +84,7 @@ class PrivateCopy(Store):
 
     def _read_only(self, path: str) -> apsw.Connection | None:
         """The file to start from, if it can be read."""
-        if not path or (self._start is None and not os.path.exists(f"{path}-wal")):  # which SQLite would make
+        if not path or (self._start is None and not os.path.exists(f"{path}-wal")):  # SQLite would create it
             return None
         try:
             db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
@@ -94,7 +94,7 @@ class PrivateCopy(Store):
                 return db
             db.close()
         except (apsw.Error, OSError):
-            pass  # damaged, unreadable, or just being replaced: the next writer makes it anew
+            pass  # damaged, unreadable, or being replaced: the next writer rebuilds it
         return None
 
     def _empty(self) -> apsw.Connection:
@@ -138,14 +138,14 @@ class PrivateCopy(Store):
         super().begin()
 
     def rollback(self) -> None:
-        """See `Store.rollback`. What was written to a copy goes with the copy."""
+        """See `Store.rollback`. A copy that was written to is dropped."""
         if self._writing and self.private:
             self.close()
         else:
             super().rollback()
 
     def renew(self, *, alone: bool = False) -> apsw.Connection:  # noqa: ARG002 (a copy always is)
-        """Start over with an empty copy: what this one started from is of another log, or has redacted texts."""
+        """Start over with an empty copy: the source belongs to another log, or contains redacted text."""
         self._unusable = self._pointer()
         self.close()
         return self.db
@@ -171,7 +171,7 @@ class PrivateCopy(Store):
         return not missing and lacking <= 0
 
     def is_behind(self, head: int) -> bool:
-        """See `Store.is_behind`. A writer is given the moment that it takes to update the shared views."""
+        """See `Store.is_behind`. Waits a moment, because a writer appends first and then updates the shared views."""
         if self.cursor() >= head:
             self.behind = self.behind if self.private and head else 0
             return False
@@ -184,7 +184,7 @@ class PrivateCopy(Store):
         return True
 
     def _sweep(self, keep: str, *, alone: bool) -> None:
-        """Nothing was left behind."""
+        """There is nothing to sweep."""
 
     def _room(self) -> str:
         return os.path.dirname(self._into) or "the directory for temporary files"

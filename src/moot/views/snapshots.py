@@ -1,8 +1,8 @@
-"""Views as they were: whole files, each folded up to one position of the log and never changed again.
+"""Snapshots of the views: files that are folded up to one position of the log and then never change.
 
-They lie in a folder of their own beside the views, few and bounded in bytes, and can be deleted at any time. A snapshot
-is made in a draft and renamed in when it is whole; its name has a checksum over all of it. Nothing in here knows a log:
-whoever opens one checks that it belongs to theirs.
+They are in the folder `past` next to the views. Their number and total size are limited, and they can be deleted at any
+time. A snapshot is built as a draft and renamed when it is complete; its name contains a checksum of its content. This
+module does not know the log. The caller checks that a snapshot belongs to its log.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _DIGITS = 20
 _MOST = 8
 _MOST_BYTES = 1 << 30
 _UNUSED = 7 * 86_400.0  # seconds
-_ABANDONED = 3_600.0  # a draft that nobody wrote to for so long
+_ABANDONED = 3_600.0  # seconds since the last write to a draft
 
 
 class Snapshots:
     """The snapshots of one workspace.
 
-    `mark` is the position of the log's last tombstone: what was folded before it may hold a text that is out of sight
-    since, and is removed.
+    `mark` is the position of the log's last tombstone. Snapshots from before it may contain text that was redacted
+    since, so they are removed.
     """
 
     def __init__(self, state: str, mark: int = 0) -> None:
@@ -52,7 +52,7 @@ class Snapshots:
     def draft(self, base: str | None) -> PrivateCopy:
         """A new copy to fold into: of the snapshot `base`, of the shared views (None), or empty ("").
 
-        Where no file can be made in the folder, the copy has no name and is not kept.
+        If no file can be created in the folder, the copy has no name and is not kept.
         """
         if not may_write(self.directory if os.path.isdir(self.directory) else self._state):
             return PrivateCopy(self._state, base)
@@ -65,7 +65,7 @@ class Snapshots:
         return PrivateCopy(self._state, base, into=os.path.join(self.directory, f"{_DRAFT}{os.urandom(6).hex()}"))
 
     def keep(self, draft: PrivateCopy, position: int, *, copy: bool = False) -> PrivateCopy:
-        """Put a draft that is folded up to `position` in its place; with `copy`, it can be folded on."""
+        """Turn a draft that is folded up to `position` into a snapshot. With `copy`, it can be folded further."""
         if not draft.file:
             if not copy:
                 draft.db.execute("PRAGMA query_only = ON").fetchall()
@@ -75,7 +75,7 @@ class Snapshots:
             if copy:
                 whole = f"{draft.file}-{position}"
                 _copy(draft.file, whole)
-            sync(whole)  # else the new name may outlive a loss of power, and the content not
+            sync(whole)  # otherwise a power loss may keep the new name without the content
             path = os.path.join(self.directory, f"{_KIND}{VERSION}-{position}-{self._mark}-{_sum(whole)}.db")
             os.replace(whole, path)
         except OSError as error:
@@ -91,7 +91,7 @@ class Snapshots:
         return PrivateCopy(self._state, path)
 
     def sound(self, path: str) -> bool:
-        """Whether it is still what was kept. One that is not is removed."""
+        """Whether its content still matches its checksum. If not, it is removed."""
         try:
             if path.endswith(f"-{_sum(path)}.db"):
                 return True
@@ -101,14 +101,14 @@ class Snapshots:
         return False
 
     def touch(self, path: str) -> None:
-        """Say that it was used."""
+        """Record that it was used."""
         try:
             os.utime(path)
         except OSError:
-            return  # gone, or not ours: it is only a sign
+            return  # it was removed, or belongs to another account
 
     def clear(self) -> None:
-        """Remove them all: of what the log does not say any more, nothing may be left."""
+        """Remove all snapshots: they may contain text that the log no longer has."""
         for item in self._files():
             discard(item.path)
 
@@ -117,17 +117,17 @@ class Snapshots:
         return [(at, path) for at, path in named if at is not None]
 
     def _position(self, name: str) -> int | None:
-        """Where the snapshot of this name stands; None if it is none, or of another version or mark."""
+        """The position of the snapshot with this name; None if it has another version or mark, or is no snapshot."""
         parts = _parts(name)
         return parts[1] if parts is not None and (parts[0], str(parts[2])) == (VERSION, self._mark) else None
 
     def _is_outdated(self, name: str) -> bool:
-        """Whether it is of no use to any version. Another version's that is up to date is that one's affair."""
+        """Whether no version can use it. Current snapshots of other versions are left to those."""
         parts = _parts(name)
         return name.startswith(_KIND) and (parts is None or str(parts[2]) != self._mark)
 
     def _files(self) -> list[os.DirEntry[str]]:
-        """Only our own: whatever else is called so was not put there by us, and a link may lead anywhere."""
+        """The files that moot made in the folder. Links are not followed."""
         try:
             found = list(os.scandir(self.directory)) if real_directory(self.directory) else []
         except OSError:
@@ -135,11 +135,11 @@ class Snapshots:
         return [item for item in found if item.name.startswith((_KIND, _DRAFT)) and item.is_file(follow_symlinks=False)]
 
     def _tidy(self, new: str) -> None:
-        """Keep what was used last, as far as there is room; and no draft that was abandoned."""
+        """Keep the snapshots that were used last, within the limits. Remove abandoned drafts."""
         found = [(seen, item.path) for item in self._files() if (seen := _status(item.path)) is not None]
         now = next((seen.st_mtime for seen, path in found if path == new), None)
         if now is None:
-            return  # removed by another who tidies
+            return  # another process that tidies has removed it
         room, kept = _MOST_BYTES, 0
         whole = {path for _, path in self._all()}
         for seen, path in sorted(found, key=lambda one: (one[1] == new, one[0].st_mtime), reverse=True):
@@ -154,7 +154,7 @@ class Snapshots:
 
 
 def _parts(name: str) -> tuple[int, int, int] | None:
-    """Version, position and mark in the name of a snapshot; None if it is called otherwise."""
+    """Version, position and mark in the name of a snapshot; None if the name has another form."""
     parts = name.removeprefix(_KIND).split("-") if name.startswith(_KIND) else []
     if len(parts) != _PARTS or not all(part.isascii() and part.isdigit() and len(part) < _DIGITS for part in parts[:3]):
         return None
@@ -165,16 +165,16 @@ def _status(path: str) -> os.stat_result | None:
     try:
         return os.lstat(path)
     except OSError:
-        return None  # others remove them, too
+        return None  # another process removed it
 
 
 def may_write(directory: str) -> bool:
-    """Whether this user may make files there."""
+    """Whether this user can create files there."""
     return os.access(directory, os.W_OK | os.X_OK)
 
 
 def _copy(source: str, target: str) -> None:
-    """Copy a file, as one step where the file system can."""
+    """Copy a file, in one step if the file system supports it."""
     with open(open_private(source), "rb") as old, open(target, "xb") as new:
         left = os.fstat(old.fileno()).st_size
         step = getattr(os, "copy_file_range", None)
@@ -202,6 +202,6 @@ def _sum(path: str) -> str:
 def _unwritable(directory: str, error: Exception) -> Unavailable:
     return Unavailable(
         "past_unusable",
-        f"The views of that moment cannot be made: {error}.",
-        f"Going back needs to write: make {directory} writable, or free some space.",
+        f"The views of that moment cannot be written: {error}.",
+        f"Make {directory} writable, or free some disk space.",
     )

@@ -43,7 +43,7 @@ _NO_MARK = -1
 
 
 def named_queries(name: str) -> dict[str, str]:
-    """The statements of a file beside this one, each begun by `-- name:`."""
+    """The statements of a file next to this one. Each starts with `-- name:`."""
     with open(os.path.join(_HERE, name), encoding="utf-8") as file:
         parts = file.read().split("-- name: ")[1:]
     return {name.strip(): sql.strip() for name, _, sql in (part.partition("\n") for part in parts)}
@@ -55,20 +55,20 @@ SQL = named_queries("queries.sql")
 class Store(Generations):
     """The open views of one workspace, for one thread at a time."""
 
-    kind, version, schema, sql = "views", VERSION, "schema.sql", SQL  # another kind of file says others
-    shared = True  # others see what is written
-    behind: int | None = 0  # events that the shared views lack, as a reader found; None: they cannot be read
+    kind, version, schema, sql = "views", VERSION, "schema.sql", SQL  # an index overrides them
+    shared = True  # other processes see what is written
+    behind: int | None = 0  # events that the shared views lack, set by a read-only copy; None: unreadable
 
     def __init__(self, directory: str) -> None:
         super().__init__(directory)
         self.pinned = False
         self.rules = ""  # as the log last recorded them, in the form of `moot.core.deciders.settings`; see `standing`
         self._standing: tuple[int, str, str | None] | None = None  # known while a transaction is open
-        self._decoded: dict[str, tuple[int, Any]] = {}  # states by stream, with the version that they are of
-        self._sure: set[str] = set()  # those of them that need not be asked for while a transaction is open
+        self._decoded: dict[str, tuple[int, Any]] = {}  # by stream: its version and its state
+        self._sure: set[str] = set()  # streams whose cached state is current for the open transaction
         self._writing = False
-        self.writer = 0  # the `Writing` that began the last transaction
-        self._mark = _NO_MARK  # SQLite's count of changes after our last one: as long as it stays, nobody else wrote
+        self.writer = 0  # identifies the `ViewsTransaction` that began the last transaction
+        self._mark = _NO_MARK  # SQLite's change count after our last commit. If it is the same, nobody else wrote
 
     def rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
         return self._steps(self.sql[query], bindings)
@@ -103,7 +103,7 @@ class Store(Generations):
             raise self._given_up(error) from error
 
     def state(self, stream: str, kind: type[State]) -> tuple[State, int] | None:
-        """The state of a stream and its version. One that has not moved since it was last asked for is not decoded."""
+        """The state of a stream and its version. It is decoded only if the version changed since the last call."""
         known = self._decoded.get(stream)
         if known is not None and self._writing and stream in self._sure:
             return known[1], known[0]
@@ -176,11 +176,11 @@ class Store(Generations):
         position, commit = max((int(position), commit) for position, _, commit in cursors)
         found = position, commit, newer
         if self._writing or self.pinned:
-            self._standing = found  # nobody else can move it now
+            self._standing = found  # no other process can change it now
         return found
 
     def move(self, position: int, commit: str, *, marked: bool = False) -> None:
-        """Move the cursor, in the transaction that folds the events in. `marked`: the last row is the cursor."""
+        """Move the cursor, in the transaction that folds the events. `marked`: the row of the last event has it."""
         newer = self.standing()[2]
         if not marked:
             self.run("set_meta", "cursor", f"{position} {commit}")
@@ -242,7 +242,7 @@ class Store(Generations):
             self._mark = db.data_version()
             self._writing, self._user = False, 0
         except apsw.Error as error:
-            refusal = self._given_up(error)  # first: a rollback forgets why, and drops a private copy
+            refusal = self._given_up(error)  # before the rollback, which resets the errno and drops a private copy
             self.rollback()
             raise refusal from error
 
@@ -263,7 +263,7 @@ class Store(Generations):
 class ViewsTransaction:
     """One transaction. If an interrupt comes before `__exit__` runs, `__del__` ends the transaction."""
 
-    _number = 0  # the store knows by it whose transaction is open
+    _number = 0  # tells the store whose transaction is open
 
     def __init__(self, store: Store, begin: Callable[[], None]) -> None:
         self._store = store

@@ -1,1 +1,1 @@
-"""What keeps a log honest: hashes, checks of events from elsewhere, redaction, and the names of blobs."""
+"""Protects the content of a log: hashes, checks of imported events, redaction, references to blobs."""

@@ -1,7 +1,7 @@
-"""How events name blobs: bytes that are kept beside the log under their SHA-256.
+"""How events reference blobs: content that is stored next to the log under its SHA-256.
 
-The payload class of an event says which of its fields do (`Payload.blobs`). A redaction lists those whose bytes it
-removes; an event that names the same bytes later brings them back.
+The payload class of an event lists the fields that do (`Payload.blobs`). A redaction lists the blobs that it removes. A
+later event that references the same blob restores it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from moot.core.event import Draft, Event
 
-REMOVED = "removed"  # the field of a redaction that lists them
+REMOVED = "removed"  # the field of a redaction that lists the removed blobs
 _DIGITS = 64
 _HEX = frozenset("0123456789abcdef")
 
@@ -26,7 +26,7 @@ def is_digest(value: object) -> bool:
 
 
 def named_by(event: Event | Draft, fields: Iterable[str] | None = None) -> tuple[str, ...]:
-    """The digests of the blobs that an event names; only in these fields, if some are given."""
+    """The digests of the blobs that an event references, in all its fields or only in these."""
     known = payload_of(event)
     if known is None or not known.blobs:
         return ()
@@ -40,7 +40,7 @@ def removed_by(event: Event | Draft) -> tuple[str, ...]:
 
 
 def digests_in(value: Any) -> Iterator[str]:
-    """All texts in a value, however deep, that are a SHA-256."""
+    """All strings in a value, at any depth, that are a SHA-256."""
     if isinstance(value, str):
         if is_digest(value):
             yield value

@@ -1,8 +1,8 @@
-"""Digests and hashes, the same on every engine: what makes a log that was changed by hand say so.
+"""Digests and hashes, the same on every engine. They reveal changes that were made to a log by hand.
 
-An event's digest is of its data, as it was first stored. A commit's hash covers the hash of the commit before it, its
-own metadata, and the metadata and digest of each of its events; never the data itself, so that a text can be erased and
-the chain still be checked. Both are BLAKE2b with 32 bytes.
+An event's digest is that of its data as first stored. A commit's hash covers the hash of the previous commit, its own
+metadata, and the metadata and digest of each of its events. It does not cover the data itself, so the chain can still
+be checked after text was erased. Both are BLAKE2b with 32 bytes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     # position, type, v, stream, prev, cause, thread, pack, n, digest in hexadecimal digits
     Link = tuple[int, str, int, str, int, str | None, str | None, str | None, int, str]
 
-START = b""  # what the first commit follows
+START = b""  # in place of the hash before the first commit
 _FORMAT = 1
 _SIZE = 32  # bytes
 

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
     from moot.core.event import Draft, Event
 
-MARK = "redacted"  # the key beside the fields that says so, and holds the digest
+MARK = "redacted"  # the key of a redacted event's data that holds the digest of the original
 BLANK = "[redacted]"
 _DIGEST = 64  # letters
 _BLANKS: dict[str, Any] = {
-    "raw": f'"{BLANK}"',  # it is read as JSON again
-    "options": [],  # whoever cannot read them answers in words
+    "raw": f'"{BLANK}"',  # it is parsed as JSON later
+    "options": [],  # without options, any answer is allowed
 }
 
 
@@ -46,8 +46,8 @@ class Redacted(Payload):
     digest: str
     fields: tuple[str, ...]
     reason: str = ""
-    removed: tuple[str, ...] = ()  # the SHA-256 of blobs whose bytes went with it; the event still names them
-    rest: str = ""  # digest of what is left without the words named so far; tombstones of earlier versions have none
+    removed: tuple[str, ...] = ()  # the SHA-256 of removed blobs; the event still references them
+    rest: str = ""  # digest of the data without the text redacted so far; empty in tombstones of earlier versions
 
 
 EVENTS: dict[str, type[Payload]] = {Redacted.type: Redacted}
@@ -99,18 +99,18 @@ def decide(_state: None, command: Redact, person: bool) -> list[Payload]:  # noq
 
 
 def words_of(event: Event | Draft) -> tuple[str, ...]:
-    """The fields of an event that hold words, and do hold some."""
+    """The text fields of an event that are not empty."""
     there = (name for name, value in event.data.items() if name != MARK and value not in ("", None, [], {}))
     return may_go(event, there)
 
 
 def is_free(event: Event | Draft) -> bool:
-    """Whether no rule reads this type of event, so that every field of it may go: also one of a later version."""
+    """Whether no rule reads this type of event, so every field can be redacted. True for types of later versions."""
     return _words(event) is None
 
 
 def may_go(event: Event | Draft, fields: Iterable[str]) -> tuple[str, ...]:
-    """Those of the fields that hold words: what else a tombstone from elsewhere names stays."""
+    """Those of the fields that can be redacted. Other fields stay, even if an imported tombstone names them."""
     if event.type == Redacted.type:
         return ()
     words = _words(event)
@@ -118,7 +118,7 @@ def may_go(event: Event | Draft, fields: Iterable[str]) -> tuple[str, ...]:
 
 
 def _words(event: Event | Draft) -> tuple[str, ...] | None:
-    """The fields of this type of event that hold words; None: all of them may."""
+    """The text fields of this type of event; None if every field may hold text."""
     known = payload_of(event)
     return None if known is None or ALL in known.words else (*known.words, *known.quiet)
 
@@ -143,22 +143,22 @@ def _check(event: Event, field: str) -> None:
 
 
 def shown(event: Event, tombstone: Mapping[str, Any]) -> Event:
-    """The event as it may be seen."""
+    """The event without its redacted text."""
     if tombstone.get("commit") != event.commit or tombstone.get("n") != event.n:
-        return event  # it is about an event of another log
+        return event  # the tombstone is about an event of another log
     return event.replace(data=blanked(event, tombstone.get("fields", ()), str(tombstone.get("digest", ""))))
 
 
 def is_redacted(data: Mapping[str, Any]) -> bool:
-    """Whether this is what is left of an event. A custom event may use the word, but not for a digest."""
+    """Whether this is the data of a redacted event. A custom event may have this key, but not with a digest."""
     mark = data.get(MARK)
     return isinstance(mark, str) and len(mark) == _DIGEST
 
 
 def blanked(event: Event | Draft, fields: Iterable[str], digest: str) -> dict[str, Any]:
-    """The data without these fields' content, and with the digest of what it was. Twice is the same as once.
+    """The data without the content of these fields, and with the digest of the original. Idempotent.
 
-    Of an event of which nothing goes it is the data as it is.
+    If none of the fields can be redacted, the data is unchanged.
     """
     going = may_go(event, fields)
     if not going:
@@ -170,12 +170,12 @@ def blanked(event: Event | Draft, fields: Iterable[str], digest: str) -> dict[st
 
 
 def rest_of(event: Event | Draft, fields: Iterable[str]) -> str:
-    """The digest of what is left of an event without these fields' content, whether they are blank already or not."""
+    """The digest of the data without the content of these fields, whether they are blank already or not."""
     return digest_of({name: value for name, value in blanked(event, fields, "").items() if name != MARK})
 
 
 def is_well_formed(said: Mapping[str, Any]) -> bool:
-    """Whether a tombstone can be one: whatever else stands in that stream takes nothing out of sight."""
+    """Whether the data can be that of a tombstone. Other data in that stream redacts nothing."""
     position, n, fields = said.get("position"), said.get("n"), said.get("fields")
     return (
         type(position) is int
@@ -195,7 +195,7 @@ def is_well_formed(said: Mapping[str, Any]) -> bool:
 def fault_of(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, written: bool) -> str | None:
     """What is wrong with an event that these tombstones name, in their order; None if it is genuine.
 
-    `written`: its data is what its digest says, so it is what was written first.
+    `written`: its data matches its digest, so it is the original.
     """
     if not tombstones:
         return None if written else "its data was changed"
@@ -214,7 +214,7 @@ def fault_of(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *, w
 
 
 def takes_words(event: Event | Draft, fields: Sequence[str]) -> bool:
-    """Whether each of the fields is a text that is there; or was, before the field around it went."""
+    """Whether each of the fields is text that exists, or existed before an enclosing field was redacted."""
     if not set(fields) <= set(may_go(event, fields)):
         return False
     return all(
@@ -224,7 +224,7 @@ def takes_words(event: Event | Draft, fields: Sequence[str]) -> bool:
 
 
 def removes_named(event: Event | Draft, said: Mapping[str, Any]) -> bool:
-    """Whether a tombstone removes only blobs that the event names, as far as this version of moot knows its type."""
+    """Whether a tombstone removes only blobs that the event references. True if its type is not known here."""
     return is_free(event) or set(said.get(REMOVED, ())) <= set(named_by(event))
 
 
@@ -239,7 +239,7 @@ def _is_genuine(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *
         forms.append((named, str(said.get("rest") or "")))
     if written and digest_of(data) == digest:
         return all(rest in ("", rest_of(event, fields)) for fields, rest in forms)
-    # It was erased, by all of them or by the first ones; what is left is what the last one says in either case.
+    # It was erased, by all of the tombstones or by the first ones. Either way, the rest must match the last one.
     return (
         data.get(MARK) == digest
         and forms[-1][1] in ("", rest_of(event, named))
@@ -250,7 +250,7 @@ def _is_genuine(event: Event | Draft, tombstones: Sequence[Mapping[str, Any]], *
 
 
 def _without(data: Mapping[str, Any], path: str) -> dict[str, Any] | None:
-    """A copy with what stands at `path` blanked, None if there is nothing. A key may have dots in it."""
+    """A copy with the value at `path` blanked; None if there is none. Keys may contain dots."""
     if path in data:
         return {**data, path: _BLANKS[path] if path in _BLANKS else _blank(data[path])}
     for name, inner in data.items():
@@ -262,7 +262,7 @@ def _without(data: Mapping[str, Any], path: str) -> dict[str, Any] | None:
 
 
 def _blank(value: Any) -> Any:
-    """Something of the same kind that says nothing."""
+    """An empty value of the same type."""
     match value:
         case str():
             return BLANK
@@ -277,7 +277,7 @@ def _blank(value: Any) -> Any:
 
 
 def digest_of(data: Mapping[str, Any]) -> str:
-    """SHA-256 of the data in a form that no engine changes: keys in order, ASCII."""
+    """SHA-256 of the data in canonical form: sorted keys, ASCII."""
     import hashlib
     import json
 

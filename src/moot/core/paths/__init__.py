@@ -1,24 +1,25 @@
-"""Paths of a repository, and patterns over them that can be compared: do these two share a path?
+"""Paths of a repository, and patterns that can be compared: is there a path that two patterns both match?
 
-    src/api.py       that path, and nothing below it should it be a directory
-    src/api/         the directory and all below, the same as src/api/**
-    ?  *             one character, any number of them, within a segment
-    [a-z] [!a-z]     one character of a class, or one outside of it (`^` is as good as `!`), never a slash
-    **               as a whole segment: any number of segments, also none (src/** holds src)
+    src/api.py       that path only; nothing below it, if it is a directory
+    src/api/         the directory and everything below, the same as src/api/**
+    ?  *             one character, any number of characters, within a segment
+    [a-z] [!a-z]     one character of a class, or one that is not in it (`^` means the same as `!`); never a slash
+    **               as a whole segment: any number of segments, including none (src/** matches src)
 
-A path that begins with a tilde is written `./~/notes`: without the dot a shell, and its reader, takes it for a home.
+A path that starts with a tilde is written `./~/notes`. Without the dot, a shell takes it for a home directory.
 
-There is no escape character, and a backslash is refused; a class of one says it: `[[]`, `[*]`, `[?]`. So the file
-`pages/[id].tsx` is claimed as `pages/[[]id].tsx`; `escape` writes that. Dots at the start of a name are like any other.
+There is no escape character, and a backslash is refused. A class with one character is literal: `[[]`, `[*]`, `[?]`. So
+the file `pages/[id].tsx` is claimed as `pages/[[]id].tsx`, which `escape` writes. A dot at the start of a name is not
+special.
 
-Whether two patterns meet is decided exactly and without search. A star takes anything, so two sequences that both
-have one meet if their heads (up to the first star) and their tails (past the last) agree: between them, put what one
-needs and then what the other needs. A sequence without a star has a fixed length, and the parts of the other are
-placed along it, each at the first place where it fits. The same holds for the characters of a segment (`*`) and for
-the segments of a path (`**`). Both ways yield a path that both match: the witness.
+Whether two patterns overlap is computed exactly and without backtracking. A star matches anything. So two sequences
+that both have a star overlap if their heads (before the first star) and their tails (after the last) do: in between, a
+path can have what the one needs, then what the other needs. A sequence without a star has a fixed length; the parts of
+the other are placed along it, each at the first position where it fits. This works the same way for the characters of a
+segment (`*`) and for the segments of a path (`**`). In both cases the result is a path that both match, the witness.
 
-Characters are code points of the NFC form. With `fold`, characters that differ in case only are the same one.
-Nothing in here looks at a file system: symlinks and absolute paths are dealt with before.
+Characters are code points in NFC. With `fold`, characters that differ only in case are equal. This module does not use
+the file system: callers resolve symbolic links and absolute paths first.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
     from moot.core.paths.glob_overlap import Atom, Segment
 
-HERE = "./"  # what a path begins with that would be taken for a home
+HERE = "./"  # the prefix of a path that starts with a tilde
 PATH_LIMIT = 4096
 PATTERN_LIMIT = 1024
 SEGMENT_LIMIT = 64
@@ -42,31 +43,31 @@ _NO_CATEGORIES = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of a pai
 
 
 class Pattern(Record):
-    """A canonical pattern, ready to be compared with others that were read with the same `fold`."""
+    """A canonical pattern, compiled. It can be compared with others that were compiled with the same `fold`."""
 
     text: str
-    literal: str | None  # the one path that it matches, if it has no wildcard
-    head: str  # what its paths begin with; `src/` for src/**, though that holds src as well
-    tail: str  # what they end with
+    literal: str | None  # the only path that it matches, if it has no wildcard
+    head: str  # the prefix of its paths; `src/` for src/**, although that also matches src
+    tail: str  # their suffix
     segments: tuple[Segment, ...]
 
 
 def canonical(path: str) -> str:
-    """The one way to write a path. Drops `.` and empty segments; refuses what is not inside the repository."""
+    """The canonical form of a path, without `.` and empty segments. Refuses paths outside the repository."""
     segments = _segments(path)
     if not segments:
-        raise Refused("path_malformed", f"{_shown(path)} names no file.", "Name a path below the repository's root.")
+        raise _malformed_path(path, "does not name a file", "Name a path below the repository's root.")
     return _written(segments)
 
 
 def canonical_pattern(text: str) -> str:
-    """The one way to write a pattern, which is then known to be well formed and cheap to compare."""
+    """The canonical form of a pattern. Refuses one that is malformed or too expensive to compare."""
     segments = _segments(text)
     if text.endswith("/"):
         segments.append("**")
     segments = [s for i, s in enumerate(segments) if s != "**" or i == 0 or segments[i - 1] != "**"]
     if not segments:
-        raise Refused("path_malformed", f"{_shown(text)} names no file.", "Name a path; `**` is the whole repository.")
+        raise _malformed_path(text, "does not name a file", "Name a path; `**` is the whole repository.")
     pattern = _written(segments)
     if is_glob(pattern):
         _check_size(pattern, segments)
@@ -74,7 +75,7 @@ def canonical_pattern(text: str) -> str:
 
 
 def lenient_pattern(text: str) -> str:
-    """The same for somebody who asks about a path: what is no pattern can still be the name of a file."""
+    """The same for queries about a path: a text that is not a valid pattern can still be the name of a file."""
     try:
         return canonical_pattern(text)
     except Refused:
@@ -82,28 +83,28 @@ def lenient_pattern(text: str) -> str:
 
 
 def escape(path: str, special: str = "*?[") -> str:
-    """The pattern that matches exactly this path; or, with fewer characters named, takes only these literally."""
+    """The pattern that matches exactly this path. `special`: the characters to take literally."""
     return "".join(f"[{char}]" if char in special else char for char in path) if is_glob(path) else path
 
 
 def unescape(pattern: str) -> str:
-    """The text that `escape` made a pattern of, and any other text as good as unchanged: what one would have typed."""
+    """The text from which `escape` made the pattern. Other patterns are returned almost unchanged."""
     return pattern.replace("[*]", "*").replace("[?]", "?").replace("[[]", "[")
 
 
 def is_glob(text: str) -> bool:
-    """Whether a pattern is written with wildcards or classes; without, it is a plain path."""
+    """Whether it has wildcards or classes. Otherwise it is a plain path."""
     return "*" in text or "?" in text or "[" in text
 
 
 def spellings(pattern: str, *, fold: bool = False) -> set[str]:
-    """How somebody may have typed it: with or without escapes, a directory with or without what means all below."""
+    """The ways in which a user may have typed it: with or without escapes, a directory with or without `/**`."""
     texts = (text.removesuffix("/**") for text in (pattern, unescape(pattern)))
     return set(map(_folded, texts) if fold else texts)
 
 
 def exactly(path: str, *, fold: bool = False) -> Pattern:
-    """A canonical path as a pattern; nothing in it is a wildcard."""
+    """A canonical path as a pattern without wildcards."""
     bare = path.removeprefix(HERE)
     literal = _folded(bare) if fold else bare
     return Pattern(text=path, literal=literal, head=literal, tail=literal, segments=())
@@ -120,7 +121,7 @@ def literal(path: str, *, fold: bool = False) -> Pattern:
 
 
 def compiled(text: str, *, fold: bool = False) -> Pattern:
-    """A canonical pattern, read. Who has many pairs to compare reads each pattern once."""
+    """Compile a canonical pattern. To compare many pairs, compile each pattern once."""
     if not is_glob(text):
         return exactly(text, fold=fold)
     segments = tuple(_segment(segment, fold) for segment in text.removeprefix(HERE).split("/"))
@@ -152,12 +153,7 @@ def _segments(text: str) -> list[str]:
 
         text = normalize("NFC", text)
     if len(text) > PATH_LIMIT:
-        raise Refused(
-            "path_malformed",
-            f"{_shown(text)} is longer than {PATH_LIMIT} characters.",
-            "Shorten it.",
-            path=_storable(text),
-        )
+        raise _malformed_path(text, f"is longer than {PATH_LIMIT} characters", "Shorten it.")
     if text.startswith("/"):
         raise Refused(
             "path_absolute",
@@ -166,24 +162,14 @@ def _segments(text: str) -> list[str]:
             path=_storable(text),
         )
     if "\\" in text:
-        raise Refused(
-            "path_malformed",
-            f"{_shown(text)} has a backslash.",
-            "Separate with `/`; a literal `*` is written `[*]`.",
-            path=_storable(text),
-        )
+        raise _malformed_path(text, "has a backslash", "Use `/` as the separator; write `[*]` for a literal `*`.")
     if not all(map(_legal, () if text.isascii() and text.isprintable() else text)):
-        raise Refused(
-            "path_malformed",
-            f"{_shown(text)} has a control character.",
-            "Rename the file, or claim its directory.",
-            path=_storable(text),
-        )
+        raise _malformed_path(text, "has a control character", "Rename the file, or claim its directory.")
     segments = [segment for segment in text.split("/") if segment not in ("", ".")]
     if ".." in segments:
         raise Refused(
             "path_outside",
-            f"{_shown(text)} climbs with `..`.",
+            f"{_shown(text)} contains `..`.",
             "Write it from the root of the repository, without `..`.",
             path=_storable(text),
         )
@@ -196,7 +182,7 @@ def _written(segments: Sequence[str]) -> str:
 
 
 def _legal(char: str) -> bool:
-    """Whether a path may have this character, the slash apart."""
+    """Whether a path may contain this character. The slash is handled elsewhere."""
     if char.isascii():
         return char.isprintable() and char != "\\"
     from unicodedata import category
@@ -211,12 +197,7 @@ def _check_size(pattern: str, segments: list[str]) -> None:
         wild = sum(s is STAR or sum(not isinstance(atom, str) for atom in s) for s in parsed)
     if wild > WILDCARD_LIMIT or len(pattern) > PATTERN_LIMIT or len(segments) > SEGMENT_LIMIT:
         limits = f"{PATTERN_LIMIT} characters, {SEGMENT_LIMIT} segments or {WILDCARD_LIMIT} wildcards"
-        raise Refused(
-            "pattern_too_complex",
-            f"{_shown(pattern)} is over {limits}.",
-            "Use a wider and simpler pattern, or several.",
-            path=_storable(pattern),
-        )
+        raise _too_complex(pattern, f"is over {limits}", "Use a wider and simpler pattern, or several.")
 
 
 def _segment(text: str, fold: bool) -> Segment:  # noqa: FBT001
@@ -236,17 +217,17 @@ def _segment(text: str, fold: bool) -> Segment:  # noqa: FBT001
         else:
             atoms.append(_folded(char) if fold else char)
     if any(atom is STAR and atoms[index] is STAR for index, atom in enumerate(atoms[1:])):
-        raise _malformed(text, "has `**` beside other things", "Write `*`, or `**` alone between slashes.")
+        raise _malformed(text, "has `**` next to other characters", "Write `*`, or `**` alone between slashes.")
     literal = [atom for atom in atoms if isinstance(atom, str)]
     if len(literal) < len(atoms):
         return tuple(atoms)
     if (name := "".join(literal)) in NO_NAMES:
-        raise _malformed(text, "can only mean a directory itself or the one above", "Leave it out.")
+        raise _malformed(text, "is the name of a directory itself or of the one above", "Leave it out.")
     return name
 
 
 def _class(text: str, at: int, fold: bool) -> tuple[Atom, int]:  # noqa: FBT001
-    """The class whose bracket opened before `at`, and where it ends. A class of one is that character."""
+    """The class whose bracket opened before `at`, and where it ends. A class with one character is that character."""
     negated = text[at : at + 1] in ("!", "^")
     at += negated
     end = text.find("]", at + 1)
@@ -254,7 +235,7 @@ def _class(text: str, at: int, fold: bool) -> tuple[Atom, int]:  # noqa: FBT001
     if end < 0:
         raise _malformed(text, "has a `[` that is not closed", "Write `[[]` for a literal one.")
     if "[:" in body:
-        raise _malformed(text, "names a class, which is not known here", "Write the range, as in `[a-z]`.")
+        raise _malformed(text, "has a named class, which is not supported", "Write the range, such as `[a-z]`.")
     chars = {char for char in _class_members(text, body) if char != "/" and _legal(char)}
     if fold:
         chars = set(map(_folded, chars))
@@ -271,20 +252,15 @@ def _class_members(text: str, body: str) -> Iterable[str]:
             last, at = body[at + 1], at + 2
         if last < first:
             wrong = f"has a range that runs backwards: {first}-{last}"
-            raise _malformed(text, wrong, "Turn it around, or write `[[]` for a literal `[`.")
+            raise _malformed(text, wrong, "Reverse it, or write `[[]` for a literal `[`.")
         if ord(last) - ord(first) + len(members) >= CLASS_LIMIT:
-            raise Refused(
-                "pattern_too_complex",
-                f"{_shown(text)} has a class of over {CLASS_LIMIT} characters.",
-                "Use `?` instead.",
-                path=_storable(text),
-            )
+            raise _too_complex(text, f"has a class of over {CLASS_LIMIT} characters", "Use `?` instead.")
         members.update(map(chr, range(ord(first), ord(last) + 1)))
     return members
 
 
 def _folded(text: str) -> str:
-    """The text without its case, character by character: `ß` stays one and equals `ẞ`, not `ss`."""
+    """The text in folded case, character by character: `ß` equals `ẞ`, but not `ss`."""
     return text.lower() if text.isascii() else "".join(map(_folded_char, text))
 
 
@@ -309,7 +285,7 @@ def _parts(pattern: Pattern) -> Sequence[Segment]:
 
 
 def _spelling(pattern: Pattern) -> str | None:
-    """The one path that it matches, in its own case where that is known."""
+    """The only path that it matches, in its original case if known."""
     if pattern.literal is None:
         return None
     return _written([pattern.literal]) if is_glob(pattern.text) else pattern.text
@@ -321,6 +297,14 @@ def _shown(text: str) -> str:
 
 def _storable(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _malformed_path(text: str, wrong: str, remedy: str) -> Refused:
+    return Refused("path_malformed", f"{_shown(text)} {wrong}.", remedy, path=_storable(text))
+
+
+def _too_complex(text: str, wrong: str, remedy: str) -> Refused:
+    return Refused("pattern_too_complex", f"{_shown(text)} {wrong}.", remedy, path=_storable(text))
 
 
 def _malformed(text: str, wrong: str, remedy: str) -> Refused:

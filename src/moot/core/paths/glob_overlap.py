@@ -1,6 +1,6 @@
-"""What two patterns with stars have in common: of characters within a segment, of segments along a path.
+"""Computes what two patterns with stars both match: the characters of a segment, or the segments of a path.
 
-Exact, and without search; `moot.core.paths` says why. Reading patterns, limits and refusals are not known here.
+The algorithm is exact and does not backtrack: see `moot.core.paths`, which also parses patterns and checks limits.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def common_sequence(a: Sequence[Any], b: Sequence[Any], common: Common, free: An
 
 
 def _parted(sequence: Sequence[Any]) -> list[list[Any]]:
-    """What stands before, between and after the stars; a single part if there are none."""
+    """The parts before, between and after the stars; a single part if there are no stars."""
     parts: list[list[Any]] = [[]]
     for element in sequence:
         if element is STAR:
@@ -69,7 +69,7 @@ def _along(a: Sequence[Any], b: Sequence[Any], common: Common) -> list[Any] | No
 
 
 def _place(parts: list[list[Any]], fixed: Sequence[Any], common: Common, free: Any) -> list[Any] | None:
-    """What parts with stars between them have in common with a sequence without: each goes where it first fits."""
+    """What a sequence with stars has in common with one without: each part is placed where it first fits."""
     head, *middle, tail = parts
     at, end = len(head), len(fixed) - len(tail)
     if at > end:
@@ -90,7 +90,7 @@ def _place(parts: list[list[Any]], fixed: Sequence[Any], common: Common, free: A
 
 
 def common_name(a: str | tuple[Atom, ...], b: str | tuple[Atom, ...]) -> str | None:
-    """A name that both match. Names of one or two characters are tried one by one, for `.` and `..` are none."""
+    """A name that both match. Names of one or two characters are tried one by one: `.` and `..` are not names."""
     if isinstance(a, str) and (isinstance(b, str) or b is ANY_NAME):
         return a if a == b or b is ANY_NAME else None
     one, other = tuple(a), tuple(b)
@@ -107,7 +107,7 @@ def common_name(a: str | tuple[Atom, ...], b: str | tuple[Atom, ...]) -> str | N
 
 
 def _spelled(atoms: tuple[Atom, ...], length: int) -> Iterator[tuple[Atom, ...]]:
-    """Every way to read the atoms as exactly so many characters."""
+    """Every way to read the atoms as exactly this many characters."""
     if not atoms:
         if length == 0:
             yield ()

@@ -1,16 +1,15 @@
 """Validation against a small, exact subset of JSON Schema 2020-12.
 
 The rules:
-- What is understood is understood as the standard says; `check_schema` refuses every other keyword, so that none
-  is ever skipped in silence. `format` is asserted and is `date-time` (see `timestamps`); `pattern` is the subset
-  in `patterns`; `$ref` is local (`#/$defs/name`), and no schema refers to itself, so the depth of the work is
-  bounded by the schema and not by the value.
+- Supported keywords mean what the standard says. `check_schema` refuses all others, so no keyword is silently ignored.
+  `format` is checked and can only be `date-time` (see `timestamps`). `pattern` is the subset in `patterns`. `$ref` is
+  local (`#/$defs/name`), and no schema refers to itself, so the schema limits the depth, not the value.
 - All defects are reported at once, one for each place: the most specific one.
-- A defect is a phrase for people. Where the keywords make a poor one (`pattern`, `not`, `anyOf`), the
-  `description` beside them is taken; it should read on from "expected".
+- A defect is a phrase for people. For keywords that make a poor phrase (`pattern`, `not`, `anyOf`), the `description`
+  next to them is used. It should continue the word "expected".
 
-Values are what a JSON parser gives; NaN and the infinities are no numbers. A full validator would cost a
-short-lived command more than all the rest of it (docs/decisions).
+Values come from a JSON parser. NaN and the infinities are not numbers. Loading a full validator would take a
+short-lived command longer than all its other work (docs/decisions).
 """
 
 from __future__ import annotations
@@ -25,8 +24,7 @@ if TYPE_CHECKING:
 
     from moot.core.schema.phrases import Place, Schema
 
-MOST = 1000
-"""So many defects are told; if there are others, one more says so."""
+MOST = 1000  # defects that are reported; if there are more, one more defect says so
 
 _ENDLESS = float("inf")
 _ABSENT = object()
@@ -38,7 +36,7 @@ _JOINED = frozenset(("$ref", "allOf", "anyOf", "not", "if"))
 
 
 class Defect(Record):
-    """One thing that is wrong: where (`result.status`, `files[2]`), what belongs there, what is there."""
+    """One thing that is wrong: the place (`result.status`, `files[2]`), what is expected there, what was found."""
 
     path: str
     expected: str
@@ -50,7 +48,7 @@ class Defect(Record):
 
 
 class _Fault(Record):
-    """A defect on its way, put into words only if it is told. `choices`: how many values would be right, if so few."""
+    """A defect that is put into words only if it is reported. `choices`: the number of valid values, if limited."""
 
     place: Place
     schema: Schema
@@ -82,7 +80,7 @@ def placed(schema: Schema, value: Any) -> list[tuple[Place, Defect]]:
 
 
 def check_schema(schema: Any) -> None:
-    """Refuse a schema with anything in it that `defects` would not honour to the letter."""
+    """Refuse a schema with anything that `defects` does not fully support."""
     from moot.core.schema.keywords import check
 
     check(schema)
@@ -141,7 +139,7 @@ def _faults(root: Schema, schema: Schema, value: Any, place: Place) -> Iterator[
         _TYPES[kinds](value) if isinstance(kinds, str) else any(_TYPES[kind](value) for kind in kinds)
     )
     if not typed or not (named.isdisjoint(_CHOSEN) or _is_chosen(schema, value)):
-        # A value of another kind altogether: what else is said about it would be noise.
+        # The value has the wrong type or is not a valid choice: further defects would be noise.
         yield _Fault(place, schema, value, _choices(schema))
         return
     if not (named.isdisjoint(_MEASURED) or _is_measured(schema, value)):
@@ -171,7 +169,7 @@ def _field_faults(root: Schema, schema: dict[str, Any], value: dict[str, Any], p
 
 
 def _joined_faults(root: Schema, schema: dict[str, Any], value: Any, place: Place) -> Iterator[_Fault]:
-    """What other schemas say about the same value."""
+    """The faults from the other schemas that apply to the same value."""
     if "$ref" in schema:
         yield from _faults(root, target(root, schema["$ref"]), value, place)
     for part in schema.get("allOf", ()):
@@ -189,7 +187,7 @@ def _joined_faults(root: Schema, schema: dict[str, Any], value: Any, place: Plac
 
 
 def _branch_faults(root: Schema, schema: dict[str, Any], value: Any, place: Place) -> Iterator[_Fault]:
-    """None of several branches fits: the faults of the one that was meant, or that it is none of them."""
+    """The faults of the branch that was meant, if that is clear; otherwise one fault for all branches."""
     meant = [
         branch
         for branch in schema["anyOf"]

@@ -1,6 +1,6 @@
-"""The keywords of JSON Schema that a pack may use, and what may stand behind each.
+"""The keywords of JSON Schema that a pack may use, and the valid values of each.
 
-Needed when a pack is read, never when a message is. What the keywords mean is in `schema`.
+Used when a pack is loaded, never when a message is checked. `moot.core.schema` implements the keywords.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _DEFS = "#/$defs/"
 
 
 def check(schema: Any) -> None:
-    """Refuse a schema with anything in it that `moot.core.schema` would not honour to the letter."""
+    """Refuse a schema with anything that `moot.core.schema` does not fully support."""
     _check(schema, schema, "#", (), set())
 
 
 def _check(root: Any, schema: Any, where: str, trail: tuple[str, ...], done: set[str]) -> None:
-    """`trail` is the definitions that led here, `done` those found in order."""
+    """`trail`: the definitions that led here. `done`: those that were already checked."""
     if isinstance(schema, bool):
         return
     if not isinstance(schema, dict):
@@ -42,7 +42,7 @@ def _check(root: Any, schema: Any, where: str, trail: tuple[str, ...], done: set
         for name, part in _parts(keyword, given):
             _check(root, part, at + name, trail, done)
     if "if" not in schema and not schema.keys().isdisjoint(("then", "else")):
-        raise _unusable(where, "then and else mean nothing without if")
+        raise _unusable(where, "then and else have no effect without if")
     if "$ref" in schema:
         _check_reference(root, schema["$ref"], f"{where}/$ref", trail, done)
 
@@ -59,7 +59,7 @@ def _check_reference(root: Any, reference: str, where: str, trail: tuple[str, ..
 
 
 def _parts(keyword: str, given: Any) -> Iterator[tuple[str, Any]]:
-    """The schemas behind a keyword, each with the rest of its path."""
+    """The schemas in the value of a keyword, each with the rest of its path."""
     if keyword in ("properties", "$defs"):
         yield from ((f"/{name}", part) for name, part in given.items())
     elif keyword in ("allOf", "anyOf"):

@@ -1,12 +1,12 @@
 r"""The regular expressions that a message schema may use, with the meaning that JSON Schema gives them.
 
-A pattern is a row of characters and classes, each with an optional count, between an optional `^` and an
-optional `$`: `^task-\d{3,}$`, `\S$`. There are no groups, alternatives, references or look-arounds, and no `.`
-(engines differ about it: write the class that is meant). What follows a varying count must not match what was
-counted, and an open-ended count needs `^` in front; so the time is linear in the text, whoever wrote the text.
+A pattern is a sequence of characters and classes, each with an optional count, between an optional `^` and an optional
+`$`: `^task-\d{3,}$`, `\S$`. There are no groups, alternatives, references or look-arounds, and no `.`, because engines
+differ about it. What follows a variable count must not match what was counted, and an open-ended count requires `^` at
+the start. So matching takes linear time for any text.
 
-`\d` and `\w` are ASCII, `\s` is every blank and line break of Unicode, `$` is the very end: as in ECMA-262, and
-unlike Python's own reading.
+As in ECMA-262, and unlike in Python, `\d` and `\w` are ASCII, `\s` is every blank and line break of Unicode, and `$`
+is the very end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def matches(pattern: str, text: str) -> bool:
 
 
 def objection(pattern: str) -> str | None:
-    """Why the pattern cannot be used, None if it can."""
+    """Why the pattern cannot be used; None if it can."""
     import re
 
     row = re.fullmatch(rf"\^?((?:{_ATOM}{_COUNT}?)*)\$?", pattern)
@@ -59,7 +59,7 @@ def objection(pattern: str) -> str | None:
 
 
 def _compile(pattern: str) -> Pattern[str]:
-    """The pattern for Python: same text, but for the two escapes and the end that Python reads otherwise."""
+    """The pattern for Python: the same, except for two escapes and `$`, which Python reads differently."""
     import re
 
     def translated(piece: re.Match[str]) -> str:
@@ -86,7 +86,7 @@ def _span(count: str) -> tuple[int, int | None]:
 
 
 def _samples(pattern: str) -> set[str]:
-    """Enough characters to tell whether two classes of this pattern overlap: both ends of all ranges, and beyond."""
+    """Enough characters to tell whether two classes of this pattern overlap: the ends of all ranges, and around."""
     import re
 
     coded = re.findall(r"\\[ux]([0-9a-fA-F]{2,4})", pattern)

@@ -1,7 +1,4 @@
-"""Schemas, values and places in the words of an error message.
-
-The voice of `schema`, which alone decides what is right. Foreign text comes out bounded and safe to show.
-"""
+"""Describes schemas, values and places for error messages. Untrusted text is shortened and made safe to display."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ _NOUNS = {
     "array": "a list",
     "object": "an object",
 }
-# What a schema without `type` speaks of, by the keywords in it.
+# The types that a schema without `type` is about, by its keywords.
 _HINTS = {
     "string": ("minLength", "maxLength", "pattern", "format"),
     "number": ("minimum", "maximum"),
@@ -57,7 +54,7 @@ def describe(root: Schema, schema: Schema) -> str:
 
 
 def when(condition: Schema) -> str:
-    """` when status is success`: the condition of a rule, where it is as simple as that."""
+    """A simple condition of a rule as a phrase: ` when status is success`."""
     if isinstance(condition, bool) or not condition.keys() <= {"properties", "required"}:
         return ""
     asked = condition.get("properties", {})
@@ -68,7 +65,7 @@ def when(condition: Schema) -> str:
 
 
 def shown(value: Any) -> str:
-    """What is there, in few characters."""
+    """A value in a few characters."""
     import json
 
     if isinstance(value, str):
@@ -106,7 +103,7 @@ def _choices(schema: dict[str, Any]) -> list[str]:
 
 
 def _word(value: Any) -> str:
-    """A value to choose: bare where it cannot be misread."""
+    """A choice, without quotes if it cannot be misread."""
     bare = isinstance(value, str) and value.isascii() and value.isprintable() and not {*' ,"'} & {*value}
     return value if bare and value not in ("", "null", "true", "false") else shown(value)
 

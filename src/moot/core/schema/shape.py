@@ -1,7 +1,7 @@
-"""Whether data has the shape that a record's annotations say. Loaded where data comes from outside.
+"""Checks data against the annotations of a record. Loaded only for data from outside.
 
-It reads the few forms of annotations that payloads have, such as `str`, `int | None`, `tuple[str, ...]` or
-`dict[str, Any]`. What it does not know fits everything; a test sees to it that no payload has another form.
+Supports the forms of annotations that payloads use, such as `str`, `int | None`, `tuple[str, ...]` or `dict[str, Any]`.
+A form that it does not support accepts any value; a test checks that no payload uses one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _known: dict[type, dict[str, str]] = {}
 
 
 def misfit(kind: type[Record], data: Any) -> str | None:
-    """The first thing in `data` that a record of this kind cannot have; None if it fits."""
+    """The first problem in data for a record of this class; None if it fits."""
     if not isinstance(data, dict):
         return "its data is not an object"
     for name, form in forms(kind).items():
@@ -32,7 +32,7 @@ def misfit(kind: type[Record], data: Any) -> str | None:
 
 
 def forms(kind: type[Record]) -> dict[str, str]:
-    """The fields of a record with their types, as they are written."""
+    """The fields of a record with their annotations."""
     if kind not in _known:
         written: dict[str, str] = {}
         for base in reversed(kind.__mro__):
@@ -42,7 +42,7 @@ def forms(kind: type[Record]) -> dict[str, str]:
 
 
 def fits(form: str, value: Any) -> bool:
-    """Whether a value that came as JSON is of the annotated kind."""
+    """Whether a JSON value matches an annotation."""
     parts = _split(form, " | ")
     if len(parts) > 1:
         return any(fits(part, value) for part in parts)
@@ -62,7 +62,7 @@ def fits(form: str, value: Any) -> bool:
 
 
 def understood(form: str) -> bool:
-    """Whether `fits` knows the form."""
+    """Whether `fits` supports the annotation."""
     outer, bracket, inner = form.removesuffix("]").partition("[")
     parts = _split(form, " | ")
     if len(parts) > 1:
@@ -73,7 +73,7 @@ def understood(form: str) -> bool:
 
 
 def _split(form: str, between: str) -> list[str]:
-    """The parts of a form, but not of what stands in brackets inside of it."""
+    """The parts of an annotation. Brackets are not split."""
     parts, depth = [""], 0
     for piece in form.split(between):
         parts[-1] += (between if depth else "") + piece

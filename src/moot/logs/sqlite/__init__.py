@@ -1,6 +1,6 @@
-"""The log in one SQLite file: for all agents of one machine, without any server.
+"""The log in one SQLite file, for all agents of one machine, without a server.
 
-It knows nothing of views, rules or agents; only of events, streams and commits.
+It knows events, streams and commits, but no views, rules or agents.
 """
 
 from __future__ import annotations

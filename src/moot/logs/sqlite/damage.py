@@ -20,13 +20,13 @@ UNREADABLE = (
     ValueError,
     RecursionError,
     Unavailable,
-)  # no UTF-8, no JSON, not the type of its column; or SQLite says so
+)  # invalid UTF-8 or JSON, a wrong column type, or an error of SQLite
 
 
 def before(
     read: Read, database: Database, after: int, limit: int, stream: str | None
 ) -> tuple[list[Event], Unavailable | None]:
-    """The events that can be read, one by one, and what is wrong with the one after them."""
+    """The events before the damaged one, read one by one, and the error of that one."""
     found: list[Event] = []
     while len(found) < limit:
         try:
@@ -46,11 +46,11 @@ def before(
 
 
 def _next(database: Database, after: int, stream: str | None) -> int:
-    """Where the row stands that comes next."""
+    """The position of the next row."""
     if stream is not None:
         try:
             with database.busy, database as connection:
                 return int(connection.execute(queries.named("foreign.sql")["next"], (stream, after)).get)
         except (apsw.Error, Unavailable, TypeError):
-            pass  # not even that
+            pass  # it cannot be found out
     return after + 1

@@ -1,6 +1,6 @@
 """The connection of a handle: opened on demand, closed before a fork, its errors translated into errors of moot.
 
-It does not know commits and conditions.
+It does not know commits or conditions.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ class Database(Watched):
     """Used as `with database.busy, database as connection`, by one thread at a time.
 
     `busy` keeps a fork in another thread waiting. A transaction that is open when an error leaves the block is rolled
-    back. After an interrupt the connection is closed, whatever was going on, and the next use opens another one.
+    back. After an interrupt the connection is closed, and the next use opens a new one.
     """
 
-    _wal: int | None = None  # the -wal file, opened for `flush` alone
+    _wal: int | None = None  # a descriptor of the -wal file, used only by `flush`
 
     def __init__(self, directory: str, timeout: float, *, reading: bool = False) -> None:
         self.path = os.path.join(directory, file.NAME)
@@ -46,8 +46,8 @@ class Database(Watched):
         self._flushes = 0
         self._early: Callable[[int], object] | None = None
         self._refusal: Unavailable | None = None
-        self._file: tuple[int, int] | None = None  # device and inode of what is open
-        self.version = 0  # of the file, as it was seen last
+        self._file: tuple[int, int] | None = None  # device and inode of the open file
+        self.version = 0  # of the file, when it was last read
         self._closed = False
         self.busy = RLock()
         self._at_rest = False
@@ -73,15 +73,15 @@ class Database(Watched):
             connection = self._connection
             if connection is not None:
                 if isinstance(error, UnicodeDecodeError):
-                    said = faults.damaged(self.path, "something in it should be text and is none")
+                    said = faults.damaged(self.path, "a text in it is not valid UTF-8")
                 if isinstance(error, apsw.Error):
                     said = faults.of_sqlite(error, self.path, connection.system_errno)
-                    if isinstance(error, apsw.SQLError):  # no such column, or the like
+                    if isinstance(error, apsw.SQLError):  # such as a missing column
                         said = self.superseded(connection) or faults.damaged(self.path, str(error))
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
         except apsw.Error:
-            self._drop()  # it could not even go back: start anew
+            self._drop()  # even the rollback failed: the next use opens a new connection
         if said is not None:
             raise said from error
 
@@ -96,12 +96,12 @@ class Database(Watched):
             self._prepare_to_flush()
 
     def _prepare_to_flush(self) -> None:
-        """Before anything is written: whoever could not wait for the disk afterwards does not begin."""
+        """Open the -wal file before anything is written: a process that could not flush must not append."""
         try:
             with self.busy:
                 self._wal = os.open(f"{self.path}-wal", os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
-            pass  # SQLite makes it with what is written first
+            pass  # SQLite creates it at the first write
         except OSError as error:
             raise faults.of_system(error, self.path) from error
 
@@ -115,9 +115,9 @@ class Database(Watched):
         return self.version < file.VERSION
 
     def bring_up_to_date(self, progress: Progress) -> tuple[int, int] | None:
-        """Migrate the file, for one who has the turn and is about to write. From which version to which, if it did.
+        """Migrate the file. The caller holds the writer lock and is about to write. Returns both versions, if it did.
 
-        Whatever transaction was begun has written nothing; nobody else writes before the next one begins.
+        A transaction that is open has written nothing. No other process writes before the next one begins.
         """
         with self.busy, self as connection:
             if connection.in_transaction:
@@ -126,21 +126,21 @@ class Database(Watched):
             try:
                 file.migrate(connection, progress=progress)
             except apsw.ConstraintError as error:
-                raise faults.damaged(self.path, "two of its events follow the same one") from error
+                raise faults.damaged(self.path, "two events of a stream have the same predecessor") from error
             except UnicodeDecodeError as error:
-                raise faults.damaged(self.path, "a row of it holds what is no text") from error
+                raise faults.damaged(self.path, "a text in it is not valid UTF-8") from error
             self.version = file.version_of(connection)
         return (before, self.version) if before < self.version else None
 
     def notice_upgrade(self) -> None:
-        """Look at the version again: another process may have migrated the file. Raises if it was a newer program."""
+        """Read the version again: another process may have migrated the file. Raises if that was a newer program."""
         with self.busy, self as connection:
             error = self.superseded(connection)
             if error is not None:
                 raise error
 
     def superseded(self, connection: apsw.Connection) -> Unavailable | None:
-        """Look at the version of the file. The error to raise if a newer program has upgraded it."""
+        """Read the version of the file. Returns the error to raise if a newer program has upgraded it."""
         version = file.version_of(connection)
         if version > file.VERSION >= self.version:
             return faults.superseded(self.path, version, file.VERSION)
@@ -148,31 +148,31 @@ class Database(Watched):
         return None
 
     def roll_back(self) -> None:
-        """End a transaction that was begun and not needed."""
+        """Roll back a transaction that was begun and not used."""
         if self._connection is not None and self._connection.in_transaction:
             with self.busy, self as connection:
                 connection.execute("ROLLBACK")
 
     def give_up(self) -> None:
-        """Close the connection, with whatever is open on it. The next use opens another one."""
+        """Close the connection, with any open transaction. The next use opens a new one."""
         with self.busy:
             self._drop()
 
     def flush_early(self) -> None:
-        """Let the disk begin, in a process that has appended often enough to be worth the preparation."""
+        """Let the disk start writing, in a process that has appended so often that loading `ctypes` pays off."""
         if self._flushes < _OFTEN:
             return
         if self._early is None:
             self._early = file.early_flush()
-        with self.busy:  # or a fork in another thread would close the file, and the number be another's
+        with self.busy:  # otherwise a fork in another thread could close the descriptor
             if self._wal is not None:
                 self._early(self._wal)
 
     def flush(self) -> None:
-        """Wait until the disk has every transaction that was committed before."""
+        """Wait until every committed transaction is on disk."""
         try:
             with self.busy:
-                if self._wal is None:  # as long as a connection is open, nobody removes this file or makes another
+                if self._wal is None:  # it stays the same file while a connection is open
                     self._wal = open_private(f"{self.path}-wal", os.O_RDWR)
                 self._flushes += 1
                 file.flush(self._wal)
@@ -180,7 +180,7 @@ class Database(Watched):
             raise faults.not_flushed(self.path, str(error)) from error
 
     def notice_another_file(self) -> bool:
-        """Let go of a file that has lost its name: what is written into it would be written for nobody."""
+        """Close the file if its path names another file by now: nobody would read what is written to the old one."""
         if self._connection is None or self._file == file.identity(self.path):
             return False
         with self.busy:
@@ -194,10 +194,10 @@ class Database(Watched):
             self._drop()
 
     def __del__(self) -> None:
-        """For one that was dropped; the connection closes itself.
+        """Close the -wal file of a handle that was not closed. The connection closes itself.
 
-        To close any descriptor of a file gives up all locks of this process on that file. But SQLite locks the database
-        and the -shm file, and never the -wal file, so neither this handle nor another of this process loses one.
+        Closing any descriptor of a file releases all locks of this process on that file. But SQLite locks the database
+        and the -shm file, never the -wal file. So no handle of this process loses a lock.
         """
         wal, self._wal = self._wal, None
         if wal is not None:
@@ -212,7 +212,7 @@ class Database(Watched):
         file.check_safe(self.path)
         with file.USES.gate:
             file.recognise(self.path)
-            guard.check_place(self._directory, keep=not self._reading)  # nothing is kept where there is no log
+            guard.check_place(self._directory, keep=not self._reading)
             self._connect()
         assert self._connection is not None
         return self._connection
@@ -245,19 +245,19 @@ class Database(Watched):
             connection.close()
 
     def before_fork(self) -> None:
-        """Close the connection, once the thread that uses it has finished."""
+        """Close the connection as soon as no thread uses it."""
         self._at_rest = self.busy.acquire(timeout=_FORK_PATIENCE)
         if self._at_rest:
             self._drop()
 
     def after_fork_in_parent(self) -> None:
-        """Whoever needs the connection opens it again."""
+        """The connection is opened again on demand."""
         if self._at_rest:
             self._at_rest = False
             self.busy.release()
 
     def after_fork_in_child(self) -> None:
-        """The same, unless a connection could not be closed: then SQLite cannot be trusted in this process."""
+        """The same. If a connection could not be closed, SQLite cannot be used in this process."""
         if self._at_rest:
             self._at_rest = False
             self.busy.release()

@@ -35,10 +35,9 @@ if TYPE_CHECKING:
 
 NAME = "log.db"
 LOCK = "lock"
-RESTORING = "restoring"  # a folder, as long as `restore.py` is at work
-HALF = (
-    b"moot: a restore is at work here, or was interrupted. The log of before: "  # stands in place of a log until then
-)
+RESTORING = "restoring"  # a folder that exists while `restore.py` is at work
+# The content of `log.db` while a restore replaces a log that cannot be read.
+HALF = b"moot: a restore is at work here, or was interrupted. The log of before: "
 APPLICATION_ID = 0x6D6F6F74  # "moot"
 VERSION = 4  # the highest migration in schema/
 
@@ -47,7 +46,7 @@ _MAGIC = b"SQLite format 3\x00"
 _LARGEST_IDLE_WAL = 16 << 20
 _WRITE_OUT = 2  # SYNC_FILE_RANGE_WRITE
 _CHAIN = "-- do: compute the chain over the rows that are there\n"
-_YES = array("i", [1])  # SQLite wants the address of a number
+_YES = array("i", [1])  # SQLite takes the address of an integer
 
 
 def create(directory: str, timeout: float) -> bool:
@@ -62,12 +61,12 @@ def create(directory: str, timeout: float) -> bool:
         if os.path.exists(path):
             recognise(path)
             return False
-        turn = WriterLock(os.path.join(directory, LOCK), timeout)
-        turn.acquire()
+        lock = WriterLock(os.path.join(directory, LOCK), timeout)
+        lock.acquire()
         try:
             return make(directory)
         finally:
-            turn.close()
+            lock.close()
     except OSError as error:
         raise faults.of_system(error, path) from error
 
@@ -104,7 +103,7 @@ def _fill(path: str) -> None:
     connection: apsw.Connection | None = None
     try:
         connection = apsw.Connection(path)
-        connection.pragma("auto_vacuum", "none")  # nothing is ever removed; without it fewer pages change
+        connection.pragma("auto_vacuum", "none")  # rows are never deleted, and fewer pages change without it
         connection.pragma("application_id", APPLICATION_ID)
         migrate(connection)
         connection.execute(queries.SQL["set_meta"], ("workspace", os.urandom(16).hex()))
@@ -115,7 +114,7 @@ def _fill(path: str) -> None:
 
 
 def check_safe(path: str) -> None:
-    """Refuse a planted log: SQLite would follow a link, and wait for a FIFO."""
+    """Refuse a link or a FIFO that somebody put there: SQLite would follow the link, or block on the FIFO."""
     for kind in ("", "-wal", "-shm", "-journal"):
         try:
             check_private(f"{path}{kind}")
@@ -124,11 +123,11 @@ def check_safe(path: str) -> None:
 
 
 class Uses(Watched):
-    """Which files this process has open as a log.
+    """The log files that this process has open.
 
-    POSIX: to close any descriptor of a file gives up all locks that the process has on it. SQLite's own connections
-    know that, and nothing else here may open and close a file that is in use: another process would take its -wal file
-    for abandoned. Whoever opens one holds the `gate`.
+    In POSIX, closing any descriptor of a file releases all locks of the process on it. SQLite takes care of that for
+    its own connections. Other code here must not open and close a log that is in use: another process would then take
+    the -wal file for abandoned. Hold the `gate` to open one.
     """
 
     def __init__(self) -> None:
@@ -162,7 +161,7 @@ USES = Uses()
 
 
 def recognise(path: str) -> None:
-    """Raise unless the file is a whole log of moot. Reads its header alone; one that is in use was recognised."""
+    """Raise unless the file is a complete log of moot. Reads only its header. A file in use was checked before."""
     with USES.gate:
         if path not in USES:
             _recognise(path)
@@ -188,37 +187,37 @@ def _recognise(path: str) -> None:
     if header.startswith(HALF):
         raise faults.half_restored(path)
     if not header.startswith(_MAGIC) or len(header) < 100:
-        raise faults.foreign(path, "it is no SQLite database")
+        raise faults.foreign(path, "it is not an SQLite database")
     if _number(header, 68) != APPLICATION_ID:
         raise faults.foreign(path, "it belongs to another program")
     pages, page_size = _number(header, 28), int.from_bytes(header[16:18], "big")
-    # After a crash the missing pages may still be in the write-ahead log; SQLite knows.
+    # After a crash, missing pages may still be in the write-ahead log, where SQLite finds them.
     if size < pages * (65536 if page_size == 1 else page_size) and not _size(path + "-wal"):
-        raise faults.damaged(path, f"it should have {pages} pages of {page_size} bytes, and has {size} bytes in all")
+        raise faults.damaged(path, f"expected {pages} pages of {page_size} bytes, got {size} bytes in total")
 
 
 def connect(path: str, flags: int, timeout: float) -> apsw.Connection:
-    """A connection as every user of the log needs it."""
+    """A connection with the settings of the log."""
     try:
         connection = apsw.Connection(path, flags=flags | apsw.SQLITE_OPEN_NOFOLLOW)
     except apsw.CantOpenError as error:
         if getattr(error, "extendedresult", 0) != apsw.SQLITE_CANTOPEN_SYMLINK or os.path.islink(path):
             raise
-        connection = apsw.Connection(path, flags=flags)  # a link above the directory is the caller's own way to it
+        connection = apsw.Connection(path, flags=flags)  # the link is above the directory: the caller chose that path
     try:
         connection.set_busy_timeout(int(timeout * 1000))
-        # Whoever closes last writes everything back. It empties the -wal file then and does not delete it:
-        # a user who may only read cannot make one, and could not read without.
+        # The last connection checkpoints when it closes. It then empties the -wal file instead of deleting it:
+        # a read-only user cannot read without one, and cannot create it.
         connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, _YES.buffer_info()[0])
-        # In this mode the disk is waited for around a checkpoint, and not after each commit: that is `flush`, outside
-        # of every lock. Frames are chained by checksums, so what a crash takes is the end of what was not flushed.
+        # In this mode SQLite syncs at a checkpoint and not after each commit. `flush` does that, outside of all locks.
+        # Frames are chained by checksums, so a crash can only cut off the end that was not flushed.
         connection.pragma("synchronous", "normal")
         connection.pragma("journal_size_limit", _LARGEST_IDLE_WAL)
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # else SQLite plans queries anew for other values
-        if sys.platform == "darwin":  # where fsync alone leaves it in the cache of the drive
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # otherwise SQLite replans queries for every new value
+        if sys.platform == "darwin":  # fsync alone leaves the data in the cache of the drive
             connection.pragma("fullfsync", True)
             connection.pragma("checkpoint_fullfsync", True)
-        if connection.pragma("journal_mode") != "wal":  # the first look into the file
+        if connection.pragma("journal_mode") != "wal":  # this is the first read of the file
             connection.pragma("journal_mode", "wal")
         return connection
     except apsw.Error as error:
@@ -232,7 +231,7 @@ def version_of(connection: apsw.Connection) -> int:
 
 def flush(file: int) -> None:
     """Flush this file to disk."""
-    if sys.platform == "darwin":  # where fsync alone leaves it in the cache of the drive
+    if sys.platform == "darwin":  # see `connect`
         import fcntl
 
         fcntl.fcntl(file, fcntl.F_FULLFSYNC)
@@ -241,19 +240,19 @@ def flush(file: int) -> None:
 
 
 def early_flush() -> Callable[[int], object]:
-    """A call that lets the disk begin with what was written to a file, and does not wait. Elsewhere it does nothing."""
+    """A function that asks Linux to start writing a file to disk, without waiting. Elsewhere it does nothing."""
     if sys.platform == "linux":
-        import ctypes  # slow to import, and the only way to ask
+        import ctypes  # slow to import, but the only way to call it
 
         ask = getattr(ctypes.CDLL(None), "sync_file_range", None)
         if ask is not None:
             ask.argtypes = (ctypes.c_int, ctypes.c_int64, ctypes.c_int64, ctypes.c_uint)
-            return lambda file: ask(file, 0, 0, _WRITE_OUT)  # if it fails, `flush` will say so
+            return lambda file: ask(file, 0, 0, _WRITE_OUT)  # if it fails, `flush` reports it
     return lambda _file: None
 
 
 def migrate(connection: apsw.Connection, folder: str | None = None, progress: Progress | None = None) -> None:
-    """Apply every migration that the file has not seen, each in a transaction of its own.
+    """Apply the migrations that the file lacks, each in its own transaction.
 
     After an error, the caller ends the transaction.
     """
@@ -272,7 +271,7 @@ def migrate(connection: apsw.Connection, folder: str | None = None, progress: Pr
 
 
 def _quietly(_done: int, _of: int) -> None:
-    """Where nobody watches."""
+    """No progress is shown."""
 
 
 def _number(header: bytes, offset: int) -> int:

@@ -1,7 +1,7 @@
-"""Where a log must not live: an SQLite that corrupts it, a file system whose locks do not hold.
+"""Checks that a log is safe here: that SQLite is recent enough, and that the file system's locks work.
 
-The check of the file system costs more than the rest of opening, so its answer is kept beside the log: the
-number of the device that was found good. Only another device is looked at again.
+The check of the file system takes longer than the rest of opening a log. So the number of a device that passed is
+stored next to the log, and only another device is checked again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def check_sqlite(version: str | None = None) -> None:
 def check_place(directory: str, *, keep: bool = True) -> None:
     """Raise if the directory (which need not exist yet) is on a file system that several machines share.
 
-    What was found is kept, unless the caller leaves no traces.
+    The result is stored if `keep` is set.
     """
     try:
         device = b"%d\n" % os.stat(directory).st_dev
@@ -46,7 +46,7 @@ def check_place(directory: str, *, keep: bool = True) -> None:
 
 
 def file_system_of(path: str, found: list[tuple[str, str]]) -> str:
-    """The type of the mount that `path` is in: the longest that is a prefix, the latest of equals."""
+    """The type of the mount that contains `path`: the longest prefix, and the latest of equal ones."""
     best, kind = -1, ""
     for place, its in found:
         inside = path == place or path.startswith(place if place.endswith("/") else place + "/")
@@ -62,7 +62,7 @@ def shared_kinds() -> frozenset[str]:
 
 
 def mounts() -> list[tuple[str, str]]:
-    """Every mount as (place, type). Empty where the system tells nothing; then nothing is refused."""
+    """Every mount as (path, type). Empty if the system does not list them; then nothing is refused."""
     if sys.platform == "darwin":
         return parse_mount_output(_run_mount())
     try:
@@ -115,4 +115,4 @@ def _record(directory: str, device: bytes) -> None:
     try:
         write_private(os.path.join(directory, _RECORD), device)
     except OSError:
-        pass  # a place that cannot be written is looked at again each time
+        pass  # not writable: it is checked again next time

@@ -96,7 +96,7 @@ def _taken(file: int) -> bool:
 
 
 class NoLock:
-    """No lock: writers meet in SQLite."""
+    """No lock: only SQLite's own locks order the writers."""
 
     keeps_others_out = False
 

@@ -59,9 +59,9 @@ class SqliteLog(Log):
         reading: bool = False,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> None:
-        """With `reading`, the file is opened so that nothing can be written: not even what is due is moved into it.
+        """With `reading`, the file is opened read-only: not even a checkpoint is made.
 
-        `progress` is called during a long upgrade: what is done, how much of it, of how much.
+        `progress` is called during a long upgrade: what is done, done so far, total.
         """
         self.directory = os.path.abspath(directory)
         self.database = Database(self.directory, lock_timeout, reading=reading)
@@ -71,16 +71,14 @@ class SqliteLog(Log):
         self._progress = progress
         self.bell = bell_directory or bell.directory_for(self.directory)
         self.lock = WriterLock(os.path.join(self.directory, file.LOCK), lock_timeout) if exclusive else NoLock()
-        self.turn: Callable[[], ExclusiveBlock | None] = (
-            _nobody  # a weak reference to the `Turn` that this handle is in
-        )
+        self.block: Callable[[], ExclusiveBlock | None] = _no_block  # a weak reference to the one that is entered
         self._encode: Callable[[Draft], str] | None = None
         # After our last append: the number of changes that SQLite has seen, the end of the log, and the hash there.
         self._known: tuple[apsw.Connection | None, int, int, bytes] = (None, 0, 0, b"")
-        self._versions: dict[str, int] = {}  # of streams, as long as the above holds
-        self._seen = (0, "")  # a commit that was read or appended here: a log without it is another one
-        self._replaced = False  # another log was put in place since the last append
-        self._looked = 0  # the number of changes when the version and the damage were last looked at
+        self._versions: dict[str, int] = {}  # of streams, valid as long as `_known` is
+        self._seen = (0, "")  # a commit that was read or appended here; a log without it is another log
+        self._replaced = False  # the log was replaced since the last append
+        self._looked = 0  # the number of changes when version and damage were last checked
 
     @classmethod
     def create(cls, directory: str, *, lock_timeout: float = 30.0) -> bool:
@@ -89,7 +87,7 @@ class SqliteLog(Log):
 
     @property
     def workspace(self) -> str:
-        """The id that this log was given when it was made."""
+        """The id that the log got when it was created."""
         return self.archive.identity()
 
     @property
@@ -103,24 +101,24 @@ class SqliteLog(Log):
         self, commit: Commit, conditions: Mapping[str, int], events: Sequence[Draft], key: Key | None = None
     ) -> Appended | Duplicate | Conflict | Mismatch:
         """See `Log.append`. Positions of a commit are consecutive; its events are numbered from 0."""
-        turn = self.turn()
+        block = self.block()
         if not events:
             with self.database.busy, self.database as connection:
                 known = transaction.known(connection, commit, key)
             if key is not None and isinstance(known, Duplicate):
-                self._make_sure(turn)
+                self._make_sure(block)
             return known or Appended(0, 0)
         if self._encode is None:
-            from moot.logs.sqlite.codec import data_of  # a reader never needs it
+            from moot.logs.sqlite.codec import data_of  # not needed to read
 
             self._encode = data_of
         data = [self._encode(draft) for draft in events]  # before taking the lock, so that other writers do not wait
         self.check_writable()
         try:
-            if turn is not None:
-                return self._append(turn, commit, conditions, events, data, key)
-            with ExclusiveBlock(self) as turn:
-                return self._append(turn, commit, conditions, events, data, key)
+            if block is not None:
+                return self._append(block, commit, conditions, events, data, key)
+            with ExclusiveBlock(self) as block:
+                return self._append(block, commit, conditions, events, data, key)
         except UnicodeEncodeError as error:
             raise not_text(commit.id, error.object) from error
 
@@ -132,16 +130,16 @@ class SqliteLog(Log):
             if self.handle.damage is not None:
                 raise self.handle.damage
 
-    def _make_sure(self, turn: ExclusiveBlock | None) -> None:
-        """A caller that is told that it was done before relies on it, and who did it may have died before its flush."""
-        if turn is not None:
-            turn.relied = True  # flushed when the lock is released
+    def _make_sure(self, block: ExclusiveBlock | None) -> None:
+        """Flush a commit of another process before it is reported: that process may have died before its flush."""
+        if block is not None:
+            block.relied = True  # flushed when the lock is released
         else:
             self.database.flush()
 
     def _append(
         self,
-        turn: ExclusiveBlock,
+        block: ExclusiveBlock,
         commit: Commit,
         conditions: Mapping[str, int],
         events: Sequence[Draft],
@@ -162,7 +160,7 @@ class SqliteLog(Log):
             if refusal is not None:
                 execute("ROLLBACK")
                 if isinstance(refusal, Duplicate):
-                    turn.relied = True  # see `_make_sure`
+                    block.relied = True  # see `_make_sure`
                 return refusal
             try:
                 last, mark, digests = transaction.write(
@@ -173,13 +171,13 @@ class SqliteLog(Log):
                 refusal = transaction.known(connection, commit, key) or transaction.moved(connection, conditions)
                 if refusal is None:
                     raise
-                turn.relied = isinstance(refusal, Duplicate) or turn.relied
+                block.relied = isinstance(refusal, Duplicate) or block.relied
                 return refusal
             execute("COMMIT")
             self._looked = connection.data_version()
             self._known, self._seen = (connection, self._looked, last, mark), (last, commit.id)
             self._remember({event.stream: head + 1 + n for n, event in enumerate(events)})
-        turn.written = True
+        block.written = True
         if early:  # the views are written now: the disk can work meanwhile
             self.database.flush_early()
         return Appended.made({"first": head + 1, "last": last, "digests": digests})
@@ -192,7 +190,7 @@ class SqliteLog(Log):
         events: Sequence[Draft],
         key: Key | None,
     ) -> Duplicate | Mismatch | Conflict | None:
-        """Why it cannot be appended. A known commit, and a second first event of a stream, the tables refuse."""
+        """Why it cannot be appended. The tables refuse a known commit and a second first event of a stream."""
         refusal: Duplicate | Mismatch | Conflict | None = None
         if key is not None:
             refusal = transaction.known(connection, commit, key)
@@ -280,11 +278,11 @@ class SqliteLog(Log):
 
     def head(self) -> int:
         """See `Log.head`."""
-        turn = self.turn()
-        if turn is None:
+        block = self.block()
+        if block is None:
             self.database.notice_another_file()
         with self.database.busy, self.database as connection:
-            if turn is not None and self.lock.keeps_others_out and self.database.writable:
+            if block is not None and self.lock.keeps_others_out and self.database.writable:
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")  # the append that follows goes on with it
                 head, _ = self._end(connection)
@@ -298,7 +296,7 @@ class SqliteLog(Log):
         return head if damage is None else min(head, damage.details["position"] - 1)
 
     def follow(self, after: int, timeout: float | None = None, stop: int | None = None) -> Iterator[list[Event]]:
-        """See `Log.follow`. What is in the log when the time is over still comes."""
+        """See `Log.follow`. Events that are in the log when the time is over are still yielded."""
         end = None if timeout is None else time.monotonic() + timeout
         until: int | None = None
         listener: bell.Listener | None = None
@@ -310,7 +308,7 @@ class SqliteLog(Log):
                     after = events[-1].position
                     yield events
                 elif until is None and listener is None:
-                    listener = bell.Listener(self.bell)  # then look again: it may have been rung just before
+                    listener = bell.Listener(self.bell)  # then read again: it may have been rung just before
                     continue
                 left = _POLL if end is None else end - time.monotonic()
                 if left <= 0 and until is None:
@@ -324,7 +322,7 @@ class SqliteLog(Log):
                 listener.close()
 
     def _whole_commits(self, after: int) -> list[Event]:
-        """A page, and the rest of the commit that it ends in."""
+        """A page, and the rest of its last commit."""
         events = self.read(after, _PAGE)
         if len(events) == _PAGE:
             with self.database.busy, self.database as connection:
@@ -342,33 +340,33 @@ class SqliteLog(Log):
         self.lock.close()
 
 
-def _nobody() -> None:
-    """In no turn."""
+def _no_block() -> None:
+    """In place of a weak reference: no block is entered."""
 
 
 class ExclusiveBlock:
     """The body of one `exclusive()`: only this handle writes.
 
-    If it has written, it waits for the disk afterwards and rings the bell. Both come after the lock was released: while
-    one process waits for the disk others write, and the disk takes at once what all of them wrote.
+    If it has written, it flushes to disk and rings the bell, both after the lock was released. So other processes write
+    while one waits for the disk, and one flush covers what all of them wrote.
 
-    An interrupt can come before the first step of `__exit__`. The turn then ends with this object.
+    If an interrupt comes before the first step of `__exit__`, `__del__` ends the block.
     """
 
     _begun = False
 
     def __init__(self, log: SqliteLog) -> None:
         self.written = False
-        self.relied = False  # a caller is told of what another process wrote
+        self.relied = False  # the result depends on a commit of another process, so flush as well
         self._log = log
 
     def __enter__(self) -> Self:
         log = self._log
-        if log.turn() is not None:
+        if log.block() is not None:
             raise faults.nested(log.directory)
         self._begun = True
         log.lock.acquire(log.handle.patience)
-        log.turn = ref(self)
+        log.block = ref(self)
         log.database.notice_another_file()
         return self
 
@@ -377,11 +375,11 @@ class ExclusiveBlock:
         try:
             if kind is None or issubclass(kind, Exception):
                 log.database.roll_back()
-            else:  # interrupted: whatever was going on, it ends here
+            else:  # interrupted
                 log.database.give_up()
         finally:
             log.lock.release()
-            log.turn = _nobody
+            log.block = _no_block
         self._begun = False  # if one of these steps was interrupted, `__del__` repeats them
         if self.written or self.relied:
             log.database.flush()
@@ -389,5 +387,5 @@ class ExclusiveBlock:
                 bell.ring(log.bell)
 
     def __del__(self) -> None:
-        if self._begun and self._log.turn() in (None, self):  # else the handle is in another turn by now
+        if self._begun and self._log.block() in (None, self):  # else the handle is in another block by now
             self.__exit__(KeyboardInterrupt)

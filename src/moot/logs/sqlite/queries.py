@@ -1,4 +1,4 @@
-"""The named statements of `queries.sql`, and the numbered migrations in `schema/`. It knows no connection."""
+"""The named statements of `queries.sql`, and the numbered migrations in `schema/`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SQL = named("queries.sql")
 
 
 def migrations(folder: str | None = None) -> list[tuple[int, str]]:
-    """Number and script of every migration, in order. The number is what `user_version` says afterwards."""
+    """Number and script of every migration, in order. The number becomes the file's `user_version`."""
     folder = folder or os.path.join(_HERE, "schema")
     names = sorted(name for name in os.listdir(folder) if name.endswith(".sql"))
     return [(int(name[:4]), _text(folder, name)) for name in names]

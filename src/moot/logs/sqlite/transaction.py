@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from moot.core.event import Commit, Draft, Key
     from moot.core.integrity.chain import Link
 
-_FEW = 5  # streams that are asked for one by one: that is faster than to prepare one question for all
+_FEW = 5  # streams: up to this many, one query each is faster than one query for all
 
 
 def known(connection: apsw.Connection, commit: Commit, key: Key | None) -> Duplicate | Mismatch | None:
@@ -62,7 +62,7 @@ def write(
     `previous` is the hash of the commit that ends there. Returns the same two for the commit that was added, and the
     digests of its events.
     """
-    from moot.core.integrity.chain import digest_of, hash_of  # whoever only reads may do without
+    from moot.core.integrity.chain import digest_of, hash_of  # not needed to read
 
     execute = connection.execute
     versions = dict(conditions)
@@ -90,9 +90,9 @@ def write_all(
     commits: Sequence[tuple[Commit, Sequence[Draft]]],
     texts: Sequence[Sequence[str]],
 ) -> None:
-    """The same for many commits, in two statements. The log ends at `head`; nobody asked for anything by a key.
+    """The same for many commits, in two statements. The log ends at `head`. The commits have no keys.
 
-    An event that comes with a digest keeps it: its text may have been redacted where it comes from.
+    An event that has a digest keeps it: its text may have been redacted in the log that it comes from.
     """
     from moot.core.integrity.chain import START, digest_of, hash_of
 

@@ -1,6 +1,6 @@
-"""Computing the chain over the rows of a log from before version 4, page by page, inside the migration's transaction.
+"""Computes the hash chain of a log from before version 4, page by page, inside the transaction of the migration.
 
-The rows of each commit stand together. Where they do not, the log was damaged before, and `verify` says so.
+The rows of a commit are contiguous. If they are not, the log was damaged before, and `verify` reports it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def compute(connection: apsw.Connection, progress: Progress) -> None:
 
 
 def _rows(connection: apsw.Connection, head: int, progress: Progress) -> Iterator[Row]:
-    """The metadata of every event and its digest, which is written on the way."""
+    """The metadata of every event and its digest. The digests are stored page by page."""
     position = 0
     page: list[Row]
     while page := connection.execute(queries.SQL["unchained"], (position, _PAGE)).fetchall():

@@ -1,6 +1,6 @@
-"""A log in SQLite as a whole: taking in commits in bulk, copying it while others write, erasing rows.
+"""Operations on a whole SQLite log: append commits in bulk, copy it while others write, erase rows.
 
-`restore.py` puts a copy back into place. Loaded only by the few commands that need it.
+`restore.py` puts a copy back in place. Loaded only by the few commands that need it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from moot.logs.sqlite.database import Database
     from moot.logs.sqlite.log import ExclusiveBlock, SqliteLog
 
-PAGES = 2000  # copied between two reports of progress
+PAGES = 2000  # copied between two calls of `progress`
 _PATIENCE = 30.0
 _PAUSE = 0.05
 
@@ -49,15 +49,15 @@ class SqliteArchive(Archive):
 
         texts = [[data_of(draft) for draft in drafts] for _, drafts in commits]
         self._log.check_writable()
-        turn = self._log.turn()
-        if turn is not None:
-            return self._extend(turn, head, commits, texts, identity)
-        with self._log.exclusive() as turn:
-            return self._extend(turn, head, commits, texts, identity)
+        block = self._log.block()
+        if block is not None:
+            return self._extend(block, head, commits, texts, identity)
+        with self._log.exclusive() as block:
+            return self._extend(block, head, commits, texts, identity)
 
     def _extend(
         self,
-        turn: ExclusiveBlock,
+        block: ExclusiveBlock,
         head: int,
         commits: Sequence[tuple[Commit, Sequence[Draft]]],
         texts: list[list[str]],
@@ -78,7 +78,7 @@ class SqliteArchive(Archive):
                 connection.execute("COMMIT")
         except UnicodeEncodeError as error:
             raise not_text(commits[0][0].id, error.object) from error
-        turn.written = True
+        block.written = True
         return True
 
     def audit(self, upto: int, progress: Progress) -> Iterator[str]:
@@ -97,7 +97,7 @@ class SqliteArchive(Archive):
                 connection.execute(queries.SQL["hash_at"], (head,)).get if self._database.version >= CHAINED else None
             )
         if at is None:
-            self._database.flush()  # the last commit may be that of another, who still waits for the disk
+            self._database.flush()  # another process may not have flushed its last commit yet
         return (head, found.hex()) if found else (0, "")
 
     def has(self, position: int, mark: str) -> bool:
@@ -122,9 +122,7 @@ class SqliteArchive(Archive):
         source = file.connect(self._database.path, apsw.SQLITE_OPEN_READONLY, _PATIENCE)
         try:
             source.execute("BEGIN")
-            head = int(
-                source.execute(queries.SQL["head"]).get
-            )  # from here on it sees this moment, whatever others write
+            head = int(source.execute(queries.SQL["head"]).get)  # the first read fixes the snapshot
             copy_into(path, source, progress)
             source.execute("COMMIT")
         except apsw.Error as error:
@@ -135,13 +133,13 @@ class SqliteArchive(Archive):
         sync(path)
         found = examine(path)
         if found != head:
-            raise faults.damaged(path, f"it should end at position {head} and ends at {found}")
+            raise faults.damaged(path, f"expected it to end at position {head}, but it ends at {found}")
         return head
 
     def erase(self, rows: Mapping[int, dict[str, Any]]) -> None:
-        """Rewrites the file: pages that were split long ago may still hold what a row was once."""
+        """See `Archive.erase`. Rewrites the file, because unused parts of its pages may still hold old text."""
         self._database.check_writable()
-        if self._log.turn() is not None:
+        if self._log.block() is not None:
             return self._erase(rows)
         with self._log.exclusive():
             return self._erase(rows)
@@ -162,21 +160,21 @@ class SqliteArchive(Archive):
                 connection.pragma("secure_delete", False)
 
     def _write_back(self, connection: apsw.Connection) -> None:
-        """Empty the write-ahead log, where the old rows may still stand. One who reads keeps it for a moment."""
+        """Empty the write-ahead log, which may still hold the old rows. Waits for processes that are reading."""
         end = time.monotonic() + _PATIENCE
         while (connection.execute(queries.SQL["write_back"]).fetchone() or (1,))[0]:
             if time.monotonic() > end:
                 raise Unavailable(
                     "erase_unfinished",
-                    "The text was erased, but one who reads the log keeps its write-ahead log from being emptied.",
-                    "End what reads for so long, and do it again.",
+                    "The text was erased, but not yet from the write-ahead log, because a process is reading it.",
+                    "End the process that has been reading for so long, then try again.",
                     path=self._database.path,
                 )
             time.sleep(_PAUSE)
 
 
 def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
-    """A new file with everything that `source` sees, in one piece: without a write-ahead log of its own."""
+    """A new file with everything that `source` sees. It is a single file without a write-ahead log."""
     target = apsw.Connection(path)
     try:
         copy(target, source, progress)
@@ -190,7 +188,7 @@ def copy_into(path: str, source: apsw.Connection, progress: Progress) -> None:
 
 
 def copy(target: apsw.Connection, source: apsw.Connection, progress: Progress) -> None:
-    """All pages; the target has them all at the end, or none."""
+    """Copy all pages, or none."""
     with target.backup("main", source, "main") as work:
         while not work.done:
             work.step(PAGES)
@@ -198,7 +196,7 @@ def copy(target: apsw.Connection, source: apsw.Connection, progress: Progress) -
 
 
 def examine(path: str) -> int:
-    """The head of a log that is a file of its own, once it is known to be whole."""
+    """The head of a log in a single file. Raises unless the file is intact."""
     file.recognise(path)
     try:
         connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
@@ -214,5 +212,5 @@ def examine(path: str) -> int:
     except apsw.Error as error:
         raise faults.of_sqlite(error, path) or faults.damaged(path, str(error)) from error
     if count != head:
-        raise faults.damaged(path, f"it has {counted(count, 'event')} and ends at position {head}")
+        raise faults.damaged(path, f"it has {counted(count, 'event')} but ends at position {head}")
     return int(head)

@@ -1,4 +1,4 @@
-"""Whether a log is what moot has written: its chain and its schema. Reads page by page, and changes nothing."""
+"""Checks a log against its hash chain and against moot's schema. Reads page by page and changes nothing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COMMIT = 9  # the column with its id
 
 
 def foreign_schema(connection: apsw.Connection) -> Iterator[str]:
-    """What is in the file that moot's own scripts do not make, and what is missing or different."""
+    """The differences between the schema of the file and the one that moot's migrations create."""
     fresh = apsw.Connection(":memory:")
     try:
         version = file.version_of(connection)
@@ -39,10 +39,10 @@ def foreign_schema(connection: apsw.Connection) -> Iterator[str]:
     finally:
         fresh.close()
     if version > file.VERSION:
-        return  # a newer program's
+        return  # of a newer version of moot
     for kind, name in sorted({*expected, *found}):
         if (kind, name) not in expected:
-            yield f"foreign_schema: the {kind} {name!r} is not moot's"
+            yield f"foreign_schema: the {kind} {name!r} was not made by moot"
         elif (kind, name) not in found:
             yield f"foreign_schema: the {kind} {name!r} is missing"
         elif expected[kind, name] != found[kind, name]:
@@ -55,18 +55,18 @@ def _schema(connection: apsw.Connection) -> dict[tuple[str, str], tuple[str, str
 
 
 class Audit:
-    """A walk along the chain, up to one position."""
+    """Checks the chain up to one position."""
 
     def __init__(self, database: Database, upto: int, progress: Progress) -> None:
         self._database = database
         self._upto, self._progress = upto, progress
-        # Positions whose data is not what its digest says, of which type, and whether it is written as moot writes it.
+        # Positions whose data does not match its digest: the event's type, and whether the JSON is in moot's own form.
         self._changed: dict[int, tuple[str, bool]] = {}
-        self._named: set[int] = set()  # by tombstones in the chain; whether they fit is judged in `moot.engine.verify`
+        self._named: set[int] = set()  # positions that tombstones name; `moot.engine.verify` checks the tombstones
         self._malformed: list[str] = []
 
     def problems(self) -> Iterator[str]:
-        """What is wrong, in order of position; in the end what was changed though nobody has redacted it."""
+        """The problems in order of position, then the events that were changed without a redaction."""
         previous, commits = chain.START, 0
         for id, found in groupby(self._rows(), lambda row: row[_COMMIT]):  # noqa: A001
             rows, commits = list(found), commits + 1
@@ -82,9 +82,9 @@ class Audit:
             known = connection.execute(queries.SQL["commits_upto"], (self._upto,)).get
             astray = connection.execute(queries.SQL["requests_astray"]).fetchall()
         if known != commits:
-            yield f"{known} commits are known, and {commits} have events"
+            yield f"{known} commits are recorded, but {commits} have events"
         for scope, key in astray:
-            yield f"the key {str(key)[:80]!r} of {str(scope)[:80]!r} does not lead to the commit that it was used for"
+            yield f"the key {str(key)[:80]!r} of {str(scope)[:80]!r} does not name a commit"
 
     def _rows(self) -> Iterator[Row]:
         position = 0
@@ -99,14 +99,14 @@ class Audit:
             yield from page
 
     def _commit(self, previous: bytes, id: str, rows: list[Row]) -> tuple[bool, list[str]]:  # noqa: A002
-        """Whether its hash fits, and what is to be said about it."""
+        """Whether its hash is correct, and the problems found."""
         at, by, via, mark = rows[0][10], rows[0][11], rows[0][-2], rows[0][-1]
         span = f"positions {rows[0][0]} to {rows[-1][0]}" if len(rows) > 1 else f"position {rows[0][0]}"
         if any((row[10], row[11]) != (at, by) for row in rows):
             return False, [f"the commit at {span} has several authors or times"]
         links: list[chain.Link] = [(*row[:9], (row[12] or b"").hex()) for row in rows]
         if mark is None or chain.hash_of(previous, id, at, by, via, links) != mark:
-            return False, [f"the commit at {span} is not what was appended: its hash does not fit"]
+            return False, [f"the commit at {span} was changed: its hash does not match"]
         return True, []
 
     def _look(self, rows: list[Row], *, sound: bool) -> None:

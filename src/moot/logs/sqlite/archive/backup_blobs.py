@@ -1,6 +1,6 @@
-"""Blobs in a backup: a table beside those of the log, so that a backup stays one file. A log itself has no such table.
+"""Blobs in a backup: an additional table, so that a backup is one file. A log itself has no such table.
 
-A file without it is a backup as well: of a log that names no blobs, or of an earlier version of moot.
+A backup without the table is valid: its log references no blobs, or an earlier version of moot made it.
 """
 
 from __future__ import annotations

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from moot.core.errors import Unavailable
     from moot.log import BlobPieces
 
-CHAINED = 4  # the version from which on there are digests and hashes
+CHAINED = 4  # the first version with digests and hashes
 LARGEST = 64 << 20  # bytes in one row
-_STEPS = 20_000  # of SQLite's machine, in thousands, for one row
+_STEPS = 20_000  # thousands of steps of SQLite's virtual machine, for one row
 _SCHEMA = 2_000  # entries; a log has about twenty
 _OF_EVENT = ("position", "type", "v", "stream", "prev", "at", "by", "data", "cause", "thread", "pack", "commit_id", "n")
 _OF_COMMIT = ("id", "first", "last")
@@ -73,14 +73,14 @@ class RowSpan(Record):
 
 
 class Foreign:
-    """A file that lies somewhere, open for reading. Raises `damaged_log`, `foreign_log` or `newer_log`."""
+    """An untrusted file, open for reading. Raises `damaged_log`, `foreign_log` or `newer_log`."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         file.recognise(path)
         self._sql = queries.named("foreign.sql")
         self._left = _STEPS
-        self._row = "its schema"  # what is being read
+        self._row = "its schema"  # what is being read, for errors
         try:
             self._connection = _opened(path)
         except apsw.Error as error:
@@ -102,12 +102,12 @@ class Foreign:
             if row[0] != position:
                 raise self.damaged(position, f"position {row[0]!r:.40} comes after {position - 1}")
             if not all(type(value) in kinds for value, kinds in zip(row, types, strict=True)):
-                raise self.damaged(position, "a column has another type than it should")
+                raise self.damaged(position, "a column has the wrong type")
             self._row = f"the event at position {position + 1}"
             yield row
 
     def span(self, commit: str) -> RowSpan | None:
-        """What the file says of a commit."""
+        """The commit with this id in the file; None if it is missing or malformed."""
         for first, last, via, mark in self._rows("span" if self.chained else "span_3", commit):
             fits = type(first) is int and type(last) is int and isinstance(via, _PERHAPS)
             if not fits or not isinstance(mark, _BYTES if self.chained else type(None)):
@@ -120,25 +120,25 @@ class Foreign:
         types = (str, str, str, int, int)
         for row in self._rows("requests"):
             if tuple(map(type, row)) != types:
-                raise faults.damaged(self.path, "a request has another type than it should")
+                raise faults.damaged(self.path, "a request has the wrong type")
             yield row
 
     def meta(self) -> Iterator[tuple[str, str]]:
         self._row = "its name"
         for key, value in self._rows("meta"):
             if type(key) is not str or type(value) is not str:
-                raise faults.damaged(self.path, "what it says about itself is no text")
+                raise faults.damaged(self.path, "an entry of its `meta` table is not text")
             yield key, value
 
     def extent(self) -> tuple[int, int]:
-        """How many commits there are, and where the last one ends."""
+        """The number of commits, and the position at which the last one ends."""
         self._row = "its commits"
         for count, last in self._rows("extent"):
             return int(count), last if type(last) is int else -1
         return 0, 0
 
     def blobs(self) -> Iterator[BlobPieces]:
-        """The blobs that are beside the log, if it is a backup with some. Their bytes are as they are."""
+        """The blobs of a backup, if it has some. Their content is not checked."""
         from itertools import groupby
 
         self._row = "a blob"
@@ -148,7 +148,7 @@ class Foreign:
     def _blob_rows(self) -> Iterator[tuple[str, int, bytes]]:
         for row in self._rows("blobs"):
             if tuple(map(type, row)) != (str, int, bytes):
-                raise faults.damaged(self.path, "a blob has another type than it should")
+                raise faults.damaged(self.path, "a blob has the wrong type")
             yield row
 
     def damaged(self, position: int, what: str) -> Unavailable:
@@ -163,26 +163,26 @@ class Foreign:
         return version
 
     def _check_schema(self) -> None:
-        """Each table is one, with the columns that are read; whatever else is there is never looked at."""
+        """Check that each table is a real table with the columns that are read. Everything else is ignored."""
         found: dict[str, list[tuple[str, int]]] = {}
         for number, (name, kind, root) in enumerate(self._rows("schema")):
             if number >= _SCHEMA:
-                raise faults.damaged(self.path, "its schema is none of a log")
+                raise faults.damaged(self.path, "its schema is too large for a log")
             found.setdefault(str(name).lower(), []).append((str(kind), root if type(root) is int else 0))
         self._has_blobs = [(kind, root > 0) for kind, root in found.get("blob", ())] == [("table", True)]
         for table, columns in _TABLES.items():
             if [(kind, root > 0) for kind, root in found.get(table, ())] != [("table", True)]:
-                raise faults.damaged(self.path, f"{table} is not a table of it")
+                raise faults.damaged(self.path, f"it has no table {table}")
             stored = {str(name) for name, hidden in self._rows("columns", table) if hidden == 0}  # others are computed
             if not stored.issuperset((*columns, *(_CHAIN.get(table, ()) if self.chained else ()))):
-                raise faults.damaged(self.path, f"{table} has other columns than it should")
+                raise faults.damaged(self.path, f"the table {table} lacks columns")
 
     def _rows(self, query: str, *bindings: Any) -> Iterator[tuple[Any, ...]]:
         try:
             for row in self._connection.execute(self._sql[query], bindings):
                 self._left = _STEPS
                 yield row
-        except (apsw.Error, ValueError) as error:  # also what is no UTF-8
+        except (apsw.Error, ValueError) as error:  # a ValueError: invalid UTF-8
             raise self._unreadable(error) from error
 
     def _too_long(self) -> bool:
@@ -197,12 +197,12 @@ class Foreign:
         if isinstance(error, apsw.InterruptError):
             return faults.damaged(self.path, f"{self._row} takes too long to read")
         if isinstance(error, UnicodeDecodeError):
-            return faults.damaged(self.path, f"{self._row} cannot be read: it is no text")
+            return faults.damaged(self.path, f"{self._row} cannot be read: it is not valid UTF-8")
         return faults.damaged(self.path, f"{self._row} cannot be read: {error}")
 
 
 def named(path: str) -> str:
-    """The path, if a regular file is there. It is not followed if it is a link, and nobody waits for it."""
+    """The path. Raises unless it is a regular file: a link is not followed, and a FIFO would block."""
     try:
         found = os.lstat(path)
     except OSError as error:
@@ -214,7 +214,7 @@ def named(path: str) -> str:
 
 
 def _no_backup(path: str, sentence: str) -> Usage:
-    return Usage("no_backup", sentence, "Name a file that `moot backup` made, itself and not a link to it.", file=path)
+    return Usage("no_backup", sentence, "Name a file that `moot backup` made, not a link to it.", file=path)
 
 
 def _opened(path: str) -> apsw.Connection:
@@ -222,8 +222,8 @@ def _opened(path: str) -> apsw.Connection:
     path = os.path.join(os.path.realpath(folder), name)
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_NOFOLLOW | apsw.SQLITE_OPEN_PRIVATECACHE
     if any(os.path.lexists(path + end) for end in ("-wal", "-journal")):
-        connection = apsw.Connection(path, flags=flags)  # it was never closed, and SQLite knows how to read it
-    else:  # nothing beside it is needed, looked for or made
+        connection = apsw.Connection(path, flags=flags)  # it was not closed properly; SQLite can still read it
+    else:  # no other files are needed, looked for or created
         from urllib.parse import quote
 
         uri = f"file:{quote(path)}?immutable=1"

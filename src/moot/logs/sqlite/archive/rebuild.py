@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     Fold = Callable[[Sequence[Event]], str | None]
 
-_BATCH = 2000  # events that are written at once,
-_HEAVY = 8 << 20  # or bytes of their data
+_BATCH = 2000  # events that are written at once
+_HEAVY = 8 << 20  # bytes of their data that are written at once
 _LARGEST_COMMIT = 256 << 20  # bytes of its data
 _DEEPEST = 110  # levels of data; a command takes a hundred
 _HEX = frozenset("0123456789abcdef")
@@ -42,11 +42,11 @@ _FIELDS = ("position", "type", "v", "stream", "prev", "at", "by", "data", "cause
 _LARGEST = 1 << 53
 _LONGEST_VIA = 2000
 _DATA = 7  # the column with the data
-_ABOUT = ("workspace", "carried")  # what a log says about itself; nothing else is taken along
+_ABOUT = ("workspace", "carried")  # the entries of `meta` that are kept
 
 
 class Rebuilt:
-    """A log without a name. `fold` says what is wrong with the events of a commit, None if nothing is."""
+    """The new log, in a temporary file. `fold` returns what is wrong with the events of a commit, or None."""
 
     def __init__(self, path: str, fold: Fold, progress: Progress) -> None:
         self.head = 0
@@ -54,11 +54,11 @@ class Rebuilt:
         self._fold, self._progress = fold, progress
         self._ready: list[tuple[Commit, list[Draft]]] = []
         self._texts: list[list[str]] = []
-        self._marks: list[tuple[str, bytes | None]] = []  # of these commits, as the file has them
+        self._marks: list[tuple[str, bytes | None]] = []  # of these commits: id and hash in the file
         self._events: list[Event] = []  # of these commits
         self._weight = self._commits = 0
-        self._changed: set[int] = set()  # positions whose data is not what it was; a tombstone must say so
-        self._said: dict[int, list[dict[str, Any]]] = {}  # by tombstones, by the position that they name
+        self._changed: set[int] = set()  # positions whose data does not match its digest; a tombstone must name each
+        self._said: dict[int, list[dict[str, Any]]] = {}  # the tombstones, by the position that they name
         self.connection = _empty()
         self._source = Foreign(path)
         try:
@@ -80,7 +80,7 @@ class Rebuilt:
         if (self._commits, self.head) != (count, last):
             raise faults.damaged(
                 self._source.path,
-                f"it has {self._commits} commits up to position {self.head}, and should have {count} up to {last}",
+                f"expected {count} commits up to position {last}, got {self._commits} up to {self.head}",
             )
         self._check_redacted()
         self._carry()
@@ -96,7 +96,7 @@ class Rebuilt:
             rows.append(row)
             weight += len(row[_DATA])
             if weight > _LARGEST_COMMIT:
-                raise self._source.damaged(row[0], "its commit is larger than any command may be")
+                raise self._source.damaged(row[0], "its commit is larger than any command can make")
         if rows:
             yield rows
 
@@ -105,18 +105,18 @@ class Rebuilt:
         first = events[0]
         position = first.position
         if [event.n for event in events] != [*range(len(events))]:
-            raise self._source.damaged(position, "its commit does not begin with it, or is not in order")
+            raise self._source.damaged(position, "its commit does not start with it, or is out of order")
         if any((event.at, event.by) != (first.at, first.by) for event in events):
             raise self._source.damaged(position, "its commit has more than one time or author")
         span = self._source.span(first.commit)
         if span is None or (span.first, span.last) != (position, events[-1].position):
-            raise self._source.damaged(position, "its commit is not known as one")
+            raise self._source.damaged(position, "the table of commits does not have its commit")
         if span.via is not None and not (0 < len(span.via) <= _LONGEST_VIA and span.via.isprintable()):
-            raise self._source.damaged(position, "what `via` says about it is not a single line of text")
+            raise self._source.damaged(position, "its `via` is not a single line of text")
         self._check_tombstones(events)
         problem = self._fold(events)
         if problem is not None:
-            raise self._source.damaged(position, f"it is not one of moot's ({problem})")
+            raise self._source.damaged(position, f"moot did not write it ({problem})")
         commit = Commit(id=first.commit, at=first.at, by=first.by, via=span.via)
         self._ready.append((commit, [_draft(event) for event in events]))
         self._texts.append([row[_DATA] for row in rows])
@@ -125,15 +125,15 @@ class Rebuilt:
         self._weight += sum(len(row[_DATA]) for row in rows)
 
     def _event(self, row: tuple[Any, ...]) -> Event:
-        """The event that a row holds, once it is known to be one."""
+        """The event in a row, after its checks."""
         position, text, digest = row[0], row[_DATA], row[13]
         try:
             data = loads(text)
             encoded = text.encode()
         except (ValueError, RecursionError) as error:
-            raise self._source.damaged(position, f"its data is no JSON ({error})") from None
+            raise self._source.damaged(position, f"its data is not JSON ({error})") from None
         if not isinstance(data, dict) or not _plain(data, _DEEPEST):
-            raise self._source.damaged(position, "its data is no JSON object, too deep, or has a number that is none")
+            raise self._source.damaged(position, "its data is not a JSON object, too deep, or has an infinite number")
         event = Event.made({**dict(zip(_FIELDS, row, strict=False)), "data": data, "via": None, "digest": None})
         fields = event.__dict__
         if any(not 0 < len(fields[name]) <= longest for name, longest in _LONGEST.items()):
@@ -142,7 +142,7 @@ class Rebuilt:
             raise self._source.damaged(position, "its time or one of its numbers is none")
         if digest is not None and digest != digest_of(encoded):
             if MARK not in data or storable(data) != text:
-                raise self._source.damaged(position, "its data is not what was written first")
+                raise self._source.damaged(position, "its data is not the original data")
             self._changed.add(position)
         return event if digest is None else event.replace(digest=digest.hex())
 
@@ -156,14 +156,14 @@ class Rebuilt:
             if not is_well_formed(said):
                 raise self._source.damaged(event.position, "it is not a redaction that moot writes")
             if found is None or (found.commit, found.n) != (said.get("commit"), said.get("n")):
-                raise self._source.damaged(event.position, "it takes out of sight what is not there")
+                raise self._source.damaged(event.position, "it redacts an event that does not exist")
             before = self._said.setdefault(found.position, [])
             before.append(said)
             if not takes_words(found, [field for one in before for field in one["fields"]]):
-                raise self._source.damaged(event.position, "it takes out of sight what is no text")
+                raise self._source.damaged(event.position, "it redacts a field that is not text")
 
     def _check_redacted(self) -> None:
-        """What redactions name is what was written first, or exactly what they leave of it; nothing else differs."""
+        """Check that each redacted event has its original data or what the redactions leave; no other may differ."""
         for position, said in sorted(self._said.items()):
             found = self._standing(position, [])
             fault = found and fault_of(found, said, written=position not in self._changed)
@@ -171,7 +171,7 @@ class Rebuilt:
                 raise self._source.damaged(position, f"{fault}")
         changed = self._changed.difference(self._said)
         if changed:
-            raise self._source.damaged(min(changed), "its data is not what was written first")
+            raise self._source.damaged(min(changed), "its data is not the original data")
 
     def _standing(self, position: int, events: list[Event]) -> Event | None:
         if position > self.head:
@@ -184,7 +184,7 @@ class Rebuilt:
         return event_of(row) if row else None
 
     def _store(self) -> None:
-        """Write what is ready, and compare what came of it with what the file says."""
+        """Write the pending commits, and compare the result with the file."""
         if not self._ready:
             return
         connection = self.connection
@@ -192,13 +192,13 @@ class Rebuilt:
             with connection:
                 transaction.write_all(connection, self.head, self._ready, self._texts)
         except apsw.ConstraintError as error:
-            raise self._source.damaged(self.head + 1, f"two of its events or commits are the same ({error})") from error
+            raise self._source.damaged(self.head + 1, f"two events or commits are identical ({error})") from error
         except UnicodeEncodeError as error:
-            raise self._source.damaged(self.head + 1, "one of its texts is none") from error
+            raise self._source.damaged(self.head + 1, "one of its texts is not valid Unicode") from error
         rows = connection.execute(self._sql["prevs"], (self.head,))
         for event, (prev,) in zip(self._events, rows, strict=True):
             if event.prev != prev:
-                raise self._source.damaged(event.position, f"it should follow position {prev} in its stream")
+                raise self._source.damaged(event.position, f"expected it to follow position {prev} in its stream")
         if self._source.chained:
             for (name, mark), (commit, _) in zip(self._marks, self._ready, strict=True):
                 if connection.execute(self._sql["hash"], (name,)).get != mark:
@@ -209,32 +209,32 @@ class Rebuilt:
 
     def _broken(self, commit: str) -> Unavailable:
         position = next(event.position for event in self._events if event.commit == commit)
-        return self._source.damaged(position, "its chain is broken there: something was changed, moved or removed")
+        return self._source.damaged(position, "the hash chain is broken there: events were changed, moved or removed")
 
     def _carry(self) -> None:
-        """Everything else: what was asked for once, and what the log says about itself."""
+        """Copy the rest: the keys of requests, and the entries of `meta`."""
         connection, path = self.connection, self._source.path
         try:
             with connection:
                 for row in self._source.requests():
                     connection.execute(queries.SQL["add_request"], row)
                 if connection.execute(queries.SQL["requests_astray"]).fetchone() is not None:
-                    raise faults.damaged(path, "a request does not name the events of one commit")
+                    raise faults.damaged(path, "a request does not name exactly one commit")
                 for key, value in self._source.meta():
                     if key in _ABOUT:
                         connection.execute(queries.SQL["put_meta"], (key, value))
         except apsw.ConstraintError as error:
-            raise faults.damaged(path, "a request is there twice") from error
+            raise faults.damaged(path, "a request occurs twice") from error
         identity = str(connection.execute(queries.SQL["get_meta"], ("workspace",)).get)
         if len(identity) != _IDENTITY or not _HEX.issuperset(identity):
-            raise faults.damaged(path, "it does not say which workspace it belongs to")
+            raise faults.damaged(path, "it does not name its workspace")
 
 
 def _empty() -> apsw.Connection:
     connection = apsw.Connection("")
     connection.pragma("auto_vacuum", "none")
     connection.pragma("application_id", file.APPLICATION_ID)
-    connection.pragma("journal_mode", "off")  # nobody will ever go on with half of it
+    connection.pragma("journal_mode", "off")  # an incomplete one is never used
     connection.pragma("synchronous", "off")
     file.migrate(connection)
     return connection
@@ -254,7 +254,7 @@ def _draft(event: Event) -> Draft:
 
 
 def _plain(value: Any, left: int) -> bool:
-    """Whether it can be written again as JSON, and is not nested too deep."""
+    """Whether it can be written as JSON, and is not nested too deep."""
     if isinstance(value, float):
         return value - value == 0.0  # else it is infinite
     if isinstance(value, (dict, list)):

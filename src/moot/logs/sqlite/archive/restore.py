@@ -36,7 +36,7 @@ _KEPT = "kept.db"
 
 @contextmanager
 def room(directory: str) -> Iterator[str]:
-    """The folder for what is not finished. The caller has the turn."""
+    """The folder for unfinished work. The caller holds the writer lock."""
     clear(directory)
     place = os.path.join(directory, file.RESTORING)
     try:
@@ -51,7 +51,7 @@ def room(directory: str) -> Iterator[str]:
 
 
 def clear(directory: str) -> None:
-    """Remove the folder, also of one that was killed. A copy of a log that has been replaced gets its name instead."""
+    """Remove the folder, also that of a killed process. The copy of a log that was replaced is kept."""
     place = os.path.join(directory, file.RESTORING)
     kept = os.path.join(place, _KEPT)
     if os.path.exists(kept) and _needed(directory, kept):
@@ -60,18 +60,18 @@ def clear(directory: str) -> None:
 
 
 def tidy(directory: str) -> None:
-    """The same for one who only passes by: as long as somebody has the turn, the folder is in use."""
+    """The same, unless another process holds the writer lock: then the folder is in use."""
     try:
-        turn = os.open(os.path.join(directory, file.LOCK), os.O_RDWR | os.O_CLOEXEC)
+        lock = os.open(os.path.join(directory, file.LOCK), os.O_RDWR | os.O_CLOEXEC)
     except OSError:
-        return  # one who may not write clears nothing
+        return  # read-only: clear nothing
     try:
-        fcntl.flock(turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         clear(directory)
     except OSError:
         return
     finally:
-        os.close(turn)
+        os.close(lock)
 
 
 def lacks(directory: str, other: apsw.Connection) -> bool:
@@ -83,7 +83,7 @@ def lacks(directory: str, other: apsw.Connection) -> bool:
     except apsw.Error as error:
         raise faults.of_sqlite(error, place, log.system_errno) or faults.damaged(place, str(error)) from error
     except UnicodeDecodeError as error:
-        raise faults.damaged(place, "something in it should be text and is none") from error
+        raise faults.damaged(place, "a text in it is not valid UTF-8") from error
     finally:
         log.close()
 
@@ -97,7 +97,7 @@ def _exceeds(log: apsw.Connection, other: apsw.Connection) -> bool:
 
 
 def _needed(directory: str, kept: str) -> bool:
-    """Whether the copy has what the log has not. In doubt it has."""
+    """Whether the copy has events that the log lacks. True if that cannot be determined."""
     copied = apsw.Connection(kept, flags=apsw.SQLITE_OPEN_READONLY)
     try:
         log = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
@@ -112,7 +112,7 @@ def _needed(directory: str, kept: str) -> bool:
 
 
 def keep(directory: str, place: str, progress: Progress) -> str:
-    """A copy of the log in the folder `place`. It gets its `name` when it is the only one."""
+    """Copy the log into the folder `place`. `name` keeps the copy once the log was replaced."""
     path = os.path.join(place, _KEPT)
     source = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
     try:
@@ -126,7 +126,7 @@ def keep(directory: str, place: str, progress: Progress) -> str:
 
 
 def name(directory: str, kept: str) -> str:
-    """Put a copy that was kept beside the log, under a name with the date."""
+    """Move a kept copy next to the log, under a name with the date."""
     path = _dated(directory)
     os.rename(kept, path)
     sync(directory)
@@ -134,17 +134,17 @@ def name(directory: str, kept: str) -> str:
 
 
 def copy_to(directory: str, source: apsw.Connection, progress: Progress) -> str:
-    """A log of its own in a directory, with everything that `source` has."""
+    """Write everything that `source` has to a new log in this directory."""
     made = os.path.join(directory, file.NAME)
     copy_into(made, source, progress)
     return made
 
 
 def anew(directory: str, source: apsw.Connection, progress: Progress, meanwhile: Callable[[], object]) -> str | None:
-    """Put a log where none is, or one that cannot be read; that one is moved away. Nobody writes in between."""
+    """Put a log where there is none, or in place of one that cannot be read; that one is moved away."""
     log = os.path.join(directory, file.NAME)
-    turn = WriterLock(os.path.join(directory, file.LOCK), _PATIENCE)
-    turn.acquire()
+    lock = WriterLock(os.path.join(directory, file.LOCK), _PATIENCE)
+    lock.acquire()
     try:
         with room(directory) as place:
             new = copy_to(place, source, progress)
@@ -157,12 +157,12 @@ def anew(directory: str, source: apsw.Connection, progress: Progress, meanwhile:
     except OSError as error:
         raise faults.of_system(error, log) from error
     finally:
-        turn.close()
+        lock.close()
     return kept
 
 
 def _finish(path: str) -> None:
-    """Make a copy a log as everybody opens it, in one file."""
+    """Give a copy the settings of a log."""
     connection = apsw.Connection(path)
     try:
         connection.pragma("synchronous", "full")
@@ -174,10 +174,10 @@ def _finish(path: str) -> None:
 
 
 def _set_aside(log: str, place: str) -> str | None:
-    """Move away what is there. Until the new log comes, a mark stands in its place.
+    """Move the old log away. Until the new one is in place, a mark takes its name.
 
-    Without the mark, one who is killed in between would leave a place where `moot init` makes an empty log; and with
-    one of the old files that are left, SQLite could make a whole log of something else.
+    Without the mark, `moot init` would create an empty log there if this process is killed meanwhile. And SQLite could
+    apply a leftover -wal file of the old log to it.
     """
     away = _begun(log)
     if away is None:
@@ -201,11 +201,11 @@ def _set_aside(log: str, place: str) -> str | None:
 
 
 def _begun(log: str) -> str | None:
-    """Where one who was killed has moved the log to."""
+    """Where a killed process has moved the log."""
     try:
         with file.USES.gate:
             if log in file.USES:
-                return None  # it could not be opened if it were half restored
+                return None  # it is open, so it is not half restored
             with open(log, "rb") as mark:
                 said = mark.read(200)
     except FileNotFoundError:
@@ -215,7 +215,7 @@ def _begun(log: str) -> str | None:
 
 
 def _linked(log: str) -> str | None:
-    """The second name of the log, which one gave it who was killed then."""
+    """The second name of the log, if a killed process gave it one."""
     folder = os.path.dirname(log)
     named = (os.path.join(folder, found) for found in os.listdir(folder) if found.startswith("log-"))
     return next((path for path in named if os.path.exists(log) and os.path.samefile(path, log)), None)
@@ -226,16 +226,16 @@ def _second_name(log: str, away: str) -> None:
         return
     try:
         os.link(log, away)
-    except OSError:  # a file system without links: for a moment there is no log
+    except OSError:  # a file system without hard links: for a moment there is no log
         os.rename(log, away)
 
 
 def replace(directory: str, source: apsw.Connection, progress: Progress) -> None:
-    """Make the log in `directory` what `source` is, all of it or nothing."""
+    """Replace the content of the log in `directory` by that of `source`, completely or not at all."""
     place = os.path.join(directory, file.NAME)
     target = file.connect(place, apsw.SQLITE_OPEN_READWRITE, _PATIENCE)
     try:
-        target.pragma("synchronous", "full")  # it is on the disk when this returns
+        target.pragma("synchronous", "full")  # durable when this returns
         copy(target, source, progress)
     except apsw.Error as error:
         raise faults.of_sqlite(error, place, target.system_errno) or faults.damaged(place, str(error)) from error
@@ -244,7 +244,7 @@ def replace(directory: str, source: apsw.Connection, progress: Progress) -> None
 
 
 def opens(directory: str, head: int) -> bool:
-    """Whether the log that was put in place can be opened and has all its events: until then the old one is kept."""
+    """Whether the new log can be opened and has all its events. The old one is kept until then."""
     try:
         log = file.connect(os.path.join(directory, file.NAME), apsw.SQLITE_OPEN_READONLY, _PATIENCE)
         try:

@@ -1,6 +1,6 @@
-"""What was brought into a log from elsewhere, kept in its `meta`: the last imports and restores. It is no event.
+"""The list of the last imports into a log and restores of it, kept in its `meta` table. They are not events.
 
-A restore puts another file in place, so it takes this list along: `noted` from the log of before, `put` into the new.
+A restore replaces the file, so it copies the list: `noted` from the old log, `put` into the new one.
 """
 
 from __future__ import annotations
@@ -29,6 +29,6 @@ def noted(connection: apsw.Connection) -> list[dict[str, Any]]:
 
 
 def put(connection: apsw.Connection, *more: dict[str, Any], before: list[dict[str, Any]] | None = None) -> None:
-    """Add to the list, or to the one of `before` in its place. Inside a transaction of the caller, or in its own."""
+    """Add to the list, or replace it by `before` and these. Uses the caller's transaction, if there is one."""
     known = noted(connection) if before is None else before
     connection.execute(queries.SQL["put_meta"], (_KEY, dumps([*known, *more][-_MOST:])))
