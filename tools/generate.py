@@ -75,9 +75,17 @@ COMPOSED = {
     "no_backup": ("The file is not an intact backup.", ""),
     "no_current_task": ("The caller has no task, or more than one.", ""),
     "not_sound": ("`moot verify` found problems; the error lists them.", ""),
+    "path_malformed": (
+        "A path is empty or too long, or has a backslash or a control character.",
+        "Write it from the root of the repository, with `/` between names.",
+    ),
     "pattern_malformed": (
         "A path or glob is malformed; the error says where.",
         "Write the glob as the error shows it.",
+    ),
+    "pattern_too_complex": (
+        "A glob is too long, or has too many segments, wildcards or characters in a class.",
+        "Use a wider and simpler pattern, or several.",
     ),
     "quarantine_unreadable": ("", "Do what the error says about the file."),
     "task_ended": ("The task has ended.", ""),
