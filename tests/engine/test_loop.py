@@ -303,12 +303,16 @@ def test_a_process_killed_between_the_append_and_the_views_leaves_nothing_behind
 
 
 def pages(path: Path, first: int) -> None:
-    """Fill everything from this page on with noise."""
+    """Fill all pages from this one on with noise, except those of the schema: without it the file does not open."""
+    db = apsw.Connection(str(path))
+    schema = {number for (number,) in db.execute("SELECT pageno FROM dbstat WHERE name = 'sqlite_schema'")}
+    db.close()
     size = path.stat().st_size
     assert size > (first + 1) * 4096
     with path.open("r+b") as file:
-        file.seek(first * 4096)
-        file.write(bytes(range(7, 256)) * (size // 249))
+        for number in {*range(first, size // 4096)} - {page - 1 for page in schema}:
+            file.seek(number * 4096)
+            file.write((bytes(range(7, 256)) * 17)[:4096])
 
 
 def other_version(path: Path) -> None:

@@ -26,7 +26,7 @@ def is_line(text: str) -> bool:
 
 
 def is_name_part(text: str) -> bool:
-    """Whether it can stand in the name of a file, and lead nowhere else."""
+    """Whether it can be part of a file name without leading to another directory."""
     return is_line(text) and text not in (".", "..")
 
 

@@ -1,8 +1,8 @@
-"""JSON as moot writes it for itself: compact, on one line, without blanks. In and out, nothing else.
+"""Reads and writes JSON in moot's own form: compact, on one line, without blanks.
 
-This is the C code behind the standard library's `json`, reached without that package: importing it (and `re` with
-it) takes a short command longer than all its work on the log. Where the interpreter has no such code, the package is
-used. For JSON that others wrote, use `json`: it forgives blanks and says where a text is wrong.
+It uses the C code of the standard library's `json` directly: importing that package (and `re` with it) takes a short
+command longer than all its work on the log. If the interpreter lacks the C code, the package is used. For JSON that
+others wrote, use `json`: it accepts blanks and reports where a text is wrong.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-dumps: Callable[[Any], str]  # refuses NaN and infinities (ValueError) and what is no JSON (TypeError)
-dumps_ascii: Callable[[Any], str]  # the same with everything else escaped, for halves of surrogate pairs
+dumps: Callable[[Any], str]  # refuses NaN and infinities (ValueError) and other types (TypeError)
+dumps_ascii: Callable[[Any], str]  # the same in ASCII, for lone surrogates
 loads: Callable[[str], Any]
 
 try:
@@ -27,7 +27,7 @@ except ImportError:
 else:
 
     class _Reading:
-        """How the scanner is to read: as `json` does by default."""
+        """The options of the scanner: the defaults of `json`."""
 
         strict = True
         object_hook = None
@@ -45,7 +45,7 @@ else:
         raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
     def _writer(quoted: Callable[[str], str]) -> Callable[[Any], str]:
-        # Without a memory of what it is inside of: a value that contains itself ends in a RecursionError.
+        # Without a check for cycles: a value that contains itself raises RecursionError.
         encode = make_encoder(None, _foreign, quoted, None, ":", ",", False, False, False)
 
         def write(value: Any) -> str:
@@ -66,7 +66,7 @@ else:
 
 
 def storable(value: Any) -> str:
-    """The same, for SQLite: half a surrogate pair, which JSON can say and UTF-8 cannot, comes escaped."""
+    """The same for SQLite: lone surrogates, which JSON allows and UTF-8 does not, are escaped."""
     text = dumps(value)
     if not text.isascii():
         try:

@@ -10,24 +10,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ELLIPSIS = "…"
-REASON = "--reason '…'"  # what a suggested command leaves to its reader
+REASON = "--reason '…'"  # a placeholder in a suggested command
 
-# Characters that act or hide instead of showing themselves, as (first, last).
+# Characters that control the display or are invisible, as (first, last).
 _UNSEEN = (
     (0x00, 0x08), (0x0B, 0x1F), (0x7F, 0x9F),  # control characters but for tab and newline
     (0xAD, 0xAD), (0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),  # drawn as nothing
     (0x3164, 0x3164), (0xFFA0, 0xFFA0), (0xFE00, 0xFE0D), (0x1D173, 0x1D17A),
     (0x61C, 0x61C), (0x200E, 0x200F), (0x202A, 0x202E), (0x2066, 0x206F),  # change the direction of what follows
     (0x200B, 0x200B), (0x2060, 0x2065), (0xFEFF, 0xFEFF), (0xFFF0, 0xFFFB),  # zero width
-    (0x2028, 0x2029),  # line breaks that look like none
-    (0xD800, 0xDFFF),  # halves of a pair: no encoding takes them
-    (0xE0000, 0xE0FFF),  # tags and selectors that can smuggle a whole text
+    (0x2028, 0x2029),  # line breaks that most programs do not show
+    (0xD800, 0xDFFF),  # lone surrogates, which cannot be encoded
+    (0xE0000, 0xE0FFF),  # tags and selectors that can hide a whole text
 )  # fmt: skip
 _JOINERS = "\u200c\u200d"
 
 
 def visible(text: str) -> str:
-    r"""The text with every character that acts or hides written out: an escape becomes `\x1b`.
+    r"""The text with control and invisible characters written as escapes: ESC becomes `\x1b`.
 
     Newlines and tabs stay, CRLF counts as a newline. The two joiners stay between non-ASCII characters,
     where scripts and emoji need them.
@@ -77,7 +77,7 @@ def closest(word: str, known: Iterable[str]) -> str | None:
 
 
 def command_line(verb: str, *words: str, options: str = "") -> str:
-    """A command that can be pasted into a shell: each word stays one word there, and none passes for an option.
+    """A command that can be pasted into a shell: each word stays one word, and none is read as an option.
 
     `options` is moot's own text, with values from others in it only by `option`.
     """
@@ -93,7 +93,7 @@ def option(flag: str, value: str) -> str:
 
 
 def shell_word(text: str, instead: str = "ID") -> str:
-    """The text as one word for a shell; `instead` of one that cannot be shown as it is, or would end a quotation."""
+    """The text quoted as one word for a shell. `instead` replaces a text that cannot be shown safely."""
     if text.isascii() and text and all(letter.isalnum() or letter in "-_./:@" for letter in text):
         return text
     if "`" in text or "\n" in text or "\t" in text or visible(text) != text:
@@ -114,7 +114,7 @@ def first_few(names: Sequence[str], most: int = 3) -> str:
 
 
 def fence(text: str) -> str:
-    """Foreign text for an agent's eyes. Every line of it begins with `>`, so none can pass for the end of it."""
+    """Untrusted text for an agent to read. Every line starts with `>`, so the text cannot fake its own end."""
     return "\n".join(f"> {line}" if line else ">" for line in visible(text).split("\n"))
 
 

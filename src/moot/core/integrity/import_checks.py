@@ -5,11 +5,11 @@ have written, and that would break a later command, is refused. Each check is st
 (`moot.core.schema.shape`, checked before) and more lenient than the decider:
 
 - The type belongs to the kind of the stream, and what is changed was made before.
-- Ids that moot makes have the form that moot gives them; ids that somebody chose are one line.
+- Ids that moot makes have moot's form. Ids that a user chose are one line.
 - Holders, senders and authors are principals. A claimed pattern can be compared with others.
 - No task waits for itself, directly or through others.
 
-A check returns what is wrong, or None. Loaded only where events come from elsewhere.
+A check returns what is wrong, or None. Loaded only for imports and restores.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from moot.core.deciders.settings import DEFAULTS
 from moot.core.errors import MootError
 from moot.core.event import TOMBSTONE
 from moot.core.ids import is_name_part
+from moot.core.integrity.blob import is_digest
 from moot.core.kind import NOUNS, load
 from moot.core.lifecycle import PHASES
 from moot.core.principal import checked_name
@@ -35,17 +36,16 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.core.kind import Kind
 
-_ALPHABET = frozenset("0123456789abcdefghjkmnpqrstvwxyz")  # of the words that `moot.engine.clock` draws
-_HEX = frozenset("0123456789abcdef")
+_ALPHABET = frozenset("0123456789abcdefghjkmnpqrstvwxyz")  # of the random words that `moot.engine.clock` makes
 _MADE = {"message": ("m-", 7), "entry": ("h-", 7), "checkpoint": ("k-", 7), "receipt": ("r-", 7), "effect": ("e-", 10)}
-_OTHERS = ("person", "role", "plan", "process", "file", "handler")  # what stands before the colon of a principal
-_LONGEST = 100_000  # characters of an id that somebody chose: earlier versions had no limit but that of a message
-_BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # what no id ever had
-_LONGEST_NUMBER = 15  # digits: more than positions, incarnations or process ids ever have
+_OTHERS = ("person", "role", "plan", "process", "file", "handler")  # the part before the colon of a principal
+_LONGEST = 100_000  # characters of an id that a user chose: earlier versions limited only the message
+_BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # characters that no id ever had
+_LONGEST_NUMBER = 15  # digits: enough for positions, incarnations and process ids
 _WANTS = ("nothing", "ack", "answer")
-_LARGEST = 1 << 53  # as for positions
-_DEEPEST = 100  # parts of a pointer: a file may be nested so deep
-# The nouns of the core since there are custom events. Those that came later may stand in a topic of an older log.
+_LARGEST = 1 << 53  # numbers above it are not exact in JSON
+_DEEPEST = 100  # parts of a pointer: the depth that a file may have
+# The nouns that were reserved when custom events were introduced. An older log may have custom events with later ones.
 _NOUNS = NOUNS - {"event", "settings"}
 
 
@@ -55,7 +55,7 @@ def check(kind: Kind | None, state: Any, event: Event) -> str | None:
     if (kind is not None and kind.single == bool(slash)) or bool(slash) != bool(key):
         return f"there is no stream {event.stream[:80]!r}"
     if not is_principal(event.by):
-        return f"its author {event.by[:80]!r} is not a name that moot gives"
+        return f"its author {event.by[:80]!r} is not a principal"
     if problem := _lines((event.commit, event.thread, event.cause, event.pack)):
         return problem
     return load(kind.check)(state, event) if kind is not None and kind.check else None
@@ -65,13 +65,13 @@ def check(kind: Kind | None, state: Any, event: Event) -> str | None:
 
 
 def is_made(kind: str, text: str) -> bool:
-    """Whether it is an id as moot makes them for this kind."""
+    """Whether it has the form of the ids that moot makes for this kind."""
     start, letters = _MADE[kind]
     return text.startswith(start) and len(text) == len(start) + letters and _ALPHABET.issuperset(text[len(start) :])
 
 
 def is_principal(text: str) -> bool:
-    """Whether it names somebody who acts, as `moot.core.principal` writes it."""
+    """Whether it is a principal (`moot.core.principal`)."""
     name, mark, number = text.partition("#")
     if mark and ":" not in name:
         return _is_name(name) and _is_number(number)
@@ -80,7 +80,7 @@ def is_principal(text: str) -> bool:
 
 
 def is_line(text: str) -> bool:
-    """Whether it can be an id: earlier versions took from a protocol's file whatever was one line."""
+    """Whether it can be an id. Earlier versions accepted any single line from a protocol's file."""
     return 0 < len(text) <= _LONGEST and (text.isprintable() or _BREAKS.isdisjoint(text))
 
 
@@ -108,13 +108,13 @@ def _is_pattern(text: str) -> bool:
 def task(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "task:added"
     if state.exists == made:
-        return f"{state.id[:80]!r} was added before" if made else f"there is no task {state.id[:80]!r}"
+        return f"{state.id[:80]!r} was already added" if made else f"there is no task {state.id[:80]!r}"
     if data.get("priority", "medium") not in PRIORITIES:
         return f"there is no priority {data['priority'][:80]!r}"
     if "phase" in data and (data["phase"] not in PHASES or not is_line(data["state" if made else "target"])):
-        return "it leads to no state that a task can have"
+        return "its phase or state is not valid"
     if "verb" in data and TYPES.get(data["verb"], OTHER) != event.type:
-        return f"{data['verb'][:80]!r} does not lead to {event.type}"
+        return f"the verb {data['verb'][:80]!r} does not write {event.type}"
     if made and state.id in (*data.get("needs", ()), *data.get("waits", ())):
         return f"{state.id[:80]!r} would wait for itself"
     if problem := _number_fault(data):
@@ -130,11 +130,11 @@ def task(state: Any, event: Event) -> str | None:
 
 
 def _number_fault(data: dict[str, Any]) -> str | None:
-    """Of the numbers of a task, those that no version can have written."""
+    """The first number of a task that no version can have written."""
     attempt, ttl = data.get("attempt", 0), data.get("ttl")
     if not 0 <= attempt < _LARGEST:
-        return f"there is no attempt {str(attempt)[:20]}"
-    return None if ttl is None or 0 <= ttl < _LARGEST else f"there is no ttl of {str(ttl)[:20]} seconds"
+        return f"{str(attempt)[:20]} is not a valid attempt"
+    return None if ttl is None or 0 <= ttl < _LARGEST else f"{str(ttl)[:20]} is not a valid ttl"
 
 
 def claims(state: Any, event: Event) -> str | None:
@@ -144,13 +144,13 @@ def claims(state: Any, event: Event) -> str | None:
         if claim is not None or not is_id(data["id"]):
             return f"{data['id'][:80]!r} cannot be the id of a new claim"
         if data["mode"] not in MODES or not 0 < data["ttl"] < _LARGEST:
-            return "its mode or its ttl is none that a claim can have"
+            return "its mode or its ttl is not valid"
         if wrong := next((text for text in texts if not _is_pattern(text)), None):
             return f"{wrong[:80]!r} cannot be claimed"
     elif claim is None or claim.holder != data["holder"]:
         return f"{data['holder'][:80]!r} has no claim {data['id'][:80]!r}"
     elif event.type != "file:overridden" and not set(claim.paths).issuperset((*texts, *data.get("left", ()))):
-        return f"{data['id']} has no such paths"
+        return f"{data['id']} does not have these paths"
     return None if texts and "" not in texts and is_principal(data["holder"]) else "it has no path or no holder"
 
 
@@ -171,9 +171,9 @@ def message(state: Any, event: Event) -> str | None:
     if state.exists or not is_made("message", state.id):
         return f"{state.id[:80]!r} cannot be the id of a new message"
     if len({name.lower() for name in data["to"]}) != len(data["to"]):
-        return "it goes to somebody twice"
+        return "it has a recipient twice"
     if data["wants"] not in _WANTS or not data["to"]:
-        return "it has no recipient, or wants what no message can want"
+        return "it has no recipient, or its `wants` is not valid"
     named = (data.get("reply_to"), data.get("task"), data.get("role"), data.get("source"))
     return _principals(data, "sender") or _lines((data["kind"], *data["to"], *named))
 
@@ -187,14 +187,14 @@ def mailbox(state: Any, event: Event) -> str | None:
         return f"the mailbox has no message {wrong[:80]!r}"
     read_at = data.get("read_at")
     if read_at is not None and timestamps.parse(read_at) is None:
-        return f"{read_at[:80]!r} is no time"
+        return f"{read_at[:80]!r} is not a valid time"
     return _principals(data, "to", "who") or _lines((state.name, data.get("reply")))
 
 
 def agent(state: Any, event: Event) -> str | None:
     data, key = event.data, event.stream.partition("/")[2]
-    if not 0 < data["incarnation"] <= event.position:  # each one took an event
-        return f"there is no incarnation {data['incarnation']}"
+    if not 0 < data["incarnation"] <= event.position:  # each incarnation needs an event
+        return f"{data['incarnation']} is not a valid incarnation"
     if event.type == "agent:left":
         return None if state.exists else f"there is no agent {key[:80]!r}"
     if not _is_name(data["name"]) or data["name"].lower() != key:
@@ -205,9 +205,9 @@ def agent(state: Any, event: Event) -> str | None:
 def entry(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type in ("entry:held", "file:quarantined")
     if made == bool(state.status) or not is_made("entry", state.id):
-        return f"{state.id[:80]!r} is held already, or cannot be" if made else f"nothing is held as {state.id[:80]!r}"
-    if "sha256" in data and not (len(data["sha256"]) == 64 and _HEX.issuperset(data["sha256"])):
-        return "the digest of the file is none"
+        return f"{state.id[:80]!r} cannot be a new entry" if made else f"there is no held entry {state.id[:80]!r}"
+    if "sha256" in data and not is_digest(data["sha256"]):
+        return "its sha256 is not a SHA-256"
     return _line_fields(data, "path", "mirror", "task", "message")
 
 
@@ -216,11 +216,11 @@ def effect(state: Any, event: Event) -> str | None:
     if made == bool(state.status) or not is_made("effect", state.id):
         return f"{state.id[:80]!r} cannot be a new effect" if made else f"there is no effect {state.id[:80]!r}"
     if made and not 0 <= data["n"] < event.n:
-        return "it was requested by no event of its commit"
+        return "its `n` does not name an event of its commit"
     if made and data.get("after") is not None and not is_made("effect", data["after"]):
         return f"there is no effect {data['after'][:80]!r}"
     if "attempt" in data and not 0 <= data["attempt"] < _LARGEST:
-        return f"there is no attempt {data['attempt']}"
+        return f"{data['attempt']} is not a valid attempt"
     if made:
         return _lines((data["handler"], data["on"], data["stream"]))
     return _principals(data, "runner", "over")
@@ -229,7 +229,7 @@ def effect(state: Any, event: Event) -> str | None:
 def artifact(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "artifact:created"
     if state.exists == made:
-        return f"{state.id[:80]!r} was made before" if made else f"there is no artifact {state.id[:80]!r}"
+        return f"{state.id[:80]!r} was already created" if made else f"there is no artifact {state.id[:80]!r}"
     named = (state.id, *data.get("paths", ()), *data.get("provides", ()), data.get("uri"), data.get("kind"))
     return _principals(data, "creator", "modifier") or _lines(named) or _line_fields(data, "task")
 
@@ -243,9 +243,9 @@ def dependency(state: Any, event: Event) -> str | None:
 def decision(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "decision:made"
     if state.exists == made:
-        return f"{state.id[:80]!r} was made before" if made else f"there is no decision {state.id[:80]!r}"
+        return f"{state.id[:80]!r} was already made" if made else f"there is no decision {state.id[:80]!r}"
     if wrong := next((text for text in data.get("paths", ()) if not _is_pattern(text)), None):
-        return f"{wrong[:80]!r} is no pattern of paths"
+        return f"{wrong[:80]!r} is not a valid path pattern"
     named = (state.id, *data.get("affects", ()), data.get("task"), data.get("replaces"), data.get("by"))
     return _principals(data, "maker", "who") or _lines(named)
 
@@ -253,7 +253,7 @@ def decision(state: Any, event: Event) -> str | None:
 def checkpoint(state: Any, event: Event) -> str | None:
     made = event.type == "checkpoint:reached"
     if state.exists == made or not is_made("checkpoint", state.id):
-        return f"{state.id[:80]!r} is taken or cannot be" if made else f"there is no checkpoint {state.id[:80]!r}"
+        return f"{state.id[:80]!r} cannot be a new checkpoint" if made else f"there is no checkpoint {state.id[:80]!r}"
     return _principals(event.data, "who") or _line_fields(event.data, "kind", "task")
 
 
@@ -279,10 +279,10 @@ def document(state: Any, event: Event) -> str | None:
 
 
 def _document_place(name: str, data: dict[str, Any]) -> str | None:
-    """What is wrong with where it says that it is. A file is written there."""
+    """What is wrong with its mirror, worktree and subject, which name the file to write."""
     (pack, _, mirror), subject = data["mirror"].partition("/"), data.get("subject", "")
     if subject and not is_name_part(subject):
-        return f"{subject[:80]!r} cannot be a part of a file's name"
+        return f"{subject[:80]!r} cannot be part of a file name"
     slug = f"{mirror}.{subject}" if subject else mirror
     if name != f"{pack}.{data.get('worktree', '-')}.{slug}":
         return f"{name[:80]!r} is not the document of {data['mirror'][:80]!r}"
@@ -296,11 +296,11 @@ def _is_pointer(text: str) -> bool:
 def settings(_state: Any, event: Event) -> str | None:
     key, values = event.data["key"], (event.data["old"], event.data["new"])
     if key not in DEFAULTS:
-        return f"{key[:80]!r} is no setting that is recorded"
+        return f"{key[:80]!r} is not a recorded setting"
     kinds: tuple[type, ...] = {"packs": (list,), "tasks.lifecycle": (str, type(None))}.get(key, (bool,))
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
     if not all(isinstance(value, kinds) for value in values):
-        return f"{key} has no such value"
+        return f"the value of {key} is not valid"
     return _lines(word for word in words if word is not None and not isinstance(word, bool))
 
 
@@ -314,19 +314,19 @@ def pack(state: Any, event: Event) -> str | None:
 def redactions(_state: Any, event: Event) -> str | None:
     from moot.core.integrity.redaction import is_well_formed
 
-    return None if is_well_formed(event.data) else "it is not a redaction that moot writes"
+    return None if is_well_formed(event.data) else "it is not a valid redaction"
 
 
 def topic(_state: Any, event: Event) -> str | None:
     noun = event.type.partition(":")[0]
     if noun in _NOUNS or event.type == TOMBSTONE:
-        return f"{event.type} is moot's own and does not stand in {event.stream[:80]!r}"
+        return f"{event.type} is reserved and cannot be in {event.stream[:80]!r}"
     return None if is_word(event.stream.partition("/")[2]) else f"there is no stream {event.stream[:80]!r}"
 
 
 def _principals(data: dict[str, Any], *fields: str) -> str | None:
     wrong = next((field for field in fields if data.get(field) is not None and not is_principal(data[field])), None)
-    return None if wrong is None else f"{wrong} is {data[wrong][:80]!r}, which names nobody"
+    return None if wrong is None else f"{wrong} is {data[wrong][:80]!r}, which is not a principal"
 
 
 def _line_fields(data: dict[str, Any], *fields: str) -> str | None:
