@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib  # noqa: TID253 (loaded on demand)
 import re  # noqa: TID253 (loaded on demand)
 
-from moot.core.graph import find_path
+from moot.core.deciders.graph import find_path
 from moot.core.record import Record
 
 TYPE_CHECKING = False
