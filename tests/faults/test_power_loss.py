@@ -14,7 +14,6 @@ from contextlib import contextmanager
 import apsw
 import pytest
 
-from moot import private_files
 from moot.logs.sqlite import file
 from tests.faults import disk, health, record, scripts
 
@@ -27,14 +26,14 @@ def recording(folder: str) -> Iterator[disk.Tape]:
     """Everything that SQLite does to files in this folder."""
     tape = disk.Tape(folder, record.path(folder))
     vfs = disk.Disk(tape)
-    flush, sync = file.flush, private_files.sync
-    file.flush, private_files.sync = vfs.flush, lambda _: tape.keep_names()
+    real = {name: vars(file)[name] for name in ("flush", "sync")}
+    vars(file).update(flush=vfs.flush, sync=lambda _: tape.keep_names())
     apsw.connection_hooks.append(scripts.checkpoint_often)
     try:
         yield tape
     finally:
         apsw.connection_hooks.remove(scripts.checkpoint_often)
-        file.flush, private_files.sync = flush, sync
+        vars(file).update(real)
         vfs.eject()
 
 

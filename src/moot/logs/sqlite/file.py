@@ -14,11 +14,10 @@ from weakref import ref
 
 import apsw
 
-from moot import private_files
 from moot.fork_safety import Watched, watch
 from moot.logs.sqlite import faults, guard, queries
 from moot.logs.sqlite.lock import WriterLock
-from moot.private_files import check_private, hand_over, make_folder
+from moot.private_files import check_private, hand_over, make_folder, sync
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def make(directory: str) -> bool:
         os.rename(draft, path)
     finally:
         _sweep(directory)
-    private_files.sync(directory)
+    sync(directory)
     connect(path, apsw.SQLITE_OPEN_READWRITE, 0).close()
     return True
 
