@@ -303,7 +303,6 @@ class Packs:
 
         for pack in self.packs:
             now = ActivatedPack(name=pack.name, version=pack.version, digest=pack.digest)
-            # A pack that this version does not understand writes no events, so there is nothing to record.
             if work.state("pack", pack.name) != now and work.unknown_kind(pack.name) is None:
                 work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
 

@@ -2,7 +2,8 @@
 
 What always holds:
 - An activation is recorded once for each change of a pack's version or content.
-- It is in the same commit as the first events written under it.
+- It is in the same commit as the first events written under it. A pack with entities that this version of moot does not
+  understand writes none, so it is not recorded.
 """
 
 from __future__ import annotations
