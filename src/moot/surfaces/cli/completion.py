@@ -145,7 +145,8 @@ def complete(line: CommandLine) -> int:
     from moot.wiring import open_workspace
 
     kind = line.words[0] if line.words else ""
-    if kind not in KINDS:  # not called by a script: `moot complete task-001` would look like a success
+    if kind not in KINDS and kind not in {known.plural for known in kinds() if known.plural}:
+        # Not called by a script: `moot complete task-001` would look like a success.
         from moot.surfaces.cli.suggestions import unknown_verb
 
         raise unknown_verb(["complete", *line.words])
