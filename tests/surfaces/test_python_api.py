@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.in_memory
 
 # Verbs that need no open workspace are made by hand; streams are methods of their own.
-APART = {"init", "doctor", "restore"}
+APART = {"init", "doctor", "restore", "deinit"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "mirror_watch"}
 VOICES = {("watch", "once"), ("watch", "follow")}  # say how a terminal hears it
-OWN = {"blob", "close", "follow", "follow_async", "mirror_watch", "init", "doctor", "put_blob", "restore"}
+OWN = {"blob", "close", "follow", "follow_async", "mirror_watch", "init", "doctor", "put_blob", "restore", "deinit"}
 
 
 def method_of(verb: str) -> str:

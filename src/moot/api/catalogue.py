@@ -64,7 +64,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "moot.api.verbs.effects.effects": ("effects", "effects retry", "effects drop"),
     "moot.api.verbs.search": ("search",),
     "moot.overview.verbs": ("watch",),
-    "moot.api.verbs.workspace": ("init", "verify", "doctor", "mirror"),
+    "moot.api.verbs.workspace": ("init", "verify", "doctor", "mirror", "deinit"),
     "moot.transfer.verbs": ("export", "import", "backup", "restore", "redact"),
 }
 

@@ -33,7 +33,7 @@ def remember_now_and_then(env: Mapping[str, str], state: str, log: Log, at: int)
     That commit is durable. The last commit of the log may be another process's and could still be lost in a power cut.
     """
     try:
-        age = time.time() - os.stat(os.path.join(home(env), *_name(state))).st_mtime
+        age = time.time() - os.stat(path_of(env, state)).st_mtime
     except OSError:
         age = SELDOM
     if not 0 <= age < SELDOM:
@@ -54,12 +54,17 @@ def remember(
         return
 
 
+def path_of(env: Mapping[str, str], state: str) -> str:
+    """The path of the record. It need not exist."""
+    return os.path.join(home(env), *_name(state))
+
+
 def forget(env: Mapping[str, str], state: str) -> None:
     """Remove the record before the log is replaced, so that it does not contradict the new log.
 
     The removal is synced, so the record does not come back after a power cut.
     """
-    path = os.path.join(home(env), *_name(state))
+    path = path_of(env, state)
     try:
         os.unlink(path)
         sync(os.path.dirname(path))
@@ -72,7 +77,7 @@ def contradiction(env: Mapping[str, str], state: str, archive: Archive) -> str |
     known = _recorded(env, state)
     if known is None:
         return None
-    path = os.path.join(home(env), *_name(state))
+    path = path_of(env, state)
     if isinstance(known.get("workspace"), str) and known["workspace"] != archive.identity():
         return (
             f"history_rewritten: this log belongs to another workspace than the one last seen here "

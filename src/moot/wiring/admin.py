@@ -1,4 +1,4 @@
-"""Creates, restores and diagnoses a workspace."""
+"""Creates, restores, diagnoses and removes a workspace."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from moot.api.removal import Removal
     from moot.api.workspace import Progress, Workspace
     from moot.core.identity import Caller
     from moot.location import Place
@@ -101,6 +102,16 @@ class Admin(Opener):
         env[places.VARIABLE] = place.root  # so that it is found again
         return LogRestore(place, self._cwd, env, file, self.progress, force=force, via=self._via).run()
 
+    def plan_removal(self, *, force: bool) -> Removal:
+        from moot.wiring.removing import WorkspaceRemoval
+
+        return WorkspaceRemoval(self.place, self._cwd, self._env).plan(force=force)
+
+    def remove(self, *, force: bool) -> Removal:
+        from moot.wiring.removing import WorkspaceRemoval
+
+        return WorkspaceRemoval(self.place, self._cwd, self._env).run(force=force)
+
     def diagnose(self) -> list[Finding]:
         """Do the steps of every call, and report how far they get."""
         findings = []
@@ -124,18 +135,24 @@ def _usual_lifecycle(name: str, place: Place) -> str:
     return f'\n[tasks]\nlifecycle = "{name}"\n' if any(life.name == name for life in found.lifecycles) else ""
 
 
+def settings_text(packs: tuple[str, ...], place: Place) -> str:
+    """The `moot.toml` that `moot init` writes for these packs."""
+    listed = ", ".join(f'"{name}"' for name in packs)
+    return f"packs = [{listed}]\n{_usual_lifecycle(packs[0], place)}"
+
+
 def _turn_on(place: Place, packs: tuple[str, ...]) -> None:
     """Write a `moot.toml` that names the packs; never edit an existing one."""
     home = place.main_root or bare_repository.home(place)
     path = (None if place.main_root else setting.source(place)) or os.path.join(home, setting.FILE)
-    line = "packs = [" + ", ".join(f'"{name}"' for name in packs) + "]"
+    line = settings_text(packs, place).partition("\n")[0]
     # An unpredictable name, so that no link can be planted there.
     draft = os.path.join(home, f".{setting.FILE}.{os.urandom(6).hex()}")
     try:
         file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         hand_over(file, home)
         with open(file, "w", encoding="utf-8") as out:
-            out.write(f"{line}\n{_usual_lifecycle(packs[0], place)}")
+            out.write(settings_text(packs, place))
         os.link(draft, path)  # atomic, and never overwrites an existing file
     except FileExistsError:
         if set(packs) <= set(setting.load(place).packs):

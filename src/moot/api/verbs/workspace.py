@@ -1,4 +1,4 @@
-"""init, verify, doctor, mirror: create and maintain a workspace."""
+"""init, verify, doctor, mirror, deinit: create, maintain and remove a workspace."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
 from moot.api.message_view import is_overdue
+from moot.api.removal import deinit
 from moot.api.verbs.events import PAUSE, in_trouble
 from moot.core.errors import MootError, Refused, Unavailable
 from moot.core.event import Commit, Draft
@@ -18,9 +19,10 @@ from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from moot.api.call import Call
+    from moot.api.removal import Removal
     from moot.core.identity import Caller
     from moot.location import Place
 
@@ -79,6 +81,7 @@ class Opener(ABC):
     """Operations that need no open workspace. `moot.wiring` implements it."""
 
     caller: Caller
+    ask: Callable[[tuple[str, ...], str], bool] | None = None  # show lines to a person, who answers yes or no
 
     @property
     @abstractmethod
@@ -93,6 +96,12 @@ class Opener(ABC):
 
     @abstractmethod
     def restore(self, file: str, *, force: bool) -> RestoreResult: ...
+
+    @abstractmethod
+    def plan_removal(self, *, force: bool) -> Removal: ...
+
+    @abstractmethod
+    def remove(self, *, force: bool) -> Removal: ...
 
 
 def init(opener: Opener, pack: tuple[str, ...], carry_over: bool) -> Answer:
@@ -328,5 +337,23 @@ VERBS = (
         anybody=True,
         params=(Param("watch", "Keep them in sync until interrupted.", type="flag"),),
         examples=("moot mirror", "moot mirror --watch"),
+    ),
+    Verb(
+        "deinit",
+        "Remove moot from this repository, with its whole log.",
+        deinit,
+        kind="person",
+        params=(
+            Param("yes", "Do not ask for confirmation; required without a terminal.", type="flag"),
+            Param("force", "Remove it even while agents or other processes use it.", type="flag"),
+        ),
+        examples=("moot deinit", "moot deinit --yes"),
+        detail=(
+            "Removes the state directory, the hooks of the guard, sockets, and what is kept about the workspace in the "
+            "user's state directory. Removes moot.toml only if it is as `moot init` wrote it and git does not track "
+            "it. Leaves the files of packs and texts such as AGENTS.md, and names them. Shows everything before and "
+            "after. If it is interrupted, run it again. `moot backup` before it keeps a copy of the log."
+        ),
+        opens=False,
     ),
 )

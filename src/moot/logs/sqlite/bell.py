@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import _socket
 
 _LONGEST_RUNTIME = 40
+_MOST = 1_000  # entries of a directory to look at
+_RECENT = 60.0  # seconds
+_HEX = frozenset("0123456789abcdef")
 _LONGEST_PATH = 103  # macOS allows 104 bytes including the final zero, Linux 108
 
 
@@ -57,6 +60,72 @@ def ring(directory: str) -> None:
             _send(bell, os.path.join(directory, name))
     finally:
         bell.close()
+
+
+def listeners(directory: str) -> int:
+    """How many listeners there are. They do not notice."""
+    return sum(map(_is_heard, _sockets(directory))) if _is_private(directory) else 0
+
+
+def clear(directory: str) -> None:
+    """Remove the sockets of listeners that are dead, and the directory unless there are others."""
+    if not _is_private(directory):
+        return
+    for path in _sockets(directory):
+        if not _is_heard(path):
+            _remove(path)
+    try:
+        os.rmdir(directory)
+    except OSError:
+        pass  # there are listeners
+
+
+def _clear_others(directory: str) -> None:
+    """Clear the directories of other logs, which their listeners did not if they were killed.
+
+    A directory that was used within the last minute is left alone: a listener may be about to bind its socket.
+    """
+    above, recent = os.path.dirname(directory), time.time() - _RECENT
+    try:
+        with os.scandir(above) as items:
+            some = [item for _, item in zip(range(_MOST), items, strict=False)]
+        for item in some:
+            old = item.is_dir(follow_symlinks=False) and item.stat(follow_symlinks=False).st_mtime < recent
+            if old and item.path != directory and _is_name(item.name):
+                clear(item.path)
+    except OSError:
+        return  # another process clears them
+
+
+def _is_name(name: str) -> bool:
+    """Whether `directory_for` makes such names."""
+    device, dash, inode = name.partition("-")
+    return bool(dash and device and inode) and _HEX.issuperset(device + inode)
+
+
+def _sockets(directory: str) -> list[str]:
+    try:
+        with os.scandir(directory) as items:
+            some = [item for _, item in zip(range(_MOST), items, strict=False)]
+        return [item.path for item in some if stat.S_ISSOCK(item.stat(follow_symlinks=False).st_mode)]
+    except OSError:
+        return []
+
+
+def _is_heard(path: str) -> bool:
+    """Whether somebody listens at a socket. Sends nothing. True if it cannot be determined."""
+    import _socket
+
+    bell = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
+    try:
+        bell.connect(path)
+    except (ConnectionRefusedError, FileNotFoundError):
+        return False
+    except OSError:
+        return True
+    finally:
+        bell.close()
+    return True
 
 
 def _send(bell: _socket.socket, path: str) -> None:
@@ -141,13 +210,17 @@ def readable(timeout: float, *files: int) -> list[int]:
 
 
 def _make_private(directory: str) -> bool:
+    new = False
     for place in (os.path.dirname(directory), directory):
         try:
             os.mkdir(place, 0o700)
+            new = place == directory
         except FileExistsError:
             pass
         except OSError:
             return False
+    if new:  # the first listener of this log clears what others left
+        _clear_others(directory)
     return _is_private(directory)
 
 

@@ -15,7 +15,7 @@ from moot.surfaces.cli import parse, voices
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import TextIO
 
     from moot.api.answer import Answer
@@ -178,7 +178,7 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
         from moot.wiring.admin import Admin
 
         admin = Admin(cwd, os.environ, caller, via="cli", named=line.directory is not None)
-        admin.progress = _draw
+        admin.progress, admin.ask = _draw, _asking()
         answer: Answer = verb.does(admin, **catalogue.checked(verb, arguments))
         return answer
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
@@ -195,12 +195,17 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
     )
     call = workspace.call(caller)  # both stay open until the process ends, after the answer is shown
     call.output = lambda chunk: _pass_on(sys.stderr if line.json else sys.stdout, chunk)
-    call.ask = _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None
+    call.ask = _asking()
     if parse.has_short_ids(arguments):
         from moot.surfaces.cli.task_ids import in_full
 
         call.rewrite = in_full
     return call.run(verb.name, arguments)
+
+
+def _asking() -> Callable[[tuple[str, ...], str], bool] | None:
+    """What asks the person; None without a terminal."""
+    return _ask if sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty() else None
 
 
 def _ask(lines: tuple[str, ...], question: str) -> bool:

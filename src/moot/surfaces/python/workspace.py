@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer, Notice
     from moot.api.call import Call
+    from moot.api.removal import Removal
     from moot.api.verbs.workspace import Finding, RestoreResult
     from moot.api.workspace import Workspace as Opened
     from moot.core.event import Event
@@ -101,6 +102,15 @@ class Workspace(Verbs):
             admin = Admin(_absolute(path), os.environ, caller, named=_is_named(path))
             restored: RestoreResult = admin.restore(_absolute(file), force=force)
         return restored
+
+    @staticmethod
+    def deinit(path: Path, *, force: bool = False, person: bool = False) -> Removal:
+        """Remove the workspace with its whole log. Only for people; does not ask."""
+        caller = decide(os.environ, person=person)
+        with EDGE:
+            admin = Admin(_absolute(path), os.environ, caller, named=_is_named(path))
+            removal: Removal = catalogue.find("deinit").does(admin, yes=True, force=force).result
+        return removal
 
     def __enter__(self) -> Self:
         return self
