@@ -5,6 +5,8 @@ may get lost, because followers also poll. So nothing here raises an error; foll
 
 The path must be short (a socket path is limited to about 100 bytes) and private, so it is not inside the log's
 directory. It is named by device and inode of the log's directory, so that every spelling of the path gives the same.
+A listener removes its socket, and the directory with the last one. What killed listeners leave, the first listener of
+another log removes.
 """
 
 from __future__ import annotations
@@ -73,7 +75,7 @@ def clear(directory: str) -> None:
         return
     for path in _sockets(directory):
         if not _is_heard(path):
-            _remove(path)
+            discard(path)
     try:
         os.rmdir(directory)
     except OSError:
