@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from moot.core.text import closest, counted, fence, one_line, visible
+from moot.core.text import age, closest, counted, fence, one_line, visible
 
 anything = st.text(st.characters(exclude_categories=()))  # halves of pairs included
 ACTING = {"Cc", "Cs", "Zl", "Zp", "Cf"}
@@ -114,3 +114,24 @@ def test_fenced_text_keeps_its_lines():
 
 def test_one_of_a_thing_is_not_several():
     assert [counted(number, "event") for number in (0, 1, 2)] == ["0 events", "1 event", "2 events"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"),
+    [
+        (-5, "0s"),
+        (0.9, "0s"),
+        (59.9, "59s"),
+        (60, "1m"),
+        (90, "1m30s"),
+        (599, "9m59s"),
+        (605, "10m"),
+        (3600, "1h"),
+        (3725, "1h2m"),
+        (36_000, "10h"),
+        (90_000, "1d1h"),
+        (864_000, "10d"),
+    ],
+)
+def test_an_age_has_its_largest_unit_and_a_second_one_while_the_first_is_small(seconds, shown):
+    assert age(seconds) == shown

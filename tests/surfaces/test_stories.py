@@ -49,10 +49,10 @@ def moved(verb: str, **data: Any) -> Event:
         (event("file:released", paths=["a.py"], left=["b.py"]), "released a.py (keeps b.py)"),
         (
             event("file:lapsed", paths=["a.py"], holder="Bob#1", reason="silent", silent_for=61.4, ttl=60.0),
-            "Bob#1 lost a.py (silent for 61 s of 60 s): silent",
+            "Bob#1 lost a.py (silent for 1m1s, limit 1m): silent",
         ),
         (event("file:claimed", paths=["a.py"], mode="shared", reason="docs"), "claimed a.py (shared): docs"),
-        (moved("lapse", silent_for=61.4, ttl=60.0), "working → open (attempt 2; silent for 61 s of 60 s)"),
+        (moved("lapse", silent_for=61.4, ttl=60.0), "working → open (attempt 2; silent for 1m1s, limit 1m)"),
         (moved("move", flags=["late: after the deadline"]), "working → open (attempt 2; late: after the deadline)"),
         (moved("submit", report="m-1", reason="Done."), "working → open (attempt 2; report m-1): Done."),
         (event("mailbox:cleared", ids=["m-1"], reason="asked"), "cleared m-1 from the file (asked)"),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot.core.errors import Held, Refused, Unknown, Usage
+from moot.engine.clock import local
 from tests.surfaces.town import Town, of_two, refused, with_roles
 from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER
 
@@ -116,7 +117,7 @@ def test_a_note_is_shown_with_the_task_and_in_its_history(town: Town) -> None:
     shown = town.ask(None, "task show", task="task-001")
     (note,) = shown.result.notes
     assert (note.by, note.text, shown.result.more_notes) == ("Bob#1", "The grammar is\nin docs.", 0)
-    assert list(shown.say[-3:]) == [f"  note by Bob at {note.at}:", "> The grammar is", "> in docs."]
+    assert list(shown.say[-3:]) == [f"  note by Bob at {local(note.at)}:", "> The grammar is", "> in docs."]
     assert any("noted: The grammar is in docs." in line for line in town.ask(None, "explain", thing="task-001").say)
     assert mail(town, "Ada") == mail(town, "Bob") == []
 
@@ -204,7 +205,7 @@ def test_an_assignment_to_a_silent_agent_does_not_keep_others_out(town: Town) ->
     assert [t.id for t in town.ask("Ada", "ready").result] == ["task-001"]
     claimed = town.ask("Ada", "task claim")
     assert claimed.result.holder == "Ada#1"
-    assert claimed.say[-1] == "It was assigned to Bob: Bob was silent for 601 s."
+    assert claimed.say[-1] == "It was assigned to Bob: Bob was silent for 10m."
     (event,) = town.ask(None, "log", type=("task:unassigned",)).result
     assert (event.by, event.data["silent_for"] > 600, event.data["ttl"]) == ("Ada#1", True, 600)
     assert [text for _, _, text in mail(town, "Bob")][-1].startswith("task-001 is no longer assigned to you: Bob was")

@@ -8,6 +8,7 @@ from moot.core.principal import mailbox_stream, name_of
 from moot.core.record import Record
 from moot.core.sentences import sentence
 from moot.core.text import one_line
+from moot.engine.clock import local
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -38,7 +39,7 @@ class History(Record):
 
 def line(event: Event) -> str:
     where = one_line(f"{event.type} {event.stream} by {name_of(event.by)} via {event.via or 'unknown'}", _WIDTH)
-    return f"#{event.position} {event.at} {where}: {sentence(event)}"
+    return f"#{event.position} {local(event.at)} {where}: {sentence(event)}"
 
 
 def history(engine: Engine, thing: str, roles: Iterable[str] = ()) -> History:

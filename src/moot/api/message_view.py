@@ -7,6 +7,7 @@ from moot.core.json_codec import dumps
 from moot.core.principal import label
 from moot.core.record import Record
 from moot.core.text import command_line, counted, fence, one_line
+from moot.engine.clock import local
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -177,7 +178,7 @@ def message_lines(item: Letter, room: int | None = None) -> list[str]:
     about = f" about {item.task}" if item.task else ""
     box = f" to {item.mailbox}" if item.mailbox and item.mailbox.startswith("@") else ""
     via = f" via {one_line(item.via, 200)}" if item.via else ""
-    head = f"{item.id} {item.type} from {item.sender}{box}{about} at {item.at}{via}"
+    head = f"{item.id} {item.type} from {item.sender}{box}{about} at {local(item.at)}{via}"
     if item.stages:
         head += f" [{', '.join(f'{box} {stage}' for box, stage in item.stages)}]"
     lines = [head]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 ALL = "*"  # in `words`: every field may hold text
-SILENCE = ("silent_for", "silent for {silent_for:.0f} s of {ttl:.0f} s")  # an aside of events that end a lease
+SILENCE = ("silent_for", "silent for {silent_for:age}, limit {ttl:age}")  # an aside of events that end a lease
 
 
 class Payload(Record):
@@ -28,7 +28,8 @@ class Payload(Record):
     blobs: the fields that name blobs by their SHA-256 (`moot.engine.blobs`): a text, or a list or table of texts. Blobs
     are part of backups and exports, and `moot redact` removes them.
 
-    said: the event as a sentence, a template of its fields. `{argv:words}` joins with blanks, `{old:json}` writes JSON.
+    said: the event as a sentence, a template of its fields. `{argv:words}` joins with blanks, `{old:json}` writes JSON,
+    `{ttl:age}` writes seconds as `30m`.
     asides: pairs of a field and a template; each is added in brackets if the field is not empty.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from moot.core.json_codec import dumps
 from moot.core.kind import payload_of
-from moot.core.text import one_line
+from moot.core.text import age, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,8 @@ class _Value:
                 return str(_told(value))
             case "json":
                 return dumps(value)
+            case "age":
+                return age(value) if isinstance(value, (int, float)) else ""
             case "words":
                 return " ".join(map(str, value)) if isinstance(value, list) else str(_told(value))
             case _:

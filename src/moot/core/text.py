@@ -23,6 +23,8 @@ _UNSEEN = (
     (0xD800, 0xDFFF),  # lone surrogates, which cannot be encoded
     (0xE0000, 0xE0FFF),  # tags and selectors that can hide a whole text
 )  # fmt: skip
+_UNITS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s"))  # each with the next smaller one
+_FEW = 10  # from here on, a second unit adds nothing
 _JOINERS = "\u200c\u200d"
 
 
@@ -49,6 +51,17 @@ def one_line(text: str, width: int) -> str:
     if len(text) <= enough and cells(line) <= width:
         return line
     return cut(line, width - 1).rstrip() + ELLIPSIS
+
+
+def age(seconds: float) -> str:
+    """A duration as people write it: `45s`, `1m30s`, `12m`, `3h`, `2d`. Small numbers have a second unit."""
+    left = max(int(seconds), 0)
+    for size, unit, smaller, second in _UNITS:
+        if left >= size:
+            whole, rest = divmod(left, size)
+            rest //= smaller
+            return f"{whole}{unit}{rest}{second}" if rest and whole < _FEW else f"{whole}{unit}"
+    return f"{left}s"
 
 
 def cut(line: str, width: int) -> str:

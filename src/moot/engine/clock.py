@@ -26,6 +26,21 @@ def iso(since_1970: float) -> str:
     return f"{date}T{t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02}.{milliseconds:03}Z"
 
 
+def local(at: str) -> str:
+    """A stored time as people read it: in the time zone of this machine, to the second. Other text stays as it is."""
+    from moot.core.timestamps import parse
+
+    seconds = parse(at)
+    if seconds is None:
+        return at
+    try:
+        t = time.localtime(seconds)
+    except (OverflowError, OSError, ValueError):  # a year that the system cannot convert
+        return at
+    zone = t.tm_zone if t.tm_zone and t.tm_zone.isalpha() else time.strftime("%z", t)
+    return f"{t.tm_year:04}-{t.tm_mon:02}-{t.tm_mday:02} {t.tm_hour:02}:{t.tm_min:02}:{t.tm_sec:02} {zone}"
+
+
 class Clock:
     """The system clock."""
 

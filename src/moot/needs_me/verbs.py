@@ -6,6 +6,7 @@ from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import Usage
 from moot.core.text import command_line, one_line, option
+from moot.engine.clock import local
 from moot.needs_me import answer as give_answer
 from moot.needs_me import question, waiting
 
@@ -31,7 +32,7 @@ def needs_me(call: Call, text: str | None, answer: str | None) -> Answer:
         about = f" about {item.task}" if item.task and item.task != item.id else ""
         asked = question(item)
         lines += [
-            one_line(f"{item.id} {item.kind} from {item.who}{about} since {item.since}: {asked}", 600),
+            one_line(f"{item.id} {item.kind} from {item.who}{about} since {local(item.since)}: {asked}", 600),
             f"  → {item.command}",
         ]
         task = one_line(item.task or "", 40)

@@ -13,7 +13,7 @@ from moot.core.errors import Unavailable
 from moot.core.principal import label, name_of
 from moot.core.record import Record
 from moot.core.task.leases import has_lapsed
-from moot.core.text import command_line, counted, first_few
+from moot.core.text import age, command_line, counted, first_few
 from moot.overview.recent import Recent
 from moot.views import queries, states
 
@@ -211,7 +211,7 @@ def _late_answers(store: Store, now: float) -> Iterator[OverviewProblem]:
         waited = now - (timestamps.parse(delivery.message.at) or now)
         box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)
         who = name_of(delivery.entry.taker or box)
-        said = f"{delivery.entry.id} {who} has not answered {label(delivery.message.sender)} for {ago(waited)}"
+        said = f"{delivery.entry.id} {who} has not answered {label(delivery.message.sender)} for {age(waited)}"
         yield OverviewProblem(
             "overdue",
             delivery.entry.id,
@@ -263,16 +263,8 @@ def _silent_for(call: Call, agent: Agent) -> float | None:
 
 def _silent_agent(agent: Agent, silent: float, limit: float, tasks: list[Task], claims: list[Claim]) -> OverviewProblem:
     holds = [task.id for task in tasks] + [path for claim in claims for path in claim.paths]
-    said = f"{agent.principal} has been silent for {ago(silent)} (limit {ago(limit)}) and holds {first_few(holds)}"
+    said = f"{agent.principal} has been silent for {age(silent)} (limit {age(limit)}) and holds {first_few(holds)}"
     return OverviewProblem("agent_silent", agent.principal, said, command_line("leave", agent.name))
-
-
-def ago(seconds: float) -> str:
-    """A duration in its largest unit: `3h`."""
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m")):
-        if seconds >= size:
-            return f"{seconds // size:.0f}{unit}"
-    return f"{max(seconds, 0):.0f}s"
 
 
 # --- the board --------------------------------------------------------------------------------------------------------

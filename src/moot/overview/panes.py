@@ -8,9 +8,9 @@ from __future__ import annotations
 from moot.core import timestamps
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import cells, counted, first_few, one_line
+from moot.core.text import age, cells, counted, first_few, one_line
+from moot.engine.clock import local
 from moot.needs_me import question
-from moot.overview import ago
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _coarse(seconds: float) -> str:
     """An age in steps of ten seconds: a line that changes every second is unreadable, and costly on a slow line."""
     if seconds < 10:
         return "now"
-    return ago(seconds // 10 * 10)
+    return age(seconds // 10 * 10)
 
 
 def _problem(message: str, remedy: str, mark: str, tone: str) -> Line:
@@ -116,9 +116,9 @@ def _seen(agent: AgentSummary) -> str:
     if agent.silent_for is None:
         return "not seen"
     if agent.quiet:
-        return f"silent {ago(agent.silent_for)}"
-    age = _coarse(agent.silent_for)
-    return age if age == "now" else f"{age} ago"
+        return f"silent {age(agent.silent_for)}"
+    seen = _coarse(agent.silent_for)
+    return seen if seen == "now" else f"{seen} ago"
 
 
 def _tree(path: str | None) -> str:
@@ -215,7 +215,7 @@ def _events(found: Overview) -> tuple[Line, ...]:
     """The newest first, so that it is still shown when there is little room."""
     return tuple(
         (
-            (f"{event.at[11:19]} ", "dim"),
+            (f"{local(event.at)[11:19]} ", "dim"),
             (f"{one_line(event.by, _SHORT)} ", "bold"),
             (f"{one_line(event.type, _SHORT)} ", "busy"),
             (f"{one_line(event.stream.partition('/')[2], _SHORT)} ", "dim"),

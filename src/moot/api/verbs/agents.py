@@ -11,7 +11,7 @@ from moot.core.kind import meta_of
 from moot.core.principal import agent as agent_principal
 from moot.core.principal import checked_name, person
 from moot.core.record import Record
-from moot.core.text import closest, command_line, counted
+from moot.core.text import age, closest, command_line, counted
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -258,7 +258,7 @@ def agents(call: Call, all: bool) -> Answer:  # noqa: A002 (named after the opti
             m.name,
             "here" if m.here else ("retired" if m.retired else "left"),
             ", ".join(m.roles),
-            "" if m.silent_for is None else f"{m.silent_for:.0f} s",
+            "" if m.silent_for is None else age(m.silent_for),
             str(m.mail),
             ", ".join(m.holds),
         )

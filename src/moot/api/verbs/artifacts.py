@@ -10,6 +10,7 @@ from moot.core.errors import Unknown, Usage
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
+from moot.engine.clock import local
 from moot.location import resolve
 from moot.views import queries, states
 
@@ -150,7 +151,7 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
 
 def _lines(shown: ArtifactView) -> list[str]:
     state = shown.artifact
-    lines = [one_line(f"{state.id} ({state.kind}) by {name_of(state.creator)} at {state.at}", 1000)]
+    lines = [one_line(f"{state.id} ({state.kind}) by {name_of(state.creator)} at {local(state.at)}", 1000)]
     if state.summary:
         lines += fence(state.summary).splitlines()
     facts = {
@@ -165,7 +166,7 @@ def _lines(shown: ArtifactView) -> list[str]:
     ]
     for change in shown.changes:
         said = "; ".join(change.changes) or f"provides {', '.join(change.provides)}"
-        lines.append(f"  {change.at} {one_line(f'{name_of(change.by)}: {said}', 500)}")
+        lines.append(f"  {local(change.at)} {one_line(f'{name_of(change.by)}: {said}', 500)}")
     return lines
 
 

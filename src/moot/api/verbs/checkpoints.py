@@ -16,6 +16,7 @@ from moot.core.deciders.message import Sent
 from moot.core.errors import AwaitedFailed, Unknown
 from moot.core.principal import name_of
 from moot.core.text import command_line, fence, one_line
+from moot.engine.clock import local
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -118,13 +119,14 @@ def show(call: Call, id: str, wait: bool, timeout: float) -> Answer:  # noqa: A0
 
 def _lines(state: Checkpoint) -> list[str]:
     about = f" about {state.task}" if state.task else ""
-    lines = [one_line(f"{state.id} {state.kind} {state.status}: {name_of(state.who)}{about} asked at {state.at}", 1000)]
+    asked = f"{name_of(state.who)}{about} asked at {local(state.at)}"
+    lines = [one_line(f"{state.id} {state.kind} {state.status}: {asked}", 1000)]
     lines += fence(state.question).splitlines()
     if state.awaiting:
         lines.append(f"  awaits: {one_line(state.awaiting, 500)}")
     lines += [f"  {number} {one_line(option, 500)}" for number, option in enumerate(state.options, 1)]
     if state.answer is not None:
-        lines.append(f"answered by {one_line(name_of(state.resolved_by or ''), 80)} at {state.ended_at}:")
+        lines.append(f"answered by {one_line(name_of(state.resolved_by or ''), 80)} at {local(state.ended_at)}:")
         lines += fence(state.answer).splitlines()
     if state.text:
         lines += fence(state.text).splitlines()

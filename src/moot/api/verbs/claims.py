@@ -13,7 +13,7 @@ from moot.core.errors import Held, Refused, Usage
 from moot.core.paths import escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
-from moot.core.text import command_line, one_line
+from moot.core.text import age, command_line, one_line
 from moot.location import MAIN, ResolvedPath, ignore_case, resolve
 from moot.views import states
 
@@ -174,7 +174,7 @@ def _listed(held: list[ClaimView], nothing: str) -> Answer:
             h.mode,
             ", ".join(h.paths) + _in_words(h.worktree),
             h.task or "",
-            "" if h.silent_for is None else f"{h.silent_for:.0f} s",
+            "" if h.silent_for is None else age(h.silent_for),
             one_line(h.reason, 100),
         )
         for h in held

@@ -21,6 +21,7 @@ from moot.core.paths import canonical_pattern, lenient_pattern
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
+from moot.engine.clock import local
 from moot.location import ignore_case, resolve
 from moot.views import queries, states
 
@@ -106,7 +107,7 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
     state: Decision = states.state(call.engine.read(), "decision", id)[0]
     if not state.exists:
         raise unknown(id)
-    lines = [one_line(f"{state.id} {state.status} by {name_of(state.maker)} at {state.at}", 1000)]
+    lines = [one_line(f"{state.id} {state.status} by {name_of(state.maker)} at {local(state.at)}", 1000)]
     lines += fence(state.title).splitlines()
     if state.rationale:
         lines += [">", *fence(state.rationale).splitlines()]

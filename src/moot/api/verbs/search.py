@@ -10,6 +10,7 @@ from moot.core.kind import kind_of
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import one_line
+from moot.engine.clock import local
 from moot.engine.searching import search as look_up
 from moot.time_travel.moments import moment
 from moot.views import states
@@ -140,7 +141,7 @@ def _lines(item: SearchResult) -> list[str]:
         said += f"{item.excerpt[end:start]}[{item.excerpt[start:stop]}]"
         end = stop
     where = f"#{item.position} " if item.id != f"#{item.position}" else ""
-    return [f"{head} ({where}by {item.by} at {item.at}{often})", f"> {one_line(said + item.excerpt[end:], 400)}"]
+    return [f"{head} ({where}by {item.by} at {local(item.at)}{often})", f"> {one_line(said + item.excerpt[end:], 400)}"]
 
 
 _HELP = "See `moot search --help`."

@@ -19,7 +19,7 @@ from moot.core.payload import Payload
 from moot.core.principal import Actor, agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
 from moot.core.task.leases import has_lapsed
-from moot.core.text import closest, command_line
+from moot.core.text import age, closest, command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def _join(state: Agent, command: Join) -> list[Payload]:
     if state.here and not command.take_over and not has_lapsed(command.silent_for, command.ttl):
         raise Held(
             "name_in_use",
-            f"The name {state.name} is in use ({state.principal}, last active {command.silent_for:.0f} s ago).",
+            f"The name {state.name} is in use ({state.principal}, last active {age(command.silent_for)} ago).",
             f"Choose another name, or take it over: `{command_line('join', state.name, options='--take-over')}`.",
             agent=state.name,
             incarnation=state.incarnation,
@@ -174,8 +174,8 @@ def _check_may_send_away(state: Agent, command: Leave) -> None:
     if state.here and not has_lapsed(command.silent_for, command.ttl):
         raise Held(
             "agent_here",
-            f"{state.principal} is active: last seen {command.silent_for:.0f} s ago.",
-            f"Ask it to leave: `{command_line('send', state.name)} …`. After {command.ttl:.0f} s of silence anybody "
+            f"{state.principal} is active: last seen {age(command.silent_for)} ago.",
+            f"Ask it to leave: `{command_line('send', state.name)} …`. After {age(command.ttl)} of silence anybody "
             f"can run `{command_line('leave', state.name)}`; a person can at any time.",
             agent=state.name,
             incarnation=state.incarnation,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from moot.core.principal import name_of
 from moot.core.task import LapseAssignment, LapseTask
+from moot.core.text import age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def lapse_of(task: Task, silent_for: float, *, here: bool) -> LapseTask | None:
     if not here:
         reason = f"{task.holder} is no longer active"
     elif has_lapsed(silent_for, task.ttl):
-        reason = f"{name_of(task.holder or '')} was silent for {silent_for:.0f} s"
+        reason = f"{name_of(task.holder or '')} was silent for {age(silent_for)}"
     else:
         return None
     return LapseTask(silent_for=silent_for, ttl=task.ttl, reason=reason)
@@ -42,5 +43,5 @@ def assignment_lapse(task: Task, silent_for: float, *, gone: str, actor: Actor) 
     silent_for = round(silent_for, 3)
     if not has_lapsed(silent_for, task.ttl):
         return None
-    reason = f"{task.assigned} was silent for {silent_for:.0f} s"
+    reason = f"{task.assigned} was silent for {age(silent_for)}"
     return LapseAssignment(actor=actor, reason=reason, silent_for=silent_for, ttl=task.ttl)

@@ -15,9 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, TextIO
 
-    from rich.text import Text as RichText
-
-    from moot.api.answer import Answer, Marked, Table
+    from moot.api.answer import Answer
     from moot.core.errors import MootError
 
 
@@ -95,7 +93,9 @@ def tell_aside(answer: Answer, why: UnsaidError, *, as_json: bool) -> None:
 
 def _say(answer: Answer) -> None:
     if answer.table is not None and sys.stdout.isatty():
-        _draw(answer.table)
+        from moot.surfaces.cli.tables import draw
+
+        draw(answer.table, sys.stdout)
         return
     if answer.say:
         sys.stdout.write(visible("\n".join(answer.say)) + "\n")
@@ -149,50 +149,3 @@ def _can_say(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _draw(table: Table, out: TextIO | None = None) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table as Drawn
-    from rich.text import Text
-
-    drawn = Drawn(title=Text(visible(table.title)), title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in table.columns:
-        drawn.add_column(column, overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*(_cell(cell) for cell in row))
-    Console(file=out or sys.stdout, highlight=False).print(drawn)
-
-
-def _cell(cell: str | Marked) -> RichText:
-    from rich.text import Text
-
-    if isinstance(cell, str):
-        return Text(visible(cell), style=_style(cell))
-    drawn, end = Text(), 0
-    for start, stop in cell.marks:
-        drawn.append(visible(cell.text[end:start])).append(visible(cell.text[start:stop]), style="bold yellow")
-        end = stop
-    return drawn.append(visible(cell.text[end:]))
-
-
-def _style(word: str) -> str:
-    """The style of a state: by its name, or by its last word, because packs choose their own names."""
-    return _STYLES.get(word, "") or _STYLES.get(word.rpartition("_")[2], "")
-
-
-_STYLES = {
-    "done": "green",
-    "completed": "green",
-    "ok": "green",
-    "here": "green",
-    "working": "cyan",
-    "progress": "cyan",
-    "review": "yellow",
-    "waits": "dim",
-    "failed": "red",
-    "rejected": "red",
-    "dead": "red",
-    "BAD": "bold red",
-}

@@ -9,7 +9,7 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.api.verbs.effects.allow import consent_of, handlers_of
 from moot.core.deciders.effect import DropEffect, RetryEffect
 from moot.core.record import Record
-from moot.core.text import one_line
+from moot.core.text import age, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
 
 
 def _due(standing: UnfinishedEffect) -> str:
-    return f"in {standing.due_in:.0f} s" if standing.due_in > 0 else ""
+    return f"in {age(standing.due_in)}" if standing.due_in > 0 else ""
 
 
 def retry(call: Call, ids: tuple[str, ...], reason: str | None) -> Answer:

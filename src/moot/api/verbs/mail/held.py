@@ -10,6 +10,7 @@ from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
 from moot.core.text import REASON, command_line, fence, one_line
 from moot.core.typed_messages import check_corrector
+from moot.engine.clock import local
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ def held(call: Call) -> Answer:
 
 def show(call: Call, id: str) -> Answer:  # noqa: A002
     entry = _known(call, id)
-    head = f"{entry.id} {entry.status} from {entry.path} at {entry.at}: {entry.reason}"
+    head = f"{entry.id} {entry.status} from {entry.path} at {local(entry.at)}: {entry.reason}"
     defects = (f"{d['path']}: expected {d['expected']}, found {d['found']}" for d in entry.defects)
     lines = [one_line(head, 1000), *(f"  {one_line(defect, 300)}" for defect in defects)]
     lines += fence(entry.raw if entry.raw is not None else _quarantined(call, entry)).splitlines()

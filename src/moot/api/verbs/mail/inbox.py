@@ -20,7 +20,7 @@ from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.deciders.message import known
 from moot.core.principal import label, name_of
 from moot.core.record import Record
-from moot.core.text import command_line
+from moot.core.text import age, command_line
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -210,8 +210,8 @@ def overdue(call: Call, all: bool) -> Answer:  # noqa: A002
                 taker=delivery.entry.taker,
             )
             late.append(item)
-    rows = tuple((o.id, o.mailbox, o.sender, f"{o.waited:.0f} s", _stage(o), o.text[:60]) for o in late)
-    lines = tuple(f"{o.id} {o.mailbox} has not answered {o.sender} for {o.waited:.0f} s ({_stage(o)})" for o in late)
+    rows = tuple((o.id, o.mailbox, o.sender, age(o.waited), _stage(o), o.text[:60]) for o in late)
+    lines = tuple(f"{o.id} {o.mailbox} has not answered {o.sender} for {age(o.waited)} ({_stage(o)})" for o in late)
     table = Table(("message", "waits for", "from", "since", "stage", ""), rows, title="Overdue")
     return Answer(result=late, say=lines or ("Nothing is overdue.",), table=table if rows else None)
 

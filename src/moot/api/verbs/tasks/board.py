@@ -11,6 +11,7 @@ from moot.core.record import Record
 from moot.core.task import Noted
 from moot.core.task.refusals import unknown
 from moot.core.text import command_line, counted, fence, one_line
+from moot.engine.clock import local
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -69,7 +70,7 @@ def _note_lines(story: Story) -> Iterator[str]:
     if story.more_notes:
         yield f"  {counted(story.more_notes, 'older note')}: {command_line('explain', story.task.id)}"
     for note in story.notes:
-        yield f"  note by {one_line(name_of(note.by), 80)} at {note.at}:"
+        yield f"  note by {one_line(name_of(note.by), 80)} at {local(note.at)}:"
         yield from fence(note.text).splitlines()
 
 

@@ -10,6 +10,7 @@ from moot.core.errors import Usage
 from moot.core.task import PRIORITIES, AssignTask, EditTask, NoteTask
 from moot.core.task.changes import NOTE_LIMIT
 from moot.core.task.leases import has_lapsed
+from moot.core.text import age
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _warn_of_silence(call: Call, agent: str | None, ttl: float) -> None:
     if state is not None and silent is not None and has_lapsed(silent, ttl):
         call.warn(
             "agent_silent",
-            f"{state.name} has been silent for {silent:.0f} s. Until it is active, other agents can claim the task.",
+            f"{state.name} has been silent for {age(silent)}. Until it is active, other agents can claim the task.",
         )
 
 

@@ -12,6 +12,7 @@ from moot.core.identity import without_person
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import counted, fence, one_line
+from moot.engine.clock import local
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -110,7 +111,7 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
     doubt = receipt.doubt(now.name)
     changed = (changed_paths(receipt.differs, now.differs) if doubt and receipt.passed else None) or ()
     facts = {
-        "run by": f"{name_of(receipt.by)}, {receipt.at}",
+        "run by": f"{name_of(receipt.by)}, {local(receipt.at)}",
         "in": receipt.directory,
         "files": f"{receipt.tree or 'unknown'}{' (not as committed)' if receipt.dirty else ''}",
         "commit": receipt.commit or "",

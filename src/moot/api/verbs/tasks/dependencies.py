@@ -11,6 +11,7 @@ from moot.core.principal import person
 from moot.core.record import Record
 from moot.core.task.refusals import check_goes_on
 from moot.core.text import one_line
+from moot.engine.clock import local
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -110,7 +111,7 @@ def needed(call: Call, limit: int) -> Answer:
     for state in queries.things(call.engine.read(), "dependency", limit):
         for needer, since in state.since.items():
             found.append(Need(name=state.id, needer=needer, satisfied=False, artifacts=(), since=since))
-    rows = tuple((one_line(n.name, 200), one_line(n.needer, 80), n.since or "") for n in found)
+    rows = tuple((one_line(n.name, 200), one_line(n.needer, 80), local(n.since or "")) for n in found)
     lines = tuple(f"{row[0]} is needed by {row[1]} since {row[2]}" for row in rows)
     table = Table(("what", "needed by", "since"), rows, title="Missing artifacts") if rows else None
     return Answer(result=found, say=lines or ("No artifacts are missing.",), table=table)
