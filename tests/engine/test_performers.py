@@ -24,7 +24,7 @@ def job(
     handler = Handler(name="h", on=("a:b",), run=words, python=python, timeout=timeout)
     env = {"PATH": os.environ["PATH"], "X": "$HOME"}
     return EffectInput(
-        handler=handler, event=EVENT, key="e-1", attempt=2, root=str(root), env=env,
+        handler=handler, event=EVENT, key="e-1", attempt=2, env=env,
         pinned=pin(handler, str(root), env), cancel=cancel or threading.Event(), hold=hold,
     )  # fmt: skip
 

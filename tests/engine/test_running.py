@@ -37,7 +37,7 @@ class Ready:
     def granted(self, handler: Handler) -> PinnedHandler:
         return pin(handler, os.sep, os.environ)
 
-    def look(self) -> Iterator[Any]:
+    def refresh(self) -> Iterator[Any]:
         return iter(())
 
 
@@ -48,7 +48,7 @@ def request(name: str) -> Command:
 
 def runner(machine: Machine, handler: Handler) -> Runner:
     setup: Any = RunnerSetup(
-        state=machine.views, root=machine.views, env=dict(os.environ), by=lambda _: ANNA, handlers=Ready(handler),
+        state=machine.views, env=dict(os.environ), by=lambda _: ANNA, handlers=Ready(handler),
         deliver=lambda *_: None, alive=lambda: None,
     )  # fmt: skip
     return Runner(machine.engine, Presence(machine.views, machine.engine.clock), setup)
@@ -100,7 +100,7 @@ def test_the_end_of_an_effect_that_a_restore_took_away_is_lost(
     machine.does(together(add("task-001"), request("e-1")))
     go_on = threading.Event()
     one = runner(machine, RUN)
-    collected = one._collected
+    collected = one._record_ended
 
     def restored() -> list[Any]:
         if one._attempts and not go_on.is_set():
@@ -108,6 +108,6 @@ def test_the_end_of_an_effect_that_a_restore_took_away_is_lost(
             put_back(machine, backups[backup])
         return collected()
 
-    one._collected = restored  # type: ignore[method-assign]
+    one._record_ended = restored  # type: ignore[method-assign]
     assert [said.outcome for said in one.perform(drain=True, limit=None)] == ["lost"]
     assert machine.verify().sound

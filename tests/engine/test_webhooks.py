@@ -34,7 +34,7 @@ def post(
 ):
     handler = Handler(name="h", on=("a:b",), url=url, allow_hosts=allow, timeout=timeout, **fields)
     flag = cancel or threading.Event()
-    return perform(EffectInput(handler=handler, event=EVENT, key="e-1", attempt=1, root="/", env=env, cancel=flag))
+    return perform(EffectInput(handler=handler, event=EVENT, key="e-1", attempt=1, env=env, cancel=flag))
 
 
 def test_a_webhook_is_signed_as_the_standard_says(server):

@@ -155,7 +155,7 @@ def test_a_script_that_is_exchanged_after_it_was_compared_runs_as_it_was_allowed
     looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", "#!/bin/sh\ntouch stolen\n")
     job = EffectInput(
-        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, pinned=looked,
+        handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
     assert perform(job).ok
@@ -243,7 +243,7 @@ def test_a_script_that_was_not_there_is_not_run_when_it_appears_at_the_last_mome
     looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "later.sh", "touch stolen")
     job = EffectInput(
-        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, pinned=looked,
+        handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
     result = perform(job)

@@ -78,7 +78,7 @@ def test_a_script_behind_options_is_run_as_it_was_allowed(tmp_path: Path, words:
     looked = pin(hook, str(tmp_path), env)
     script(tmp_path / "hook.sh", EVIL)
     job = EffectInput(
-        handler=hook, event={}, key="e-1", attempt=1, root=str(tmp_path), env=env, pinned=looked,
+        handler=hook, event={}, key="e-1", attempt=1, env=env, pinned=looked,
         cancel=threading.Event(),
     )  # fmt: skip
     assert perform(job).ok

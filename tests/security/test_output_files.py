@@ -43,10 +43,10 @@ def test_an_export_and_a_backup_are_for_their_owner_alone(run: Command, verb: st
 
 DRAFT = """
 import os, sys
-from moot.transfer import output_path
+from moot.transfer import output_file
 from moot.surfaces.cli.main import main
 os.umask(0)
-output_path.put = lambda draft, path, force: print(oct(os.stat(draft).st_mode & 0o777), file=sys.stderr)
+output_file.put = lambda draft, path, force: print(oct(os.stat(draft).st_mode & 0o777), file=sys.stderr)
 sys.exit(main([sys.argv[1], "x"]))
 """
 

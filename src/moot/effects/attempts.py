@@ -60,7 +60,7 @@ class Attempt:
             self.hold.release()
             self.hold = None
 
-    def said(self, outcome: str, detail: str) -> Performed:
+    def performed(self, outcome: str, detail: str) -> Performed:
         effect = self.effect
         return Performed(
             id=effect.id,
@@ -71,12 +71,12 @@ class Attempt:
             detail=detail,
         )
 
-    def told(self, outcome: Outcome) -> Performed:
-        """The result that the log recorded."""
+    def recorded(self, outcome: Outcome) -> Performed:
+        """The result as recorded in the log."""
         stream = f"effect/{self.effect.id}"
         last = next(event for event in reversed(outcome.events) if event.stream == stream)
         word = {Done.type: "done", Parked.type: "parked"}.get(last.type, "failed")
-        return self.said(word, str(last.data.get("detail") or last.data.get("reason") or ""))
+        return self.performed(word, str(last.data.get("detail") or last.data.get("reason") or ""))
 
 
 class RunnableHandlers:
@@ -90,7 +90,7 @@ class RunnableHandlers:
         self._hinted: set[tuple[str, str]] = set()
         self.ready: list[Handler] = []
 
-    def look(self) -> Iterator[Hint]:
+    def refresh(self) -> Iterator[Hint]:
         """Read the settings and the consent again. Yields each obstacle once."""
         try:
             self._known = self._read()

@@ -27,7 +27,7 @@ _INSPECTION = 0.5  # seconds between searches for abandoned effects
 
 
 class DueEffects:
-    """One runner: its name, its presence, and the effects it tries to take."""
+    """The effects that one runner may take. Also the runner's name and its presence."""
 
     def __init__(self, engine: Engine, presence: Presence, state: str) -> None:
         self._engine = engine

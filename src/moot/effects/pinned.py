@@ -1,4 +1,4 @@
-"""The exact content of a handler on this machine, with the bytes of every file that its command names.
+"""Pins a handler to its exact content on this machine, with the bytes of every file that its command names.
 
 A person allows the digest of this content. moot then runs exactly the bytes that were digested:
 
@@ -30,10 +30,8 @@ if TYPE_CHECKING:
 
     from moot.core.handler import Handler
 
-_INTERPRETERS = frozenset(
-    ("sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "python", "perl", "ruby", "node", "php", "lua")
-)
-_SHELLS = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "python"))
+_RUN_TEXT = frozenset(("sh", "bash", "dash", "ash", "zsh", "ksh", "fish", "python"))  # with -c
+_INTERPRETERS = _RUN_TEXT | {"perl", "ruby", "node", "php", "lua"}
 _LARGEST = 64 << 20  # bytes of all files of a handler
 _LONGEST = 255  # bytes of a first line that systems read whole
 
@@ -51,7 +49,7 @@ class PinnedFile(Record):
 
 
 class PinnedHandler(Record):
-    """See the module. `trouble`: why the handler cannot be allowed or performed."""
+    """A handler with its exact content. `trouble`: why it cannot be allowed or performed."""
 
     handler: Handler
     cwd: str
@@ -109,7 +107,7 @@ def _command(
     program = None
     named: list[tuple[int, str, str]] = []
     if os.sep not in first:
-        program = found(first, roots, env)
+        program = _in_path(first, roots, env)
         if program is not None and not outside(os.path.realpath(program), *roots):
             named.append((0, "", program))  # a link from elsewhere into the workspace
     elif is_elsewhere(os.path.join(roots[0], first), roots):
@@ -130,7 +128,7 @@ def _command(
 
 def _is_text(words: tuple[str, ...], number: int) -> bool:
     """Whether a word is program text: `sh -c cat` finds cat in PATH. A file with that name is still digested."""
-    return number == 2 and words[1] == "-c" and _plain(words[0]) in _SHELLS and os.sep not in words[2]
+    return number == 2 and words[1] == "-c" and _plain(words[0]) in _RUN_TEXT and os.sep not in words[2]
 
 
 def _plain(program: str) -> str:
@@ -177,7 +175,7 @@ def _names(word: str) -> Iterator[tuple[str, str]]:
     return ((word[:at], word[at:]) for at in sorted(starts) if word[at:])
 
 
-def found(name: str, roots: tuple[str, ...], env: Mapping[str, str]) -> str | None:
+def _in_path(name: str, roots: tuple[str, ...], env: Mapping[str, str]) -> str | None:
     """The program with that name in PATH, ignoring directories inside the workspace."""
     for directory in search_path(env, *roots):
         path = os.path.join(directory, name)

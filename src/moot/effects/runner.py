@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 _PLACES = 32  # parallel effects of all handlers
-_GLANCE = 0.1  # seconds between reads of the log while an effect is performed
+_TICK = 0.1  # seconds between reads of the log while an effect is performed
 _ROUND = 2.0  # seconds between presence stamps, and between reads of settings and consent
 _PAUSE = 1.0
 _PATIENCE = 10.0  # seconds to wait for running effects when the runner stops
@@ -47,10 +47,9 @@ _REDACTED = Result(ok=False, detail="its event was redacted", hopeless=True)
 
 
 class RunnerSetup(Record):
-    """The configuration of a runner: principal, directories, handlers, and how to send messages."""
+    """The configuration of a runner: principal, state directory, handlers, and how to send messages."""
 
     state: str
-    root: str
     env: Mapping[str, str]
     by: Callable[[Work], str]
     handlers: RunnableHandlers
@@ -59,7 +58,7 @@ class RunnerSetup(Record):
 
 
 class Runner:
-    """See the module."""
+    """A runner: `perform` takes and performs effects."""
 
     def __init__(self, engine: Engine, presence: Presence, setup: RunnerSetup) -> None:
         self._engine = engine
@@ -70,10 +69,10 @@ class Runner:
         self.name = self._due_effects.name
         self._attempts: dict[str, Attempt] = {}
         self._ended: SimpleQueue[Attempt] = SimpleQueue()
-        self._unsaid: list[Attempt] = []  # ended, but not yet in the log
+        self._unrecorded: list[Attempt] = []  # ended, but not yet in the log
         self._cancel = threading.Event()
-        self._beaten = float("-inf")
-        self._last_look = False
+        self._refreshed = float("-inf")
+        self._last_round = False
 
     def perform(self, *, drain: bool, limit: int | None) -> Iterator[Performed | Hint]:
         """Perform effects until interrupted, until none is due (`drain`), or until `limit` have ended."""
@@ -83,9 +82,9 @@ class Runner:
         try:
             while left > 0:
                 try:
-                    yield from self._beat()
+                    yield from self._refresh()
                     head = self._engine.log.head()  # first: `follow` reports everything after it
-                    found = [*self._collected(), *self._took(left)]
+                    found = [*self._record_ended(), *self._take_due(left)]
                     trouble = None
                 except Unavailable as error:
                     if drain or error.code == "newer_log":
@@ -100,11 +99,11 @@ class Runner:
                 if found:
                     continue
                 if not drain or self._attempts:
-                    self._rest(head)
+                    self._wait(head)
                 elif self._due_effects.inspects:
                     return
                 else:
-                    self._last_look = True  # one more round, to find abandoned effects
+                    self._last_round = True  # one more round, to find abandoned effects
         finally:
             self._stop()
             running.close()
@@ -112,9 +111,9 @@ class Runner:
 
     # --- taking ------------------------------------------------------------------------------------------------------
 
-    def _took(self, most: int) -> list[Performed]:
+    def _take_due(self, most: int) -> list[Performed]:
         """Take effects that are due, as far as there is room. Returns those that ended at once: sent or parked."""
-        self._due_effects.begin(inspect=self._last_look)
+        self._due_effects.begin(inspect=self._last_round)
         self._engine.read()
         found: list[Performed] = []
         wanted: list[Attempt] = []
@@ -127,17 +126,17 @@ class Runner:
                 if room > 0:
                     attempts = self._due_effects.found(handler, room)
                     if handler.kind == "message":
-                        found += self._told(attempts)
+                        found += self._send_messages(attempts)
                     else:
                         wanted += attempts
-            return found + (self._taken(wanted) if wanted else [])
+            return found + (self._take(wanted) if wanted else [])
         except BaseException:
             for attempt in wanted:
                 if attempt.effect.id not in self._attempts:
                     attempt.release()
             raise
 
-    def _taken(self, wanted: list[Attempt]) -> list[Performed]:
+    def _take(self, wanted: list[Attempt]) -> list[Performed]:
         """Take them all in one commit, except those that another runner took first, and start them."""
         wanted = [attempt for attempt in wanted if self._still_allowed(attempt)]
         if not wanted:
@@ -158,12 +157,12 @@ class Runner:
         given_up = []
         for attempt in wanted:
             attempt.effect = mine.get(attempt.effect.id, attempt.effect)
-            if attempt.effect.runner == self.name and (event := self._cause(attempt.effect)) is not None:
+            if attempt.effect.runner == self.name and (event := self._trigger(attempt.effect)) is not None:
                 self._start(attempt, event)
                 continue
             attempt.release()
             if attempt.effect.status == "parked":
-                given_up.append(attempt.said("parked", attempt.effect.reason))
+                given_up.append(attempt.performed("parked", attempt.effect.reason))
         return given_up
 
     def _still_allowed(self, attempt: Attempt) -> bool:
@@ -171,7 +170,7 @@ class Runner:
         attempt.pinned = self._setup.handlers.granted(attempt.handler)
         if attempt.pinned is None:
             attempt.release()
-            self._beaten = float("-inf")  # check all handlers again, and report those that wait
+            self._refreshed = float("-inf")  # check all handlers again, and report those that wait
         return attempt.pinned is not None
 
     def _start(self, attempt: Attempt, event: Event) -> None:
@@ -181,7 +180,6 @@ class Runner:
             event={"id": event.id, **event.full()},
             key=effect.key,
             attempt=effect.attempt,
-            root=self._setup.root,
             env=self._setup.env,
             cancel=self._cancel,
             pinned=attempt.pinned,
@@ -209,23 +207,23 @@ class Runner:
         about = {"effect": effect.id, "handler": handler.name, "attempt": effect.attempt, "on": effect.on}
         return self._tracing.effect(handler.kind, effect.trace, **about)
 
-    def _cause(self, effect: Effect) -> Event | None:
+    def _trigger(self, effect: Effect) -> Event | None:
         """The event that triggered the effect; None if a restored backup ends before it."""
         return next(iter(self._engine.log.read(max(0, effect.event - 1), 1)), None)
 
     # --- messages ----------------------------------------------------------------------------------------------------
 
-    def _told(self, attempts: list[Attempt]) -> list[Performed]:
+    def _send_messages(self, attempts: list[Attempt]) -> list[Performed]:
         """Send these messages, each in the commit that ends its effect."""
         found = []
         try:
             for attempt in attempts:
-                event = self._cause(attempt.effect)
+                event = self._trigger(attempt.effect)
                 if event is None:
                     continue
                 try:
                     with self._span(attempt) as span:
-                        found.append(self._tell(attempt, event, span.trace))
+                        found.append(self._send(attempt, event, span.trace))
                         span.note(outcome=found[-1].outcome, attempt=found[-1].attempt)
                 except _NOT_OURS as error:
                     if error.details.get("effect") != attempt.effect.id:
@@ -235,7 +233,7 @@ class Runner:
                 attempt.release()
         return found
 
-    def _tell(self, attempt: Attempt, event: Event, trace: str | None) -> Performed:
+    def _send(self, attempt: Attempt, event: Event, trace: str | None) -> Performed:
         name = attempt.effect.id
         why: MootError | None = None
 
@@ -246,56 +244,56 @@ class Runner:
             if attempt.effect.status != "taken":
                 return
             if is_redacted(event.data):
-                work.do("effect", name, self._ending(attempt, _REDACTED))
+                work.do("effect", name, self._outcome(attempt, _REDACTED))
             elif why is None:
                 work.trace = trace
                 self._setup.deliver(work, attempt.handler, event)
                 work.do("effect", name, FinishEffect(runner=self.name, attempt=attempt.effect.attempt))
             else:
-                work.do("effect", name, self._ending(attempt, Result(ok=False, detail=f"{why.message} {why.remedy}")))
+                work.do("effect", name, self._outcome(attempt, Result(ok=False, detail=f"{why.message} {why.remedy}")))
 
         try:
-            return attempt.told(self._engine.commit(self._setup.by, act))
+            return attempt.recorded(self._engine.commit(self._setup.by, act))
         except Unavailable:
             raise
         except MootError as error:
             if error.details.get("effect") == name:
                 raise
             why = error
-        return attempt.told(self._engine.commit(self._setup.by, act))
+        return attempt.recorded(self._engine.commit(self._setup.by, act))
 
     # --- ending ------------------------------------------------------------------------------------------------------
 
-    def _collected(self) -> list[Performed]:
+    def _record_ended(self) -> list[Performed]:
         """Append the outcomes of the attempts that have ended, in one commit."""
         while not self._ended.empty():
-            self._unsaid.append(self._ended.get())
-        if not self._unsaid:
+            self._unrecorded.append(self._ended.get())
+        if not self._unrecorded:
             return []
         lost: set[str] = set()
 
         def act(work: Work) -> None:
             lost.clear()
-            for attempt in self._unsaid:
+            for attempt in self._unrecorded:
                 assert attempt.result is not None, "it has ended"
                 try:
-                    work.do("effect", attempt.effect.id, self._ending(attempt, attempt.result))
+                    work.do("effect", attempt.effect.id, self._outcome(attempt, attempt.result))
                 except (Held, Unknown):  # another runner considered this one dead, or a backup was restored
                     lost.add(attempt.effect.id)
 
         outcome = self._engine.commit(self._setup.by, act)
-        ended, self._unsaid = self._unsaid, []
+        ended, self._unrecorded = self._unrecorded, []
         for attempt in ended:
             del self._attempts[attempt.effect.id]
             attempt.release()
         return [
-            attempt.said("lost", "another runner has taken it, with the same key")
+            attempt.performed("lost", "another runner has taken it, with the same key")
             if attempt.effect.id in lost
-            else attempt.told(outcome)
+            else attempt.recorded(outcome)
             for attempt in ended
         ]
 
-    def _ending(self, attempt: Attempt, result: Result) -> FinishEffect | FailEffect:
+    def _outcome(self, attempt: Attempt, result: Result) -> FinishEffect | FailEffect:
         if result.ok:
             return FinishEffect(runner=self.name, attempt=attempt.effect.attempt, detail=result.detail)
         return FailEffect(
@@ -314,32 +312,32 @@ class Runner:
         """Stop the running effects and record their outcomes. The next runner repeats those that were not recorded."""
         self._cancel.set()
         end = self._clock.monotonic() + _PATIENCE
-        while len(self._unsaid) < len(self._attempts) and (left := end - self._clock.monotonic()) > 0:
+        while len(self._unrecorded) < len(self._attempts) and (left := end - self._clock.monotonic()) > 0:
             try:
-                self._unsaid.append(self._ended.get(timeout=left))
+                self._unrecorded.append(self._ended.get(timeout=left))
             except Empty:
                 break
         try:
-            self._collected()
+            self._record_ended()
         except Unavailable:
             return  # the system releases the locks when this process ends
 
     # --- waiting -----------------------------------------------------------------------------------------------------
 
-    def _beat(self) -> Iterator[Hint]:
+    def _refresh(self) -> Iterator[Hint]:
         """Stamp presence, and read settings and consent, whose changes no event announces."""
         now = self._clock.monotonic()
-        if now - self._beaten < _ROUND:
+        if now - self._refreshed < _ROUND:
             return
-        self._beaten = now
+        self._refreshed = now
         self._due_effects.stamp()
         self._setup.alive()
-        yield from self._setup.handlers.look()
+        yield from self._setup.handlers.refresh()
 
-    def _rest(self, head: int) -> None:
+    def _wait(self, head: int) -> None:
         if self._attempts:
             try:
-                self._unsaid.append(self._ended.get(timeout=_GLANCE))
+                self._unrecorded.append(self._ended.get(timeout=_TICK))
             except Empty:
                 pass
             return

@@ -6,7 +6,7 @@ module does not change the log or the live views.
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 from moot.core import timestamps
 from moot.core.errors import Held, Unavailable, Usage
@@ -85,19 +85,11 @@ class PastLog(Log):
 
     def exclusive(self) -> AbstractContextManager[object]:
         """See `Log.exclusive`. No lock is needed, because nothing is written."""
-        return _Nobody()
+        return nullcontext()
 
     def close(self) -> None:
         """See `Log.close`."""
         self.whole.close()
-
-
-class _Nobody:
-    def __enter__(self) -> None:
-        return
-
-    def __exit__(self, *_: object) -> None:
-        return
 
 
 class StoppedClock(Clock):
@@ -203,14 +195,10 @@ def _made(log: Shown, state: str, position: int, progress: Progress) -> PrivateC
             if found.cursor() == position:  # once open, it stays usable even if the file is removed
                 return found
         except Unavailable as error:
-            if not left or not (log.last_tombstone() != mark or _is_gone(error)):
+            gone = isinstance(error.__cause__, FileNotFoundError)  # another process removed the file
+            if not left or not (gone or log.last_tombstone() != mark):
                 raise
     raise Held("log_moved", "Events are being redacted.", "Try again in a moment.")
-
-
-def _is_gone(error: Unavailable) -> bool:
-    """Whether the cause is a file that was removed meanwhile."""
-    return isinstance(error.__cause__, FileNotFoundError)
 
 
 def _snapshot(log: Log, state: str, mark: int, position: int, progress: Progress) -> PrivateCopy:

@@ -1,8 +1,8 @@
-"""Blobs in an export: further lines before the commit that names them, each a CloudEvents envelope with a piece of one.
+"""Blobs in an export: lines before the commit that names them, each a CloudEvents envelope with a piece of a blob.
 
     {"specversion": "1.0", "type": "moot.blob", "subject": "blob/DIGEST", "mootn": 0, "mootlast": true, …}
 
-So an import can make a blob durable before the commit, and takes none that the next commit does not name.
+So an import stores a blob before the commit, and refuses a blob that the next commit does not name.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 _TYPE = "moot.blob"
 _STREAM = "blob/"
 _HINT = '"data_base64"'
-_MOST = 1 << 30  # bytes before one commit
+_MOST = 1 << 30  # bytes of all blobs before one commit
 
 
 class Piece(Record):
-    """What a line holds of a blob."""
+    """A part of a blob, from one line."""
 
     digest: str
     number: int
@@ -40,7 +40,7 @@ class Piece(Record):
 
 
 def piece_of(text: str) -> Piece | None:
-    """The piece of a blob that a line holds; None if it holds something else. Raises `envelopes.Bad`."""
+    """The piece of a blob in a line; None if the line contains something else. Raises `cloudevents.Bad`."""
     if _HINT not in text:
         return None
     found = cloudevents.parsed(text)
@@ -50,7 +50,7 @@ def piece_of(text: str) -> Piece | None:
 
     digest, number, last = str(found.get("subject")).removeprefix(_STREAM), found.get("mootn"), found.get("mootlast")
     if not is_digest(digest) or type(number) is not int or last not in (None, True):
-        raise cloudevents.Bad("it is not a piece of a blob that moot writes")
+        raise cloudevents.Bad("it is not a valid piece of a blob")
     try:
         data = b64decode(str(found.get("data_base64")), validate=True)
     except ValueError:
@@ -59,7 +59,7 @@ def piece_of(text: str) -> Piece | None:
 
 
 class BlobExport:
-    """The blobs that exported events name, each once."""
+    """The blobs that exported events name, each once. `lost` is called for a blob that cannot be read."""
 
     def __init__(self, log: Shown, blobs: Blobs, lost: Callable[[MootError], None]) -> None:
         self._blobs, self._lost = blobs, lost
@@ -68,7 +68,7 @@ class BlobExport:
         self.sent: set[str] = set()
 
     def named_by(self, events: Iterable[Event]) -> list[str]:
-        """Those of them that are still to come."""
+        """The digests that these events name, without redacted blobs and those that were already exported."""
         found = {
             digest: None
             for event in events
@@ -106,29 +106,29 @@ class BlobExport:
 
 
 class BlobImport:
-    """The blobs of a file on their way in. Raises `envelopes.Bad`."""
+    """Stores the blobs of an imported file. Raises `cloudevents.Bad`."""
 
     def __init__(self, blobs: Blobs, removed: dict[str, int], *, dry_run: bool) -> None:
         self._blobs, self._removed, self._dry_run = blobs, removed, dry_run
         self._named = NamedBlobs()
         self._writing: BlobWriter | None = None
-        self._current = ("", 0)  # the digest of the blob that is being read, and the number of its next piece
-        self._waiting: dict[str, int] = {}  # whole blobs that the next commit must name, and their sizes
+        self._current = ("", 0)  # the digest of the unfinished blob, and the number of its next piece
+        self._waiting: dict[str, int] = {}  # complete blobs that the next commit must name, and their sizes
         self._source = ""
         self._digest: Any = None
         self._size = 0
-        self._came: set[str] = set()
+        self._seen: set[str] = set()
         self.brought = 0
 
     def take(self, piece: Piece, last: int) -> None:
-        """A piece that comes after the event at the position `last`."""
+        """Store a piece that comes after the event at position `last`."""
         if self._current[0] == "":
             self._begin(piece, last)
         if (piece.digest, piece.number) != self._current or piece.source != self._source:
-            raise cloudevents.Bad("it does not go on with the blob of the line before")
+            raise cloudevents.Bad("it does not continue the blob of the previous line")
         self._size += len(piece.data)
         if self._size > LARGEST or self._size + sum(self._waiting.values()) > _MOST:
-            raise cloudevents.Bad(f"the blob has more than {LARGEST} bytes, or all before one commit more than {_MOST}")
+            raise cloudevents.Bad(f"a blob may have {LARGEST} bytes, and all blobs before a commit {_MOST}")
         self._digest.update(piece.data)
         if self._writing is not None:
             self._writing.write(piece.data)
@@ -146,19 +146,19 @@ class BlobImport:
 
     def _end(self, digest: str) -> None:
         if self._digest.hexdigest() != digest:
-            raise cloudevents.Bad("the blob is not what its digest says")
+            raise cloudevents.Bad("the blob does not match its digest")
         if self._writing is not None:
             self._writing.keep(digest)
             self.brought += 1
         self.close()
         self._waiting[digest] = self._size
-        self._came.add(digest)
+        self._seen.add(digest)
         self._current = ("", 0)
 
     def commit(self, events: list[Event], source: str) -> None:
-        """A whole commit came. It must name what came before it."""
+        """Check that a complete commit names the blobs before it."""
         if self._current[0]:
-            raise cloudevents.Bad("the blob before it is not whole")
+            raise cloudevents.Bad("the blob before it is incomplete")
         if self._waiting:
             named = {digest for event in events for digest in named_by(event)}
             if not named.issuperset(self._waiting) or source != self._source:
@@ -167,8 +167,8 @@ class BlobImport:
         self._named.see(events)
 
     def lacking(self) -> tuple[str, ...]:
-        """What the events of the file name, and is neither in it nor here."""
-        stored = self._blobs.stored() | self._came
+        """The blobs that events of the file name, and that are neither in the file nor here."""
+        stored = self._blobs.stored() | self._seen
         named = (digest for digest, at in self._named.at.items() if self._removed.get(digest, 0) < at)
         return tuple(sorted(digest for digest in named if digest not in stored))
 

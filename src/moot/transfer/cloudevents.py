@@ -1,17 +1,19 @@
-"""An event as a CloudEvents 1.0 envelope, and back. One event is one JSON object, one object one line.
+"""Converts events to CloudEvents 1.0 envelopes and back. An event is one JSON object on one line.
 
-Nothing here touches a file or the log. What others may have written is checked before it becomes an event.
+This module uses neither files nor the log. A line is untrusted: it is checked before it becomes an event.
 """
 
 from __future__ import annotations
 
+from json import JSONDecoder
+
+from moot.core import timestamps
 from moot.core.event import Event
 from moot.core.json_codec import dumps, dumps_ascii
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any
 
 SPEC = "1.0"
@@ -30,16 +32,15 @@ _TIME = 24  # characters of a time as moot writes it
 _HEX = frozenset("0123456789abcdef")
 _IDENTITY = 32  # hexadecimal digits
 _DIGEST = 64
-_made: list[Callable[[str], Any]] = []
-_minutes: dict[str, bool] = {}  # the last one that was looked at
+_checked_minutes: set[str] = set()  # at most one: the minute of the last valid time
 
 
 class Bad(ValueError):
-    """A line that is no event of moot; the text says why."""
+    """The line is not an event of moot. The text is the reason."""
 
 
 class Item(Record):
-    """An event out of a file, how many events its commit has, and where it comes from."""
+    """An event from a file, the number of events in its commit, and the URN of its workspace."""
 
     event: Event
     size: int
@@ -53,12 +54,12 @@ def source_of(identity: str) -> str:
 
 
 def identity_of(source: str) -> str:
-    """The workspace that a URN names."""
+    """The id of the workspace with this URN."""
     return source.removeprefix("urn:uuid:").replace("-", "")
 
 
 def envelope(event: Event, of: int, source: str) -> dict[str, Any]:
-    """The event in its envelope; `of` is how many events its commit has."""
+    """The event in its envelope. `of`: the number of events in its commit."""
     found: dict[str, Any] = {
         "specversion": SPEC,
         "id": event.id,
@@ -87,30 +88,30 @@ def envelope(event: Event, of: int, source: str) -> dict[str, Any]:
 
 
 def line(found: dict[str, Any]) -> str:
-    """The envelope on one line that any terminal and any encoding can take."""
+    """The envelope as one line of printable ASCII."""
     text = dumps(found)
     return text if text.isascii() and text.isprintable() else dumps_ascii(found).replace("\x7f", "\\u007f")
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The envelope that a line holds. Raises `Bad`."""
+    """The envelope in a line. Raises `Bad`."""
     try:
-        found = _reader()(text)
+        found = _decode(text)
     except (ValueError, RecursionError) as error:
-        raise Bad(f"it is no JSON: {error}") from None
+        raise Bad(f"it is not JSON: {error}") from None
     if not isinstance(found, dict):
-        raise Bad("it is no JSON object")
+        raise Bad("it is not a JSON object")
     if found.get("specversion") != SPEC:
-        raise Bad(f"it is no CloudEvents {SPEC} envelope")
+        raise Bad(f"it is not a CloudEvents {SPEC} envelope")
     return found
 
 
 def item(text: str) -> Item:
-    """The event that a line holds. Raises `Bad`."""
+    """The event in a line. Raises `Bad`."""
     found = parsed(text)
     data = found.get("data")
     if not isinstance(data, dict) or (text.count("{") + text.count("[") > _DEEPEST and not _shallow(data, _DEEPEST)):
-        raise Bad("`data` is no JSON object, or nested too deep")
+        raise Bad("`data` is not a JSON object, or nested too deep")
     event = Event.made(
         {
             "position": _number(found, "mootposition", 1),
@@ -121,9 +122,9 @@ def item(text: str) -> Item:
             "at": _time(found),
             "by": _text(found, "mootby"),
             "data": data,
-            "cause": _text(found, "mootcause") if "mootcause" in found else None,
-            "thread": _text(found, "mootthread") if "mootthread" in found else None,
-            "pack": _text(found, "mootpack") if "mootpack" in found else None,
+            "cause": _optional(found, "mootcause"),
+            "thread": _optional(found, "mootthread"),
+            "pack": _optional(found, "mootpack"),
             "commit": _text(found, "mootcommit"),
             "n": _number(found, "mootn", 0),
             "via": _via(found) if "mootvia" in found else None,
@@ -133,40 +134,36 @@ def item(text: str) -> Item:
     of, source = _number(found, "mootof", 1), _text(found, "source")
     identity = identity_of(source)
     if len(identity) != _IDENTITY or not _HEX.issuperset(identity):
-        raise Bad("`source` names no workspace of moot")
+        raise Bad("`source` is not the URN of a workspace")
     if found.get("id") != event.id or event.n >= of or event.prev >= event.position:
-        raise Bad("its `id`, `mootn`, `mootof`, `mootprev` and `mootposition` do not go together")
+        raise Bad("its `id`, `mootn`, `mootof`, `mootprev` and `mootposition` contradict each other")
     return Item.made({"event": event, "size": of, "source": source})
-
-
-def _reader() -> Callable[[str], Any]:
-    """What reads a line; made once, because there may be a million."""
-    if not _made:
-        from json import JSONDecoder
-
-        _made.append(JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object).decode)
-    return _made[0]
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise ValueError("a key is there twice")
+        raise ValueError("a key occurs twice")
     return found
 
 
 def _refuse(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
+
+
+_decode = JSONDecoder(parse_constant=_refuse, object_pairs_hook=_object).decode
 
 
 def _text(found: dict[str, Any], name: str) -> str:
     value = found.get(name)
     longest = _LONGEST.get(name, 300)
-    if isinstance(value, str) and 0 < len(value) <= longest and value.isascii() and value.isprintable():
+    if isinstance(value, str) and 0 < len(value) <= longest and "\x00" not in value and _encodes(value):
         return value
-    if not isinstance(value, str) or not 0 < len(value) <= longest or "\x00" in value or not _encodes(value):
-        raise Bad(f"`{name}` is no text of 1 to {longest} characters")
-    return value
+    raise Bad(f"`{name}` is not a text of 1 to {longest} characters")
+
+
+def _optional(found: dict[str, Any], name: str) -> str | None:
+    return _text(found, name) if name in found else None
 
 
 def _via(found: dict[str, Any]) -> str:
@@ -185,34 +182,31 @@ def _digest(found: dict[str, Any]) -> str:
 
 def _encodes(value: str) -> bool:
     try:
-        value.encode()
+        return value.isascii() or bool(value.encode())
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _number(found: dict[str, Any], name: str, least: int) -> int:
     value = found.get(name)
     if type(value) is not int or not least <= value < _LARGEST:
-        raise Bad(f"`{name}` is no whole number from {least} on")
+        raise Bad(f"`{name}` is not a whole number of at least {least}")
     return value
 
 
 def _time(found: dict[str, Any]) -> str:
-    from moot.core import timestamps
-
     value = _text(found, "time")
-    if value[:16] in _minutes and len(value) == _TIME and value[16:17] == ":" and _seconds(value[17:]):
-        return value
-    _minutes.clear()
+    if value[:16] in _checked_minutes and len(value) == _TIME and value[16:17] == ":" and _seconds(value[17:]):
+        return value  # most events share the minute of the one before, and this check is faster
+    _checked_minutes.clear()
     if timestamps.parse(value) is None:
-        raise Bad("`time` is no date and time")
-    _minutes[value[:16]] = True
+        raise Bad("`time` is not a date and time")
+    _checked_minutes.add(value[:16])
     return value
 
 
 def _seconds(text: str) -> bool:
-    """Whether this is `07.042Z`, as moot writes it."""
+    """Whether this looks like `07.042Z`, as moot writes it."""
     digits = text[:2] + text[3:6]
     return text[2] == "." and text[6] == "Z" and digits.isascii() and digits.isdigit() and text[0] < "6"
 

@@ -22,7 +22,7 @@ _PAGE = 1000
 def exported(
     log: Shown, after: int, fits: Callable[[Event], bool], blobs: BlobExport
 ) -> Iterator[tuple[int, list[dict[str, Any]]]]:
-    """Envelopes in order, in lists, each with the position up to which the log was read."""
+    """Pages of envelopes in order, each with the position up to which the log was read."""
     source, upto = cloudevents.source_of(log.archive.identity()), log.head()
     redacted = _redacted(log, upto)
     rest: list[Event] = []
@@ -30,7 +30,7 @@ def exported(
         after = page[-1].position
         events, rest = rest + page, []
         while after < upto and events and events[-1].commit == page[-1].commit:
-            rest.append(events.pop())  # it may go on in the next page
+            rest.append(events.pop())  # its commit may continue on the next page
         rest.reverse()
         yield from ((after, page) for page in _in_envelopes(events, source, fits, redacted, blobs))
     if log.handle.damage is not None and rest and not _ended(log, rest[-1]):
@@ -39,13 +39,13 @@ def exported(
 
 
 def _ended(log: Log, event: Event) -> bool:
-    """Whether it is the last one of its commit."""
+    """Whether the event is the last one of its commit."""
     known = log.append(Commit(id=event.commit, at="", by=""), {}, ())
     return isinstance(known, Duplicate) and known.last == event.position
 
 
 def _redacted(log: Log, upto: int) -> set[int]:
-    """What is named by a redaction that is exported, too."""
+    """The positions of events whose redaction is exported too."""
     found: set[int] = set()
     after = 0
     while page := log.read(after, _PAGE, REDACTIONS):
@@ -57,7 +57,7 @@ def _redacted(log: Log, upto: int) -> set[int]:
 def _in_envelopes(
     events: list[Event], source: str, fits: Callable[[Event], bool], redacted: set[int], blobs: BlobExport
 ) -> Iterator[list[dict[str, Any]]]:
-    """The events of whole commits. A blob comes before the commit that names it, each piece by itself."""
+    """The events of complete commits. A blob comes before the commit that names it, each piece as a page."""
     of = {event.commit: event.n + 1 for event in events}
     page: list[dict[str, Any]] = []
     fitting = [event for event in events if fits(event)]
@@ -74,7 +74,7 @@ def _in_envelopes(
 
 
 def _provable(event: Event, redacted: set[int]) -> Event:
-    """Without the digest of a text that is gone for a reason that is not exported: a redaction in the future."""
+    """The event without its digest if it is redacted, but by a redaction that came too late for this export."""
     if "redacted" not in event.data or event.position in redacted:
         return event
     from moot.core.integrity.redaction import is_redacted

@@ -1,7 +1,7 @@
 """Imports the lines of an export into the log, however many there are.
 
-An import gives every event the position that it had: positions are fencing tokens, and tasks and claims name them. So
-it goes on exactly where the log ends, in whole commits, or it does not go on.
+Every event keeps its position, because positions are fencing tokens that tasks and claims name. So the new commits of a
+file must continue exactly where the log ends.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ _OF_EVENT = ("commit", "n", "stream", "type", "v", "prev", "at", "by", "cause", 
 _PAGE = 1000
 _BATCH = 2000  # events in one transaction
 _HEAVY = 8 << 20  # bytes of lines in one transaction
-_LARGEST_COMMIT = 10_000  # events; more than any command may cause
+_LARGEST_COMMIT = 10_000  # events; no command causes more
 
 
 class Imported(Record):
-    """What came of an import: events that are new, that were there already, and of a commit cut off at the end."""
+    """The result of an import: the numbers of new events, of known ones, and of those in an incomplete last commit."""
 
     events: int = 0
     known: int = 0
     cut_off: int = 0
     head: int = 0
     dry_run: bool = False
-    blobs: int = 0  # that are new here
+    blobs: int = 0  # new ones
     lacking: tuple[str, ...] = ()  # blobs that events of the file name, and that are neither in it nor here
 
 
 class Import:
-    """One file on its way into the log."""
+    """The import of one file."""
 
     def __init__(
         self,
@@ -65,18 +65,18 @@ class Import:
         self._log, self._archive, self._trial, self._proof = log, log.archive, trial, proof
         self._dry_run, self._progress = dry_run, progress
         self._head = log.head()
-        self._last = 0  # the position of the event before, 0 at the start of the file
+        self._last = 0  # the position of the previous event; 0 at the start of the file
         self._commit: list[Item] = []
         self._ready: Commits = []
         self._events = self._weight = 0
-        self._there: list[Event] = []  # a page of what the log has, to compare with
+        self._page: list[Event] = []  # of the log, to compare with
         self._source = ""
-        self._torn = 0  # lines that are not whole
-        self._unproven: set[int] = set()  # positions without their text whose redaction is still to come
+        self._torn = 0  # incomplete lines: 0 or 1
+        self._unproven: set[int] = set()  # positions of redacted events whose redaction comes later in the file
         self.new = self.known = 0
 
     def take(self, lines: Iterable[bytes]) -> Imported:
-        """Read all lines. Whole commits are in the log afterwards, in the order of the file."""
+        """Read all lines, and append their complete commits to the log."""
         number, done = 0, 0
         for number, raw in enumerate(lines, 1):
             done += len(raw)
@@ -109,7 +109,7 @@ class Import:
 
     def _piece(self, piece: Piece) -> None:
         if self._commit:
-            raise cloudevents.Bad("a blob stands in the middle of a commit")
+            raise cloudevents.Bad("there is a blob in the middle of a commit")
         self._blobs.take(piece, self._last)
 
     def _decoded(self, raw: bytes, number: int) -> str:
@@ -119,7 +119,7 @@ class Import:
             return raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError:
             if not raw.endswith(b"\n"):
-                return "{"  # cut in the middle of a character, and so of a line
+                return "{"  # an incomplete line, cut inside a character
             raise self._bad(number, "it is not UTF-8") from None
 
     def _item(self, found: Item, number: int) -> None:
@@ -127,16 +127,18 @@ class Import:
         expected = (self._last or event.position - 1) + 1
         begun = self._commit[0] if self._commit else None
         if event.position != expected:
-            raise self._bad(number, f"it has position {event.position}, and {expected} comes next; a selection of "
-                            "events cannot be imported")  # fmt: skip
+            what = f"expected position {expected}, got {event.position}; a selection of events cannot be imported"
+            raise self._bad(number, what)
         if event.n != len(self._commit) or (begun is not None and not _belong(begun, found)):
-            raise self._bad(number, "it does not go on with the commit that the line before is of")
+            raise self._bad(number, "it does not continue the commit of the previous line")
         if found.size > _LARGEST_COMMIT:
             raise self._bad(number, f"its commit has more than {_LARGEST_COMMIT} events")
         if not self._source:
-            self._begin(found, number)
+            self._source = found.source
+            if self._head and cloudevents.identity_of(found.source) != self._archive.identity():
+                raise self._another_history(event.position, number)
         if found.source != self._source:
-            raise self._bad(number, "it comes from another workspace than the line before")
+            raise self._bad(number, "it comes from another workspace than the previous line")
         self._check_digest(event, number)
         self._last = event.position
         self._commit.append(found)
@@ -144,7 +146,7 @@ class Import:
             self._whole(number)
 
     def _check_digest(self, event: Event, number: int) -> None:
-        """An event must be what its digest says, unless its text was redacted. An older export has no digests."""
+        """An event must match its digest, unless its text was redacted. An older export has no digests."""
         if event.digest is None or digest_of(storable(event.data).encode()).hex() == event.digest:
             return
         fault = self._proof.fault(event.position, event, written=False)
@@ -161,13 +163,8 @@ class Import:
             )
         self._unproven.add(event.position)
 
-    def _begin(self, found: Item, number: int) -> None:
-        self._source = found.source
-        if self._head and cloudevents.identity_of(found.source) != self._archive.identity():
-            raise self._another_history(found.event.position, number)
-
     def _whole(self, number: int) -> None:
-        """A commit is complete: it is known, or the next one, or there is no way."""
+        """Take a complete commit: it must be known already, or continue the log."""
         events = [found.event for found in self._commit]
         try:
             self._blobs.commit(events, self._source)
@@ -183,9 +180,9 @@ class Import:
         if start != end + 1:
             raise Refused(
                 "import_gap",
-                f"Line {number}: the file goes on at position {start}, and the log ends at {end}.",
-                "An event keeps its position, because tokens of tasks and claims name it. Import what comes before "
-                "first, or export without --after.",
+                f"Line {number}: the file continues at position {start}, but the log ends at {end}.",
+                "Every event keeps its position, because tokens of tasks and claims name it. First import the events "
+                "before it, or export without --after.",
                 line=number,
                 head=end,
             )
@@ -193,7 +190,7 @@ class Import:
             self._compare_last(events[0], number)
         problem = self._trial.fold(events)
         if problem is not None:
-            raise self._bad(number, f"the commit that ends there is not one of moot's ({problem})")
+            raise self._bad(number, f"the commit that ends there is not valid ({problem})")
         self._check_tombstones(events, number)
         first = events[0]
         commit = Commit(id=first.commit, at=first.at, by=first.by, via=first.via)
@@ -203,14 +200,14 @@ class Import:
             self._store()
 
     def _check_tombstones(self, events: list[Event], number: int) -> None:
-        """A redaction must name the event that stands there, or `verify` would call the log damaged; and only words."""
+        """A redaction must match the event it names, or `verify` would report damage; and it may only remove text."""
         for event in events:
             if event.type != TOMBSTONE:
                 continue
             said, named = event.data, event.data["position"]
             if not 0 < named < event.position:
                 raise self._bad(number, f"the redaction names another event than the one at position {named}")
-            commit, n, found = self._standing(named, events)
+            commit, n, found = self._event_at(named, events)
             if found is None:
                 continue
             if (commit, n) != (said["commit"], said["n"]):
@@ -219,11 +216,11 @@ class Import:
             written = digest is None or digest_of(storable(found.data).encode()).hex() == digest
             fault = self._proof.fault(named, found, written=written)
             if fault is not None:
-                raise self._bad(number, f"the redaction of position {named} does not fit what stands there: {fault}")
+                raise self._bad(number, f"the redaction of position {named} does not match that event: {fault}")
             self._unproven.discard(named)
 
-    def _standing(self, position: int, events: list[Event]) -> tuple[str, int, Event | Draft | None]:
-        """Which event is there, or will be with these; None where a dry run cannot know."""
+    def _event_at(self, position: int, events: list[Event]) -> tuple[str, int, Event | Draft | None]:
+        """The commit, number and content of the event at a position; None if a dry run cannot know it."""
         at = self._head
         for commit, drafts in self._ready:
             if at < position <= at + len(drafts):
@@ -235,16 +232,13 @@ class Import:
 
     def _compare(self, events: list[Event], number: int) -> None:
         for event in events:
-            if not self._there or self._there[-1].position < event.position:
-                self._there = self._log.read(event.position - 1, _PAGE)
-            if not self._there:  # it cannot be read
-                raise self._another_history(event.position, number)
-            ours = self._there[event.position - self._there[0].position]
-            if not _same(ours, event):
+            if not self._page or self._page[-1].position < event.position:
+                self._page = self._log.read(event.position - 1, _PAGE)
+            if not self._page or not _same(self._page[event.position - self._page[0].position], event):
                 raise self._another_history(event.position, number)
 
     def _compare_last(self, event: Event, number: int) -> None:
-        """Nothing of the file was there to compare with: at least the streams must go on where ours ends."""
+        """If no event of the file is known, at least its first stream must continue the one in the log."""
         if self.known:
             return
         ours = self._log.read(event.prev - 1, 1) if event.prev else []
@@ -263,7 +257,7 @@ class Import:
                 raise Held(
                     "log_moved",
                     "Somebody appended to the log during the import.",
-                    "Let the agents pause, and import into a workspace where nobody works.",
+                    "Import while no agent works in the workspace.",
                     head=self._head,
                 )
         self._head += self._events
@@ -271,7 +265,7 @@ class Import:
         self._ready, self._events, self._weight = [], 0, 0
 
     def _leave_unproven(self) -> None:
-        """The file ends here for us. What its rest would have explained is left out, with all that follows it."""
+        """Leave out redacted events whose redaction will not be read, and everything after them."""
         first = min((position for position in self._unproven if position > self._head), default=0)
         while first and self._ready and first <= self._head + self._events:
             _, drafts = self._ready.pop()
@@ -280,20 +274,20 @@ class Import:
     def _another_history(self, position: int, number: int) -> Refused:
         return Refused(
             "another_history",
-            f"Line {number}: the log has something else at position {position} than the file.",
-            "An import goes into the workspace that it came from, or into an empty one: every event keeps its "
-            "position, because tokens of tasks and claims name it. `moot init` elsewhere makes an empty workspace.",
+            f"Line {number}: at position {position}, the log has another event than the file.",
+            "Import into the workspace that the file came from, or into an empty one: every event keeps its position, "
+            "because tokens of tasks and claims name it. `moot init` elsewhere creates an empty workspace.",
             line=number,
             position=position,
         )
 
     def _bad(self, number: int, what: str) -> Refused:
-        self._store(failed=True)  # what came before was whole
-        stored = "Nothing was imported." if not self.new else f"Imported before it: up to position {self._head}."
+        self._store(failed=True)  # the commits before it are complete
+        stored = f"Imported up to position {self._head}." if self.new else "Nothing was imported."
         return Refused(
             "bad_import",
             f"Line {number} cannot be imported: {what}. {stored}",
-            "Correct the file, or export it again. What is there already is skipped the next time.",
+            "Correct the file, or export it again. The next import skips known events.",
             line=number,
             imported=self.new,
         )
@@ -305,7 +299,7 @@ def _draft(event: Event) -> Draft:
 
 
 def _same(ours: Event, theirs: Event) -> bool:
-    """Whether it is one event; its text may have been taken out of sight on either side."""
+    """Whether it is the same event. Its text may have been redacted on either side."""
     if any(ours.__dict__[name] != theirs.__dict__[name] for name in _OF_EVENT):
         return False
     return ours.data == theirs.data or _origin(ours) == _origin(theirs)

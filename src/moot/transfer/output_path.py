@@ -1,6 +1,7 @@
-"""Files that a verb writes where its caller wants them: never over one that is there unasked, never over moot's own.
+"""Checks the path of a file that a verb writes for its caller.
 
-They are for their caller alone. Unasked, none goes into a git directory, or where a planted link leads.
+It is never a file of moot or git. Without --force it does not exist yet, it is not in a git directory, and no link
+leads to another place than its path says.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 
 from moot.core.errors import Refused, Unavailable, Usage
 from moot.location import worktrees
+from moot.transfer import output_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,59 +28,53 @@ def path_of(call: Call, file: str) -> str:
 
 
 def checked(call: Call, file: str, *, force: bool, leaves: bool) -> str:
-    """Where to write; refused before any work is done. `leaves`: it may be outside of the workspace unasked."""
+    """The absolute path, checked before any work is done. `leaves`: it may be outside the workspace without --force."""
     path = path_of(call, file)
     if _own(call.place, path):
         raise Refused(
             "own_file",
-            f"{path} is a file of the workspace or of git.",
-            "Name a file elsewhere; --force does not change this.",
+            f"{path} belongs to moot or git.",
+            "Name another file. --force does not change this.",
             file=path,
         )
     if os.path.exists(path) and not os.path.isfile(path):
         raise Usage(
-            "not_a_file", f"{path} is no file.", "Name a file; `moot export -` writes to the output.", file=path
+            "not_a_file", f"{path} is not a file.", "Name a file. `moot export -` writes to standard output.", file=path
         )
     if not force:
         _check_place(call.place, path, leaves=leaves)
         if os.path.lexists(path):
-            raise _exists(path)
+            raise output_file.exists(path)
     return path
-
-
-def create(draft: str) -> int:
-    """A new file for its caller alone, whatever the umask: a log holds what agents tell each other."""
-    return os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
 
 
 def _check_place(place: Place, path: str, *, leaves: bool) -> None:
     folder = os.path.realpath(os.path.dirname(path))
     if any(map(_is_git_directory, _upwards(folder))):
-        raise Refused("inside_git", f"{path} lies in a git directory.", "Name a file elsewhere, or --force.", file=path)
+        raise Refused(
+            "inside_git", f"{path} is in a git directory.", "Name a file elsewhere, or use --force.", file=path
+        )
     roots = [tree.root for tree in worktrees(place)]
     real = {os.path.realpath(root) for root in roots}
     if any(_within(folder, root) for root in real):
         if not leaves and _in_nested_repository(folder, real):
             raise Refused(
                 "outside_workspace",
-                f"{path} lies in another repository, inside of the worktree.",
-                "Name a file that belongs to the worktree, or --force.",
+                f"{path} is in another repository inside the worktree.",
+                "Name a file that belongs to the worktree, or use --force.",
                 file=path,
                 folder=folder,
             )
         return
     if not leaves or any(_within(path, root) for root in roots):
+        because = "" if os.path.dirname(path) == folder else f": its folder is really {folder}"
         raise Refused(
             "outside_workspace",
-            f"{path} lies outside of the workspace{_because(path, folder)}.",
-            "Name a file in the worktree, or --force.",
+            f"{path} is outside the workspace{because}.",
+            "Name a file in the worktree, or use --force.",
             file=path,
             folder=folder,
         )
-
-
-def _because(path: str, folder: str) -> str:
-    return "" if os.path.dirname(path) == folder else f": its folder is really {folder}"
 
 
 def _within(path: str, root: str) -> bool:
@@ -86,7 +82,7 @@ def _within(path: str, root: str) -> bool:
 
 
 def _in_nested_repository(folder: str, roots: set[str]) -> bool:
-    """Whether a `.git` stands between a folder of a worktree and its root: then it belongs to somebody else."""
+    """Whether a folder of a worktree is in another repository: it or a folder between it and the root has a `.git`."""
     for part in _upwards(folder):
         if part in roots:
             return False
@@ -103,51 +99,16 @@ def _is_git_directory(path: str) -> bool:
     )
 
 
-def put(draft: str, path: str, *, force: bool) -> None:
-    """Give a whole file its name: unasked never over one that came meanwhile; without links, as well as one can."""
-    if force:
-        os.replace(draft, path)
-        return
-    try:
-        os.link(draft, path)
-    except FileExistsError:
-        raise _exists(path) from None
-    except OSError:
-        if os.path.lexists(path):
-            raise _exists(path) from None
-        os.rename(draft, path)
-
-
-def unusable(path: str, error: OSError) -> Unavailable:
-    """It cannot be written."""
-    match error:
-        case FileNotFoundError() | NotADirectoryError():
-            remedy = "Make its folder first, or name a file elsewhere."
-        case PermissionError():
-            remedy = "Name a file where this user may write."
-        case _:
-            remedy = "Name another file, or make room for it."
-    return Unavailable("file_unusable", f"{path} cannot be used: {_why(error)}.", remedy, file=path)
-
-
 def unreadable(path: str, error: OSError) -> Unavailable | Usage:
     if isinstance(error, (FileNotFoundError, NotADirectoryError)):
-        remedy = "Name a file that `moot export` wrote, or - for the standard input."
+        remedy = "Name a file that `moot export` wrote, or - for standard input."
         return Usage("no_export", f"There is no file {path}.", remedy, file=path)
     remedy = "Let this user read it, or name another file that `moot export` wrote."
-    return Unavailable("file_unreadable", f"{path} cannot be read: {_why(error)}.", remedy, file=path)
-
-
-def _why(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno else str(error)
-
-
-def _exists(path: str) -> Refused:
-    return Refused("file_exists", f"{path} is there already.", "Take another name, or --force.", file=path)
+    return Unavailable("file_unreadable", f"{path} cannot be read: {output_file.reason(error)}.", remedy, file=path)
 
 
 def _own(place: Place, path: str) -> bool:
-    """Whether it is, or is inside of, what moot or git keep here: by name, and by inode where names have two cases."""
+    """Whether the path is, or is inside, a file of moot or git. Also compares inodes: names may ignore case."""
     roots = {root for root in (place.root, place.main_root) if root is not None}
     kept = [os.path.join(root, name) for root in roots for name in (".git", "moot.toml")]
     kept += [directory for directory in (place.state, place.common) if directory is not None]

@@ -1,4 +1,4 @@
-"""Who is here in a log that comes in from elsewhere: the place has never heard of them, so they would look silent."""
+"""Stamps the presence of agents in a log from elsewhere. Without a stamp on this machine they would look silent."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class PresentAgents:
-    """Told of the agents while the log is folded on trial; stamps them before it is in its place."""
+    """Collects the agents while a log is folded on trial, and stamps them before the log is put in place."""
 
     def __init__(self) -> None:
         self._here: dict[str, Agent] = {}
@@ -29,7 +29,7 @@ class PresentAgents:
 
 
 def stamp_at_once(presence: Presence) -> Callable[[Agent], None]:
-    """For an import, which stores what it has folded as it goes on."""
+    """For an import, which stores events while it still reads: each agent is stamped when it is seen."""
 
     def see(agent: Agent) -> None:
         (presence.welcome if agent.here else presence.forget)(agent.name, agent.incarnation)

@@ -1,9 +1,10 @@
-"""`moot redact`: which events are meant, which of their fields go, and the traces that are left outside the log."""
+"""`moot redact`: finds the events and fields, appends the tombstones, and removes the text from other files."""
 
 from __future__ import annotations
 
 import os
 import time
+from itertools import islice
 
 from moot.core.deciders import message
 from moot.core.errors import Unknown, Usage
@@ -27,26 +28,26 @@ if TYPE_CHECKING:
     from moot.log import Log
 
 _PAGE = 500
-_LONGEST = 20.0  # seconds to wait for replaced files to go,
-_PAUSE = 0.2  # and between two looks
-_MOST = 1000  # tombstones of one commit
-_NAMED = 20  # other places that are named
-_TELLING = 8  # characters; a shorter text stands in too many places by chance
+_LONGEST = 20.0  # seconds to wait for the removal of replaced files
+_PAUSE = 0.2  # seconds between two checks
+_MOST = 1000  # tombstones in one commit
+_NAMED = 20  # other events with the same text that are reported
+_TELLING = 8  # characters; a shorter text occurs in too many events by chance
 
 
 class RedactedField(Record):
-    """What was taken out of sight."""
+    """The result of a redaction."""
 
     positions: tuple[int, ...]
     fields: tuple[str, ...]
     erased: bool = False
-    also: tuple[int, ...] = ()  # where the same text still stands
+    also: tuple[int, ...] = ()  # other events that still contain the text
     removed: tuple[str, ...] = ()  # the SHA-256 of blobs whose bytes are gone
     shared: tuple[int, ...] = ()  # other events that name these blobs
 
 
 def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase: bool) -> RedactedField:
-    """Append the tombstones; the views and mirrors are made anew from what can still be seen."""
+    """Append the tombstones. Views and mirrors are rebuilt without the text."""
     events = _meant(call, what)
     wanted = {event.position: _fields(call, event, fields) for event in events}
     blobs = {event.position: named_by(event, fields or None) for event in events}
@@ -83,7 +84,7 @@ def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase
 
     some, rest = todo[:_MOST], todo[_MOST:]
     call.commit(act)
-    while rest:  # whoever is stopped in between does it again
+    while rest:  # if this is interrupted, running it again completes it
         some, rest = rest[:_MOST], rest[_MOST:]
         call.commit_aside(act)
     call.engine.read()
@@ -91,7 +92,7 @@ def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase
         call.sync()
     _forget(call, [event.position for event in todo])
     gone_blobs = tuple(dict.fromkeys(digest for event in todo for digest in blobs.get(event.position, ())))
-    Blobs(call.place.state).remove(gone_blobs)  # also what one who was killed has left
+    Blobs(call.place.state).remove(gone_blobs)  # including those that an interrupted run left
     if erase:
         _erase(call, todo)
     if erase or gone_blobs:
@@ -108,7 +109,7 @@ def redact(call: Call, what: str, fields: tuple[str, ...], reason: str, *, erase
 
 
 def _forget(call: Call, positions: list[int]) -> None:
-    """The index of the search, and the views of moments before, which may hold the text as well."""
+    """Remove the text from the search index, and all snapshots of past views, which may contain it."""
     from moot.engine.searching import forget
     from moot.engine.sweeping import sweep_verifications
     from moot.views.snapshots import Snapshots
@@ -116,7 +117,7 @@ def _forget(call: Call, positions: list[int]) -> None:
     log, state = call.engine.log, call.place.state
     Snapshots(state, log.last_tombstone()).clear()
     sweep_verifications(state)
-    if any(name.startswith("search") for name in os.listdir(state)):  # also one that was left behind
+    if any(name.startswith("search") for name in os.listdir(state)):  # also an unfinished index
         forget(log, state, positions)
 
 
@@ -129,7 +130,7 @@ def _version(work: Work) -> int:
 def _notices(
     call: Call, events: list[Event], wanted: dict[int, tuple[str, ...]]
 ) -> Iterator[tuple[Event, tuple[str, ...]]]:
-    """The messages that the same commits sent, as far as they repeat what goes: nobody else names those."""
+    """The messages of the same commits that repeat the text, and the fields that do. Users cannot find these."""
     raw, texts = call.engine.log.raw, set[str]()
     for event in events:
         texts |= _going(event, wanted[event.position])
@@ -144,32 +145,26 @@ def _notices(
 
 
 def _elsewhere(call: Call, events: list[Event]) -> Iterator[int]:
-    """Where one of the texts that went still stands: a message of a pack, for one, also describes its task."""
-    log, found = call.engine.log, 0
+    """Events that still contain a redacted text. For example, the message of a pack also describes its task."""
+    log = call.engine.log
     texts: set[str] = set()
     for event in events:
         said = log.tombstones().get(event.position)
         if said is not None:
             texts |= {text for text in _going(event, said["fields"]) if len(text) >= _TELLING}
-    position = 0
-    while texts and found < _NAMED and (page := log.read(position, _PAGE)):
-        for event in page:
-            if found < _NAMED and event.type != Redacted.type and _repeat(_said(event), texts):
-                found += 1
-                yield event.position
-        position = page[-1].position
+    others = (event for event in _read(log) if event.type != Redacted.type and _repeat(_said(event), texts))
+    return (event.position for event in islice(others, _NAMED if texts else 0))
 
 
 def _sharing(call: Call, digests: tuple[str, ...], but: set[int]) -> Iterator[int]:
     """Other events that name the same blobs."""
-    position, log = 0, call.engine.log
-    while digests and (page := log.read(position, _PAGE)):
-        yield from (e.position for e in page if e.position not in but and not {*digests}.isdisjoint(named_by(e)))
-        position = page[-1].position
+    for event in _read(call.engine.log) if digests else ():
+        if event.position not in but and not {*digests}.isdisjoint(named_by(event)):
+            yield event.position
 
 
 def _going(event: Event, fields: Iterable[str]) -> set[str]:
-    """The texts that are in these fields only; none of what was erased before."""
+    """The texts that are only in these fields, without those that were erased before."""
     return _said(event) - {"", *_texts(blanked(event, fields, ""))}
 
 
@@ -199,30 +194,30 @@ def _erase(call: Call, events: list[Event]) -> None:
 
 
 def _outwait(call: Call) -> None:
-    """Replaced files of the mirrors go by themselves, once nobody can write into them any more."""
+    """Wait for the mirrors to remove replaced files, which they do when no process can write to them any more."""
     end = call.clock.monotonic() + _LONGEST
     while call.mirrors is not None and (kept := call.mirrors.kept(call)):
         if call.clock.monotonic() > end:
-            call.warn("mirror_kept", f"Still open somewhere, and kept until it is closed: {', '.join(kept)}.")
+            call.warn("mirror_kept", f"Still open in another process, and kept until it is closed: {', '.join(kept)}.")
             return
-        call.progress("waiting for those who have a file open", 0, 0)
+        call.progress("waiting for processes with open files", 0, 0)
         time.sleep(_PAUSE)
         call.sync()
 
 
 def copies(directory: str) -> list[str]:
-    """Logs that were replaced once and are kept: they hold whatever they held."""
+    """Logs that a restore replaced and kept. They may still contain the text."""
     return sorted(name for name in os.listdir(directory) if name.startswith("log-") and name.endswith(".db"))
 
 
 def _meant(call: Call, what: str) -> list[Event]:
-    """The events as they stand in the log."""
+    """The events that the caller names, with their text."""
     found = list(_events(call, what))
     if not found:
         raise Unknown(
             "unknown_thing",
             f"There is no event {what[:80]!r}.",
-            "Name a position (`moot log` shows them), the id of an event, or a thing such as a message or topic/build.",
+            "Name a position (`moot log` shows them), the id of an event, a message or another thing, or topic/build.",
             thing=what,
         )
     return found
@@ -245,7 +240,7 @@ def _events(call: Call, what: str) -> Iterator[Event]:
     named = [one.stream(key) for one in many if slash and one.name == kind]
     silent: list[Event] = []
     for stream in named or [*(one.stream(what) for one in many), *((what,) if slash else ())]:
-        events = list(_stream(raw, stream))
+        events = list(_read(raw, stream))
         if any(map(words_of, events)):
             yield from events
             return
@@ -253,7 +248,7 @@ def _events(call: Call, what: str) -> Iterator[Event]:
     yield from silent
 
 
-def _stream(log: Log, stream: str) -> Iterator[Event]:
+def _read(log: Log, stream: str | None = None) -> Iterator[Event]:
     after = 0
     while page := log.read(after, _PAGE, stream):
         yield from page
@@ -261,7 +256,7 @@ def _stream(log: Log, stream: str) -> Iterator[Event]:
 
 
 def _fields(call: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]:
-    """The paths that go: those asked for that are there, or all words."""
+    """The fields to redact: those asked for, as far as the event has them, or all that contain text."""
     holds = words_of(event)
     if asked:
         if event.data.get("data") is not None and "data" in asked:
@@ -271,7 +266,7 @@ def _fields(call: Call, event: Event, asked: tuple[str, ...]) -> tuple[str, ...]
 
 
 def _inside(call: Call, event: Event) -> tuple[str, ...]:
-    """What goes of the data of a message: all, or of a pack's message what its protocol does not steer by."""
+    """What to redact in the data of a message: everything, or in a pack's message what its protocol does not need."""
     spec = call.packs.find(str(event.data.get("kind"))) if event.pack is not None else None
     if spec is None:
         return ("data",)

@@ -1,4 +1,4 @@
-"""What was redacted stays redacted when an older copy of the log takes its place: the tombstones go along."""
+"""Keeps redacted text redacted when an older copy replaces the log: the redactions are repeated in the copy."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def redact_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
-    """Redact in `new` what `old` has redacted, and erase what it has erased. Returns the positions that it changed.
+    """Redact in `new` what is redacted in `old`, and erase what is erased there. Returns the changed positions.
 
-    A position that holds another event there is left alone, and so is what a tombstone says that contradicts the event:
-    somebody has forged it. Nobody else writes to `new`.
+    It skips positions with another event, and tombstones that contradict the event, because those are forged. No other
+    process may write to `new`.
     """
     drafts: dict[int, list[Draft]] = {}
     rows: dict[int, dict[str, Any]] = {}
@@ -33,20 +33,18 @@ def redact_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
         fields = tuple(dict.fromkeys(field for one in proven for field in one["fields"]))
         erased = _erased(here[0], fields, before["digest"])
         named = tuple(before["fields"])
-        # Those that were erased come first, so that what is left is what a tombstone says.
+        # Erased fields first: then the rest of the event is what the tombstone records.
         for some in (erased, [field for field in fields if field not in erased]):
             lacking = tuple(field for field in some if field not in named)
             named = (*named, *lacking)
             if lacking:
-                more = {"fields": lacking, "removed": (), "rest": rest_of(there[0], named)}
-                drafts.setdefault(position, []).append(_tombstone({**proven[-1], **more}))
+                drafts.setdefault(position, []).append(_tombstone(there[0], proven[-1], named, fields=lacking))
             if some is erased and erased:
                 rows[position] = blanked(there[0], named, before["digest"])
         blobs = dict.fromkeys(digest for one in proven for digest in one.get("removed", ()))
         lacking = tuple(digest for digest in blobs if digest not in before.get("removed", ()))
         if lacking:
-            more = {"fields": (), "removed": lacking, "rest": rest_of(there[0], named)}
-            drafts.setdefault(position, []).append(_tombstone({**proven[-1], **more}))
+            drafts.setdefault(position, []).append(_tombstone(there[0], proven[-1], named, removed=lacking))
         if rows.get(position) == there[0].data:
             del rows[position]
     if drafts:
@@ -57,32 +55,32 @@ def redact_again(old: Shown, new: Shown, commit: Commit) -> tuple[int, ...]:
 
 
 def _origin(event: Event, said: Mapping[str, Any]) -> str:
-    """The digest of what the event was, where no tombstone beside it says so."""
+    """The digest of the original event, for one without a tombstone in the new log."""
     return said["digest"] if event.data.get(MARK) == said["digest"] else digest_of(event.data)
 
 
 def _fits(event: Event, said: Mapping[str, Any], digest: str) -> bool:
-    """Whether a tombstone is about this event, and takes only words out of it."""
+    """Whether a tombstone is about this event, and removes nothing but text and named blobs."""
     same = (said["commit"], said["n"], said["digest"]) == (event.commit, event.n, digest)
     return same and takes_words(event, said["fields"]) and removes_named(event, said)
 
 
 def _erased(event: Event, fields: Iterable[str], digest: str) -> list[str]:
-    """Those of the redacted fields whose text is not in the log any more."""
+    """The redacted fields whose text was erased from the log."""
     if event.data.get(MARK) != digest:
         return []
     return [field for field in fields if blanked(event, (field,), digest) == event.data]
 
 
-def _tombstone(said: Mapping[str, Any]) -> Draft:
+def _tombstone(event: Event, said: Mapping[str, Any], named: Iterable[str], **what: tuple[str, ...]) -> Draft:
+    """A redaction like `said`, of other fields or blobs; `named` are all fields that are redacted with it."""
     payload = Redacted(
-        position=said["position"],
-        commit=said["commit"],
-        n=said["n"],
+        position=event.position,
+        commit=event.commit,
+        n=event.n,
         digest=said["digest"],
-        fields=said["fields"],
         reason=str(said.get("reason", "")),
-        removed=said["removed"],
-        rest=said["rest"],
+        rest=rest_of(event, named),
+        **{"fields": (), "removed": (), **what},
     )
     return Draft(stream=REDACTIONS, type=payload.type, v=payload.v, data=payload.plain())

@@ -1,7 +1,6 @@
-"""What redactions say about the events of a file that is imported: those in the file, and those in the log.
+"""Checks redacted events of an imported file against the redactions in the file and in the log.
 
-An event without its text stands in a file before the redaction that took it. So the file is read once for its
-redactions, before anything of it is taken.
+In a file, an event without its text comes before its redaction. So the file is first read for redactions alone.
 """
 
 from __future__ import annotations
@@ -20,33 +19,33 @@ if TYPE_CHECKING:
     from moot.core.event import Draft, Event
     from moot.log import Shown
 
-_SIGN = Redacted.type.encode()
-_IN_MEMORY = 8 << 20  # bytes of what comes through a pipe
+_TYPE = Redacted.type.encode()
+_IN_MEMORY = 8 << 20  # bytes of a piped file
 
 
 class RedactionProof:
-    """The redactions of a file and of the log that it goes into."""
+    """The redactions of a file and of the log that it is imported into."""
 
     def __init__(self, log: Shown, lines: Iterable[bytes]) -> None:
         self.log = log
-        self.removed = removed_in(log)  # by redactions, of the log and of the file
+        self.removed = removed_in(log)  # blobs: the position of the redaction that removed them
         self._said: dict[int, list[dict[str, Any]]] = {}
         head = log.head()
         for position, said in log.tombstones().items():
             self._said[position] = list(said["each"])
         for raw in lines:
-            event = _tombstone(raw) if _SIGN in raw else None
+            event = _tombstone(raw) if _TYPE in raw else None
             if event is not None and event.position > head:
                 self._said.setdefault(event.data["position"], []).append(event.data)
                 self.removed |= dict.fromkeys(removed_by(event), event.position)
 
     def fault(self, position: int, event: Event | Draft, *, written: bool) -> str | None:
-        """What is wrong with the event, None if nothing is. See `moot.core.integrity.redaction.fault_of`."""
+        """What is wrong with the event; None if nothing. See `moot.core.integrity.redaction.fault_of`."""
         return fault_of(event, self._said.get(position, ()), written=written)
 
 
 def _tombstone(raw: bytes) -> Event | None:
-    """The redaction that a line holds, if it does; whether it may stand there is found out when it is imported."""
+    """The redaction in a line, if there is one. The import checks whether it is allowed there."""
     try:
         event = cloudevents.item(raw.decode("utf-8-sig")).event
     except (cloudevents.Bad, UnicodeDecodeError):
@@ -56,7 +55,7 @@ def _tombstone(raw: bytes) -> Event | None:
 
 
 def rereadable(file: BinaryIO) -> BinaryIO:
-    """The same file, or what comes through a pipe in a file without a name."""
+    """The same file, or a temporary copy of what comes through a pipe."""
     if file.seekable():
         return file
     from shutil import copyfileobj

@@ -1,4 +1,4 @@
-"""export, import, backup, restore, redact: the log as a whole, carried away, brought back, and cleaned of a text."""
+"""export, import, backup, restore, redact: copy the log as a whole, bring it back, and remove text from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from moot.api.answer import Answer, Notice
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import MootError, Unavailable, Unknown
 from moot.core.record import Record
-from moot.core.text import counted
+from moot.core.text import counted, first_few
 from moot.transfer import output_path
 
 TYPE_CHECKING = False
@@ -24,12 +24,11 @@ if TYPE_CHECKING:
     from moot.transfer.blob_lines import BlobExport
     from moot.transfer.importing import Imported
 
-_LINE = 64 << 20
-_NAMED = 20  # positions that an answer names
+_NAMED = 20  # positions or digests that an answer lists
 
 
 class Exported(Record):
-    """What was written where. `position`: where the next export may go on, with --after."""
+    """The result of an export. `position`: the value of --after with which the next export continues."""
 
     file: str
     events: int
@@ -70,10 +69,14 @@ def export(
     count = _write(path, _pages(call, after, fits, blobs), force=force)
     head = call.engine.log.head()
     done = Exported(file=path, events=count, position=head, blobs=len(blobs.sent) - len(lost))
-    said = counted(count, "event") + (f" and {counted(done.blobs, 'blob')}" if done.blobs else "")
     if type or stream:
-        lost.append(Notice("filtered_export", "A filtered export is for reading: it cannot be imported."))
-    return Answer(result=done, say=(f"{said} in {path}. The next one may go on: --after {head}",), warnings=(*lost,))
+        lost.append(Notice("filtered_export", "A filtered export cannot be imported."))
+    said = f"{_counted(count, done.blobs)} in {path}. To continue from here: --after {head}"
+    return Answer(result=done, say=(said,), warnings=(*lost,))
+
+
+def _counted(events: int, blobs: int) -> str:
+    return counted(events, "event") + (f" and {counted(blobs, 'blob')}" if blobs else "")
 
 
 def _outgoing(call: Call, lost: list[Notice]) -> BlobExport:
@@ -96,7 +99,7 @@ def _pages(call: Call, after: int, fits: Any, blobs: BlobExport) -> Iterator[lis
 
 
 def _to_the_end(call: Call, pages: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
-    """The same for one who could take a part for the whole: if there is more that cannot be read, that is an error."""
+    """The same pages, and an error if the log is damaged: otherwise a reader could take a part for the whole."""
     yield from pages
     if call.engine.log.handle.damage is not None:
         raise call.engine.log.handle.damage
@@ -111,22 +114,20 @@ def _spoken(pages: Iterator[list[dict[str, Any]]], lost: list[Notice]) -> Iterat
 
 
 def _write(path: str, pages: Iterator[list[dict[str, Any]]], *, force: bool) -> int:
-    """Under another name until it is whole."""
+    """Returns the number of events."""
     from moot.transfer.cloudevents import line
-    from moot.transfer.output_file import Part
+    from moot.transfer.output_file import written
 
     count = 0
-    try:
-        with Part(path) as draft:
-            with open(output_path.create(draft), "w", encoding="ascii", buffering=1 << 20) as file:
-                for page in pages:
-                    file.writelines(f"{line(envelope)}\n" for envelope in page)
-                    count += sum("mootcommit" in envelope for envelope in page)  # a blob is no event
-                file.flush()
-                os.fsync(file.fileno())
-            output_path.put(draft, path, force=force)
-    except OSError as error:
-        raise output_path.unusable(path, error) from error
+    with (
+        written(path, force=force) as (_, draft),
+        open(draft, "w", encoding="ascii", buffering=1 << 20, closefd=False) as file,
+    ):
+        for page in pages:
+            file.writelines(f"{line(envelope)}\n" for envelope in page)
+            count += sum("mootcommit" in envelope for envelope in page)  # a blob is not an event
+        file.flush()
+        os.fsync(draft)
     return count
 
 
@@ -164,10 +165,9 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
         trial.close()
     call.engine.read()
     call.sync()
-    said = f"{'would import' if dry_run else 'imported'} {counted(taken.events, 'event')}"
-    said += f" and {counted(taken.blobs, 'blob')}" if taken.blobs else ""
+    said = f"{'would import' if dry_run else 'imported'} {_counted(taken.events, taken.blobs)}"
     said += f"; {taken.known} were there already" if taken.known else ""
-    cut = f"The file ends in the middle of a commit: {taken.cut_off} of its events are left out."
+    cut = f"The file ends in the middle of a commit: {counted(taken.cut_off, 'event')} left out."
     warnings = [*([Notice("import_cut_off", cut)] if taken.cut_off else ()), *_lacking(taken.lacking, "the file")]
     if taken.events and not dry_run:
         _note(call, path, read.hexdigest(), taken)
@@ -177,14 +177,16 @@ def import_(call: Call, file: str, dry_run: bool) -> Answer:
     return Answer(result=taken, say=(f"{said}. The log ends at position {taken.head}.",), warnings=tuple(warnings))
 
 
-def _lines(file: BinaryIO, pass_by: Callable[[bytes], object]) -> Iterator[bytes]:
-    while line := file.readline(_LINE + 1):
-        pass_by(line)
+def _lines(file: BinaryIO, observe: Callable[[bytes], object]) -> Iterator[bytes]:
+    from moot.transfer.importing import LONGEST
+
+    while line := file.readline(LONGEST + 1):
+        observe(line)
         yield line
 
 
 def _note(call: Call, path: str, digest: str, taken: Imported) -> None:
-    """Imports are noted in the log, and in the user's own store; they are no events."""
+    """Record the import in the log's file and in the user's own store. It is not an event."""
     from moot.engine.commit_record import remember
 
     archive = call.engine.log.archive
@@ -194,27 +196,21 @@ def _note(call: Call, path: str, digest: str, taken: Imported) -> None:
 
 
 def backup(call: Call, file: str, force: bool) -> Answer:
-    from moot.transfer.output_file import Part
+    from moot.transfer.output_file import written
 
     path = output_path.checked(call, file, force=force, leaves=True)
     kept: list[str] = []
-    try:
-        with Part(path) as draft:
-            os.close(output_path.create(draft))  # SQLite would say less about a place that cannot be written
-            archive = call.engine.log.archive
-            blobs = _blobs(call, kept)
-            events = archive.backup(draft, lambda done, of: call.progress("copying", done, of), blobs)
-            size = os.stat(draft).st_size
-            output_path.put(draft, path, force=force)
-    except OSError as error:
-        raise output_path.unusable(path, error) from error
+    with written(path, force=force) as (draft, _):
+        events = call.engine.log.archive.backup(
+            draft, lambda done, of: call.progress("copying", done, of), _blobs(call, kept)
+        )
+        size = os.stat(draft).st_size
     done = Copied(file=path, events=events, size=size, blobs=len(kept))
-    said = counted(events, "event") + (f" and {counted(len(kept), 'blob')}" if kept else "")
-    return Answer(result=done, say=(f"{said} in {path}, checked ({size} bytes).",))
+    return Answer(result=done, say=(f"{_counted(events, len(kept))} in {path}, checked ({size} bytes).",))
 
 
 def _blobs(call: Call, kept: list[str]) -> Iterator[BlobPieces]:
-    """All blobs that are sound. Which of them are named, is looked at when they are restored."""
+    """All undamaged blobs. `restore` takes those that an event names."""
     from moot.engine.blobs import Blobs
 
     blobs = Blobs(call.place.state)
@@ -222,7 +218,7 @@ def _blobs(call: Call, kept: list[str]) -> Iterator[BlobPieces]:
         try:
             pieces = blobs.pieces(digest)
         except (Unavailable, Unknown) as error:
-            if error.code != "blob_missing":  # else somebody has removed it just now
+            if error.code != "blob_missing":  # otherwise it was removed just now
                 call.warn(error.code, f"{error.message} It is not in the backup.")
             continue
         kept.append(digest)
@@ -231,30 +227,30 @@ def _blobs(call: Call, kept: list[str]) -> Iterator[BlobPieces]:
 
 def restore(opener: Opener, file: str, force: bool) -> Answer:
     restored = opener.restore(file, force=force)
-    kept = f" The log before it is kept as {restored.kept}." if restored.kept else ""
+    kept = f" The previous log is kept as {restored.kept}." if restored.kept else ""
     again = ", ".join(f"#{position}" for position in restored.redacted)
-    kept += f" What was redacted since then is redacted again: {again}." if again else ""
-    events = counted(restored.events, "event") + (f" and {counted(restored.blobs, 'blob')}" if restored.blobs else "")
+    kept += f" Redacted again, as before the restore: {again}." if again else ""
+    events = _counted(restored.events, restored.blobs)
     warnings = (*_lacking(restored.lacking, "the backup"), *_reopened(restored.effects))
     return Answer(result=restored, say=(f"restored {events} from {restored.file}.{kept}",), warnings=warnings)
 
 
 def _lacking(digests: tuple[str, ...], where: str) -> tuple[Notice, ...]:
-    """Blobs that events name, and that are nowhere to be found."""
+    """A warning about blobs that events name and that were not found."""
     if not digests:
         return ()
     named = ", ".join(digest[:12] for digest in digests[:_NAMED]) + ("…" if len(digests) > _NAMED else "")
     what = "blob that events name is" if len(digests) == 1 else "blobs that events name are"
-    message = f"{len(digests)} {what} neither here nor in {where}: {named}. `moot verify` says which events."
+    message = f"{len(digests)} {what} neither here nor in {where}: {named}. `moot verify` lists the events."
     return (Notice("blobs_missing", message),)
 
 
 def _reopened(effects: int) -> tuple[Notice, ...]:
-    """What was done meanwhile stands in no log that came from elsewhere, so it would be done twice."""
+    """A warning about open effects: the imported log does not know which were performed meanwhile."""
     if not effects:
         return ()
     subject = f"{effects} effects are" if effects > 1 else "An effect is"
-    message = f"{subject} open again and will be performed by `moot handle`, also what was done meanwhile: "
+    message = f"{subject} open again, and `moot handle` performs them even if that was already done. "
     return (Notice("effects_open", f"{message}`moot effects` lists them, `moot allow NAME --revoke` stops them."),)
 
 
@@ -262,110 +258,111 @@ def redact(call: Call, thing: str, field: tuple[str, ...], reason: str | None, e
     from moot.transfer import redact
 
     gone = redact.redact(call, thing, field, reason or "", erase=erase)
-    named = ", ".join(f"#{position}" for position in gone.positions[:_NAMED])
-    named += f" and {len(gone.positions) - _NAMED} more" if len(gone.positions) > _NAMED else ""
-    said = f"redacted {named}" + (f" ({', '.join(gone.fields)})" if gone.fields else "")
+    said = f"redacted {first_few([f'#{position}' for position in gone.positions], _NAMED)}" + (
+        f" ({', '.join(gone.fields)})" if gone.fields else ""
+    )
     if gone.fields:
-        said += "; the text is erased from the log" if erase else "; the log still has the text, --erase takes it out"
+        said += "; the text is erased from the log" if erase else "; the log still has the text, --erase removes it"
     said += f"; {counted(len(gone.removed), 'blob')} removed" if gone.removed else ""
-    call.warn("copies_elsewhere", "Exports and backups that were made before still hold it.")
+    call.warn("copies_elsewhere", "Earlier exports and backups still contain it.")
     for name in redact.copies(call.place.state):
-        call.warn("old_log_kept", f"{os.path.join(call.place.state, name)} may still hold it; delete it.")
+        call.warn("old_log_kept", f"{os.path.join(call.place.state, name)} may still contain it; delete it.")
     for position in gone.shared[:_NAMED]:
-        call.warn("blob_shared", f"#{position} names the same bytes, so they are gone for it as well.")
+        call.warn("blob_shared", f"#{position} names the same blob, so its bytes are gone too.")
     for position in gone.also:
-        call.warn("also_there", f"#{position} says the same: `moot redact {position}{' --erase' if erase else ''}`.")
+        call.warn(
+            "also_there", f"#{position} contains the same text: `moot redact {position}{' --erase' if erase else ''}`."
+        )
     return Answer(result=gone, say=(f"{said}.",))
 
 
 VERBS = (
     Verb(
         "export",
-        "Write the events as JSON Lines, each in a CloudEvents envelope.",
+        "Export events as JSON Lines, each in a CloudEvents envelope.",
         export,
         kind="look",
         params=(
-            Param("file", "Where to; - is the standard output.", positional=True, default="-", limit=4096),
-            Param("after", "Only what comes after this position.", type="int", default=0),
-            Param("type", "Only events of this type; task:* fits all of tasks (repeat for more).", many=True),
-            Param("stream", "Only events of this stream, such as task/task-001 (repeat for more).", many=True),
-            Param("force", "Replace the file if it is there; also outside of the workspace.", type="flag"),
+            Param("file", "The file to write; - is standard output.", positional=True, default="-", limit=4096),
+            Param("after", "Only events after this position.", type="int", default=0),
+            Param("type", "Only events of this type; task:* matches all task events (repeatable).", many=True),
+            Param("stream", "Only events of this stream, such as task/task-001 (repeatable).", many=True),
+            Param("force", "Replace an existing file; also write outside the workspace.", type="flag"),
         ),
         examples=("moot export events.jsonl", "moot export - --type 'task:*' --after 120"),
-        detail="A file gets its name once it is whole; only you can read it. Without --force it stays in the "
-        "workspace. What was redacted comes without its text. Blobs stand before the events that name them, in lines "
-        "of type moot.blob. Idempotency keys do not travel with an export; they do with a backup. A selection "
-        "(--type, --stream) cannot be imported.",
+        detail="The file gets its name when it is complete; only you can read it. Without --force it must be in the "
+        "workspace. Redacted events have no text. Blobs come before the events that name them, in lines of type "
+        "moot.blob. Idempotency keys are not exported; a backup has them. A selection (--type, --stream) cannot be "
+        "imported.",
         writes=False,
         past=False,
     ),
     Verb(
         "import",
-        "Take in what was exported: into an empty workspace, or into the one that it came from.",
+        "Import an export into an empty workspace, or into the one it came from.",
         import_,
         kind="person",
         params=(
-            Param("file", "The file; - is the standard input.", positional=True, required=True, limit=4096),
-            Param("dry_run", "Only check it.", type="flag"),
+            Param("file", "The file; - is standard input.", positional=True, required=True, limit=4096),
+            Param("dry_run", "Only check the file.", type="flag"),
         ),
         examples=("moot import events.jsonl", "moot import - --dry-run"),
-        detail="Every event keeps its position, time, author and commit. What is there already is skipped, so an "
-        "import that was interrupted is repeated. For people only.",
+        detail="Every event keeps its position, time, author and commit. Known events are skipped, so you can repeat "
+        "an interrupted import. For people only.",
     ),
     Verb(
         "backup",
-        "Copy the log, as it is at one moment, to a file; everybody may go on working.",
+        "Copy the log to a file, as of one moment; agents can keep working.",
         backup,
         kind="look",
         params=(
-            Param("file", "Where to.", positional=True, required=True, limit=4096),
-            Param("force", "Replace the file if it is there.", type="flag"),
+            Param("file", "The file to write.", positional=True, required=True, limit=4096),
+            Param("force", "Replace an existing file.", type="flag"),
         ),
         examples=("moot backup ~/moot.db",),
-        detail="The copy is checked before it gets its name; only you can read it. "
-        "It is an SQLite file, which has the blobs as well; `moot restore` puts it back.",
+        detail="The copy is checked before it gets its name; only you can read it. It is an SQLite file and includes "
+        "the blobs. `moot restore` restores it.",
         writes=False,
         past=False,
     ),
     Verb(
         "restore",
-        "Put a backup in place of the log.",
+        "Replace the log with a backup.",
         restore,
         kind="person",
         params=(
             Param("file", "The backup.", positional=True, required=True, limit=4096),
-            Param("force", "Although agents are here, or the log has events that the backup lacks.", type="flag"),
+            Param("force", "Even if agents are present, or the log has events that the backup lacks.", type="flag"),
         ),
         examples=("moot restore ~/moot.db", "moot restore ~/moot.db --force"),
-        detail="The log that is replaced is kept beside the new one under a name with the date, unless the backup has "
-        "all of it. What was redacted since the backup is redacted again. Processes that have the workspace open go on "
-        "with the restored log. Effects that were done since the backup are open again. For people only.",
+        detail="The replaced log is kept beside the new one, with the date in its name, unless the backup contains all "
+        "of it. What was redacted since the backup is redacted again. Processes that have the workspace open continue "
+        "with the restored log. Effects that were performed since the backup are open again. For people only.",
         opens=False,
     ),
     Verb(
         "redact",
-        "Take a text out of sight: out of views, files, exports and stories.",
+        "Remove a text from views, files, exports and explanations.",
         redact,
         kind="person",
         params=(
             Param(
                 "thing",
-                "A position, the id of an event, or a thing with all its events: a message, task, artifact, decision, "
-                "checkpoint, held entry, receipt or effect by its id, a free stream as topic/NAME.",
+                "A position, the id of an event, or everything about one thing: the id of a message, task, artifact, "
+                "decision, checkpoint, held entry, receipt or effect, or topic/NAME.",
                 positional=True,
                 required=True,
                 limit=200,
             ),
-            Param("field", "Only this field, such as text or data.summary (repeat for more).", many=True, limit=200),
-            Param("reason", "Why; it stays readable."),
-            Param("erase", "Also take the bytes out of the log's file.", type="flag"),
+            Param("field", "Only this field, such as text or data.summary (repeatable).", many=True, limit=200),
+            Param("reason", "Why; the reason stays readable."),
+            Param("erase", "Also erase the bytes from the log's file.", type="flag"),
             KEY,
         ),
         examples=("moot redact m-8sk2m1x --reason 'a password' --erase", "moot redact 120 --field text"),
-        detail="For people only. What the rules decide by (names, states) stays. Notices that repeat the text, sent by "
-        "the same step, go with it. The bytes of a blob that it names are removed at once, also without --erase; its "
-        "SHA-256 stays. A tombstone in the log keeps the "
-        "SHA-256 of the original, and `moot verify` compares it; a short secret could be guessed by it, so change the "
-        "secret as well.",
+        detail="For people only. What rules depend on (names, states) stays. Notices of the same commit that repeat "
+        "the text are redacted too. The bytes of a blob that it names are removed at once, even without --erase; its "
+        "SHA-256 stays. A tombstone in the log keeps the SHA-256 of the original, and `moot verify` checks it. A short "
+        "secret can be guessed from it, so change the secret as well.",
     ),
 )

@@ -34,7 +34,6 @@ class EffectInput(Record):
     event: Mapping[str, Any]
     key: str
     attempt: int
-    root: str
     env: Mapping[str, str]
     cancel: Flag
     pinned: PinnedHandler | None = None  # commands and functions: what a person allowed, with the bytes of its files

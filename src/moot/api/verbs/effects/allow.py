@@ -116,8 +116,7 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
     confirm(call, lines, " ".join(words), yes=yes)
     given = {one.digest: one.handler.name for one in pinned}
     consent.give(given | {one.digest: one.name for one in weak})
-    found: list[Allowed | Weakening] = [one.replace(allowed=True) for one in asked]
-    return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
+    return _answer([one.replace(allowed=True) for one in asked])
 
 
 def confirm(call: Call, lines: list[str], command: str, *, yes: bool) -> None:
@@ -139,7 +138,10 @@ def forbid(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
     consent = consent_of(call)
     consent.take_back([*(one.name for one in handlers), *(one.name for one in weak)])
     found: list[Allowed | Weakening] = [_described(consent.pinned(one), allowed=False) for one in handlers]
-    found += [_weakening(one.replace(allowed=False)) for one in weak]
+    return _answer(found + [_weakening(one.replace(allowed=False)) for one in weak])
+
+
+def _answer(found: list[Allowed | Weakening]) -> Answer:
     return Answer(result=found, say=tuple(line for one in found for line in _lines(one)))
 
 
@@ -171,16 +173,13 @@ def _lines(one: Allowed | Weakening) -> list[str]:
     if one.trouble is not None:
         said.append(f"It cannot be allowed: {one.trouble}.")
     elif one.cwd:
-        said.append(f"in {one.cwd}, with the variables every handler gets{_and(one.env)}")
+        env = f" and {', '.join(one.env)}" if one.env else ""
+        said.append(f"in {one.cwd}, with the variables every handler gets{env}")
         if one.program:
             said.append(f"program {one.program}, pinned by path")
         said += [f"file {path}, run as a private copy, sha256 {digest}" for path, digest in one.files.items()]
         said += _NOT_COVERED
     return [visible(said[0]), *(f"  {visible(line)}" for line in said[1:])]
-
-
-def _and(env: tuple[str, ...]) -> str:
-    return f" and {', '.join(env)}" if env else ""
 
 
 def handlers_of(call: Call) -> tuple[Handler, ...]:
@@ -202,18 +201,14 @@ def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handle
     return tuple(known[name] for name in dict.fromkeys(names))
 
 
-def root_of(call: Call) -> str:
-    """The directory in which commands run, whatever the caller's worktree."""
-    return call.place.main_root or call.place.root
-
-
 def consent_of(call: Call) -> Consent:
     from moot.effects.consent import Consent
     from moot.location import worktrees
 
     place = call.place
+    root = place.main_root or place.root  # commands run there, whatever the caller's worktree
     more = lambda: [tree.root for tree in worktrees(place)]  # noqa: E731
-    return Consent(call.env, call.identity(), place.state, root_of(call), place.root, more=more)
+    return Consent(call.env, call.identity(), place.state, root, place.root, more=more)
 
 
 VERBS = (

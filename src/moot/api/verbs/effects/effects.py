@@ -79,17 +79,19 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
     return Answer(result=found, say=tuple(lines), table=table if rows else None)
 
 
-def _due(standing: UnfinishedEffect) -> str:
-    return f"in {age(standing.due_in)}" if standing.due_in > 0 else ""
+def _due(effect: UnfinishedEffect) -> str:
+    return f"in {age(effect.due_in)}" if effect.due_in > 0 else ""
 
 
 def retry(call: Call, ids: tuple[str, ...], reason: str | None) -> Answer:
+    named = list(dict.fromkeys(ids))
+
     def act(work: Work) -> None:
-        for name in dict.fromkeys(ids):
+        for name in named:
             work.do("effect", name, RetryEffect(reason=reason or ""))
 
     call.commit(act)
-    return Answer(result={"retried": list(dict.fromkeys(ids))}, say=(f"due now: {', '.join(dict.fromkeys(ids))}",))
+    return Answer(result={"retried": named}, say=(f"due now: {', '.join(named)}",))
 
 
 def drop(call: Call, ids: tuple[str, ...], reason: str) -> Answer:
@@ -140,7 +142,7 @@ VERBS = (
         retry,
         kind="own",
         params=(
-            Param("ids", "Which.", positional=True, many=True, required=True),
+            Param("ids", "The ids of the effects.", positional=True, many=True, required=True),
             Param("reason", "Why it will succeed now."),
             KEY,
         ),
@@ -152,7 +154,7 @@ VERBS = (
         drop,
         kind="own",
         params=(
-            Param("ids", "Which.", positional=True, many=True, required=True),
+            Param("ids", "The ids of the effects.", positional=True, many=True, required=True),
             Param("reason", "Why it is not needed.", required=True),
             KEY,
         ),

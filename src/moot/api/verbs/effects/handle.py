@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.verbs.effects import allow as allowing
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 _WIDTH = 160
 _FAILED = 6  # the exit code if an effect failed
+_OUTCOMES = ("done", "failed", "parked", "lost")
 
 
 class Handled(Record):
@@ -51,10 +54,11 @@ def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], f
         )
     runner = _runner(call)
     if not drain and limit is None:
-        return Answer(result=[], say=(f"Performing effects as {runner.name}, until interrupted.",), more=_on(runner))
+        said = f"Performing effects as {runner.name}, until interrupted."
+        return Answer(result=[], say=(said,), more=_performed(runner))
     found: list[Performed] = []
     notices: list[Notice] = []
-    for answer in _on(runner, drain=drain, limit=limit):
+    for answer in _performed(runner, drain=drain, limit=limit):
         notices += answer.warnings
         if answer.result is not None:
             found.append(answer.result)
@@ -66,10 +70,7 @@ def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], f
     return Answer(result=result, say=lines, warnings=tuple(notices), code=code)
 
 
-_OUTCOMES = ("done", "failed", "parked", "lost")
-
-
-def _on(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Iterator[Answer]:
+def _performed(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Iterator[Answer]:
     from moot.effects.attempts import Hint
 
     with _interruptible():
@@ -81,26 +82,26 @@ def _on(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Ite
 
 
 def _line(found: Performed) -> str:
-    told = f": {found.detail}" if found.detail else ""
-    return one_line(f"{found.id} {found.outcome} {found.handler} on {found.on}, attempt {found.attempt}{told}", _WIDTH)
+    detail = f": {found.detail}" if found.detail else ""
+    return one_line(
+        f"{found.id} {found.outcome} {found.handler} on {found.on}, attempt {found.attempt}{detail}", _WIDTH
+    )
 
 
-class _interruptible:  # noqa: N801 (used like a function)
+@contextmanager
+def _interruptible() -> Iterator[None]:
     """Treats SIGTERM and SIGHUP like an interrupt: the runner stops what it started and reports it."""
+    import signal
+    import threading
 
-    def __enter__(self) -> None:
-        import signal
-        import threading
-
-        self._before = {}
-        if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGTERM, signal.SIGHUP):
-                self._before[number] = signal.signal(number, signal.default_int_handler)
-
-    def __exit__(self, *_: object) -> None:
-        import signal
-
-        for number, handler in self._before.items():
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
             signal.signal(number, handler)
 
 
@@ -113,7 +114,6 @@ def _runner(call: Call) -> Runner:
     env = dict(call.env)
     setup = RunnerSetup(
         state=call.place.state,
-        root=allowing.root_of(call),
         env=env,
         by=lambda work: call.actor(work).principal,
         handlers=RunnableHandlers(lambda: made(settings.load(call.place).handlers), allowing.consent_of(call), env),
