@@ -430,7 +430,7 @@ def test_other_events_that_name_the_same_bytes_are_told(town: Command) -> None:
     one, two = (event["position"] for event in town("log", "--type", "file:quarantined", "--json").result)
     ran = town("redact", first, "--json")
     assert ran.result["shared"] == [max(one, two)]
-    assert "gone for it as well" in warned(ran)["blob_shared"]
+    assert "its bytes are gone too" in warned(ran)["blob_shared"]
     assert holding(state(town)) == []
     assert problems(town) == [], "the bytes were given up, whoever names them"
 
