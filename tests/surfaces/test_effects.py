@@ -170,7 +170,7 @@ def test_the_story_of_an_effect_begins_with_its_cause(run: Command) -> None:
     (effect,) = run("effects", "--json").result
     assert (effect["state"], effect["reason"]) == ("parked", "exit code 3: broken")
     story = run("explain", effect["id"]).out.splitlines()
-    assert [line.split()[2] for line in story] == [
+    assert [line.split()[4] for line in story] == [
         "build:finished", "effect:requested", "effect:taken", "effect:parked",
     ]  # fmt: skip
 
