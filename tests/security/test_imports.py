@@ -184,7 +184,7 @@ def test_a_redaction_of_a_topic_is_no_redaction(tmp_path: Path) -> None:
     """Its data is not looked at as that of a tombstone, whatever it says."""
     place = workspace(tmp_path / "w")
     story = Story().add("topic/general", "event:redacted", {"position": "x"})
-    assert "moot's own" in moot(place, "import", str(story.write(tmp_path / "x.jsonl")))[1]
+    assert "is reserved" in moot(place, "import", str(story.write(tmp_path / "x.jsonl")))[1]
 
 
 @pytest.mark.parametrize("depth", [101, 1000, 100_000])
