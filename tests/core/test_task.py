@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from moot.core.deciders.task import KIND, decide, evolve
+from moot.core.deciders.task import KIND, decide, evolve, may_review
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Meta
 from moot.core.lifecycle import CORE, Edge, Lifecycle, State
@@ -544,6 +544,19 @@ def test_the_author_ends_no_review_whatever_the_verb_is_called(actor, creator):
 def test_the_author_may_stop_what_is_in_review_as_its_creator_but_not_as_its_reviewer():
     assert in_editing().refuses(move("spike")).code == "own_work"
     assert in_editing(creator="Yeats#1").does(move("spike")).task.state == "spiked"
+
+
+@pytest.mark.promise(11)
+def test_those_who_may_give_a_verdict_may_review_and_nobody_else():
+    def reviewers(history):
+        return [actor for actor in ACTORS if may_review(history.life, history.task, actor)]
+
+    core = History().does(move("claim"))
+    assert reviewers(core) == []
+    assert reviewers(core.does(move("submit"))) == [actor for actor in ACTORS if actor not in (YEATS, YEATS_2)]
+    assert reviewers(in_editing()) == [actor for actor in ACTORS if actor not in (YEATS, YEATS_2)]
+    reported = History(ORCHESTRATOR).does(move("claim", LEAD), move("submit", DEV, report="m-1"))
+    assert reviewers(reported) == [LEAD, ALONE, ANNA]
 
 
 def test_a_move_inside_of_review_does_not_change_the_author():

@@ -134,7 +134,7 @@ def test_a_task_completed_while_another_begins_to_need_it_releases_that_one(two)
     one, other = two
     one.does(move("claim", "a"), move("submit", "a"))
     outcome = one.run(interrupted(move("approve", "a", "Keats"), lambda: other.does(add("c", needs=("a",)))))
-    assert types(outcome.events) == ["task:approved", "task:readied"]
+    assert types(outcome.events) == ["task:approved", "task:readied", "message:sent"]
     assert one.task("c").waits == ()
     agree(one, other)
 

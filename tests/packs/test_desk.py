@@ -199,6 +199,27 @@ def test_the_attempts_of_the_pack_are_not_those_of_the_workspace(desk: Workspace
     assert (caught.value.code, caught.value.details["limit"]) == ("attempts_exhausted", 1)
 
 
+def test_moot_mails_about_reviews_that_no_message_of_the_pack_carries(desk: Workspace, crew: Crew) -> None:
+    assert [life.carried for life in load(DESK, Desk).lifecycles] == [False, False]
+    desk.task_add("Order tea", id="t-1", lifecycle="desk")
+    crew["asker"].task_claim("t-1")
+    crew["asker"].task_submit("t-1")
+    crew["expert"].task_approve("t-1")
+    told = [(event.data["kind"], event.data["to"]) for event in desk.log(type="message:sent")]
+    assert told == [("note", ["Carla", "Ed"]), ("note", ["Ann"])]
+    ask(crew)
+    shown = json.loads((Path(desk.root) / ".desk" / "questions.json").read_text())
+    assert [entry["case"] for entry in shown["items"]] == ["case-1"]
+
+
+def test_moot_does_not_mail_about_reviews_that_a_message_of_the_pack_carries(site: Path) -> None:
+    """The same pack, once the advice of an expert is what hands a task in."""
+    file = site / "helpdesk" / "pack.toml"
+    file.write_text(file.read_text().replace('moves = "resolve"', 'moves = "submit"'))
+    (life, _) = load(site / "helpdesk", Desk).lifecycles
+    assert life.carried
+
+
 # What only code can do
 
 

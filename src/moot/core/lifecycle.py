@@ -28,6 +28,7 @@ RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # relations t
 NEEDS = ("reason", "report", "unreviewed", "receipt")
 HOLDS = ("actor", "keep", "owner", "none")
 SILENCE = ("return", "flag")
+_VERDICTS = ("approve", "reject")
 
 
 class State(Record):
@@ -60,6 +61,7 @@ class Lifecycle(Record):
     asks: str = ""  # settings that would change it and that no person has allowed
     withheld: bool = False  # until those are allowed, its tasks cannot be added or moved
     content: str = ""  # a digest, if it comes from the repository: consent covers exactly this content
+    carried: bool = False  # messages of its pack carry submissions or verdicts, so moot sends no mail about them
     exhausted: str | None = None  # target state when the attempts are used up; None: going back is refused
 
     @property
@@ -91,6 +93,19 @@ class Lifecycle(Record):
     def ends_review(self, edge: Edge) -> bool:
         """Whether the edge moves a task from review to done. The author of the task cannot take it."""
         return self.phase(edge.source) == "review" and self.phase(edge.target) == "done"
+
+    def is_verdict(self, edge: Edge) -> bool:
+        """Whether the edge judges what the author submitted."""
+        return edge.verb in _VERDICTS or self.ends_review(edge)
+
+    def in_review(self, state: str) -> bool:
+        """Whether a task in this state is in review. No, if another version of the lifecycle had the state."""
+        return any(s.name == state and s.phase == "review" for s in self.states)
+
+    def verdicts(self, source: str) -> tuple[Edge, ...]:
+        """The verdicts on a task in this state; none if it is not in review."""
+        edges = self.edges if self.in_review(source) else ()
+        return tuple(edge for edge in edges if edge.source == source and self.is_verdict(edge))
 
     @property
     def names_owners(self) -> bool:

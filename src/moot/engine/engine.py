@@ -165,7 +165,7 @@ class Engine:
     ) -> Outcome | Conflict:
         cursor = self.catch_up()
         work = self.work(facts)
-        principal = by if isinstance(by, str) else by(work)
+        principal = work.by = by if isinstance(by, str) else by(work)
         request = key(principal) if key else None
         if request is not None:
             before = self.log.append(Commit(id="", at=work.at, by=principal), {}, (), request)

@@ -45,6 +45,7 @@ _EVENT_LIMIT = 10_000
 class Work(World):
     """See the module."""
 
+    by = ""  # the principal that commits; empty if nothing will be appended
     now = 0.0  # the time of the commit, in seconds since 1970
     facts: Facts  # from outside the log
 
@@ -111,6 +112,9 @@ class Work(World):
     def task(self, name: str) -> Task:
         found: Task = self._once(kind_of("task"), name)
         return found
+
+    def task_before(self, name: str) -> Task:
+        return states.task(self.store, name)[0]
 
     def claims(self) -> ClaimsState:
         found: ClaimsState = self._once(kind_of("claims"), "")

@@ -100,10 +100,13 @@ def _lifecycle(name: str, data: Mapping[str, Any], reports: Mapping[str, str]) -
         )
         for e in data["edges"]
     )
+    states = tuple(State(name=state, phase=s["phase"]) for state, s in data["states"].items())
+    review = {state.name for state in states if state.phase == "review"}
     return Lifecycle(
         name=name,
-        states=tuple(State(name=state, phase=s["phase"]) for state, s in data["states"].items()),
+        states=states,
         edges=tuple(edges),
+        carried=any(e["verb"] in reports and not review.isdisjoint((e["from"], e["to"])) for e in data["edges"]),
         silence=data.get("silence", "return"),
         attempts=data.get("attempts", 0),
         exhausted=data.get("exhausted"),

@@ -16,7 +16,7 @@ The edges are data: see `moot.core.lifecycle`.
 
 from __future__ import annotations
 
-from moot.core.errors import Held, Refused, Unknown
+from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.lifecycle import RELATIONS
 from moot.core.principal import same_agent
@@ -57,9 +57,8 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
     from moot.core.lifecycle import Edge, Lifecycle
     from moot.core.payload import Payload
+    from moot.core.principal import Actor
     from moot.core.task import Command
-
-_VERDICTS = ("approve", "reject")
 
 
 def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
@@ -185,7 +184,7 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
     """The role that allows the actor to take the edge (None: no role needed). Raises if it may not."""
     actor = command.actor
     own = task.author is not None and same_agent(actor.principal, task.author)
-    if own and (edge.verb in _VERDICTS or life.ends_review(edge)):
+    if own and life.is_verdict(edge):
         raise refusals.own_work(task, edge)
     if "holder" in edge.who and task.holder is not None:
         if actor.principal == task.holder and command.token in (None, task.token):
@@ -215,6 +214,19 @@ def _permitted(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> st
         roles=list(actor.roles),
         lifecycle=life.name,
     )
+
+
+def may_review(life: Lifecycle, task: Task, actor: Actor) -> bool:
+    """Whether the task is in review and the actor may give a verdict on it."""
+    return any(_allows(life, task, edge, actor) for edge in life.verdicts(task.state))
+
+
+def _allows(life: Lifecycle, task: Task, edge: Edge, actor: Actor) -> bool:
+    try:
+        _permitted(life, task, edge, MoveTask(verb=edge.verb, actor=actor))
+    except MootError:
+        return False
+    return True
 
 
 def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from moot.core.task import Moved
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.agent import Agent
     from moot.core.deciders.decision import Decision
     from moot.core.deciders.mailbox import Mailbox
+    from moot.core.lifecycle import Lifecycle
     from moot.core.payload import Payload
     from moot.core.record import Record
     from moot.core.task import Task
@@ -37,8 +40,20 @@ class World(ABC):
     def at(self) -> str:
         """The time of the commit."""
 
+    @property
+    @abstractmethod
+    def by(self) -> str:
+        """The principal that commits."""
+
     @abstractmethod
     def task(self, name: str) -> Task: ...
+
+    @abstractmethod
+    def task_before(self, name: str) -> Task:
+        """The task as it was before this commit."""
+
+    @abstractmethod
+    def lifecycle(self, name: str) -> Lifecycle: ...
 
     @abstractmethod
     def agent(self, name: str) -> Agent: ...
@@ -106,7 +121,9 @@ def later(key: str, happened: Payload, world: World) -> Iterable[Step]:
     """Reactions to rarer events, imported on first use."""
     name = happened.type
     noun = name.partition(":")[0]
-    return _later(noun, name, key, happened, world) if noun in _NOUNS or name in _TYPES else ()
+    if noun in _NOUNS or name in _TYPES or (isinstance(happened, Moved) and _in_review(key, happened, world)):
+        return _later(noun, name, key, happened, world)
+    return ()
 
 
 def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> Iterator[Step]:
@@ -132,7 +149,16 @@ def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> I
 
             yield from overrides(happened, world)
         case _:
-            if world.standing_decisions():
+            if name in _TYPES and world.standing_decisions():
                 from moot.core.reactions.decisions import reminders
 
                 yield from reminders(key, happened, world)
+            if isinstance(happened, Moved) and _in_review(key, happened, world):
+                from moot.core.reactions.reviews import reviews
+
+                yield from reviews(key, happened, world)
+
+
+def _in_review(key: str, moved: Moved, world: World) -> bool:
+    """Whether the task was in review before the move, or is now."""
+    return moved.phase == "review" or world.lifecycle(world.task(key).lifecycle).in_review(moved.source)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from moot.core.errors import Refused
 from moot.core.payload import SILENCE, Payload
 from moot.core.record import Record
-from moot.core.text import command_line
+from moot.core.text import REASON, command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
+    from moot.core.lifecycle import Lifecycle
     from moot.core.principal import Actor
 
 PRIORITIES = ("high", "medium", "low")
@@ -55,6 +56,12 @@ def check_title(title: str) -> None:
 def check_priority(priority: str) -> None:
     if priority not in PRIORITIES:
         raise Refused("bad_priority", f"{priority!r} is not a valid priority.", f"Use one of {', '.join(PRIORITIES)}.")
+
+
+def verdicts(life: Lifecycle, task: Task) -> dict[str, str]:
+    """The verbs that judge a task in review, each with its command."""
+    edges = {edge.verb: edge for edge in life.verdicts(task.state)}
+    return {verb: by_verb(verb, task.id, REASON if "reason" in edge.needs else "") for verb, edge in edges.items()}
 
 
 # --- events ------------------------------------------------------------------------------------------------

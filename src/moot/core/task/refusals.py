@@ -50,7 +50,7 @@ def nothing_ready() -> Unknown:
     return Unknown(
         "nothing_ready",
         "No task can be started now.",
-        "Wait for one: `moot wait --type task:readied --type task:added`.",
+        "Wait for one: `moot wait`.",
     )
 
 
