@@ -136,6 +136,8 @@ print(json.dumps([code, loaded]), file=sys.stderr)
 def town(tmp_path_factory: pytest.TempPathFactory) -> Command:
     command = new_command(tmp_path_factory.mktemp("town"))
     enliven(command)
+    with Workspace(command.repo, agent="Ada") as ada:
+        ada.inbox()  # from here on she has no new mail
     return command
 
 

@@ -80,8 +80,8 @@ def test_each_of_it_is_answered_there(town: Town) -> None:
     for thing, text in ((request, "Yes."), (task, "Try it with the new parser."), (asked, "2")):
         town.ask(None, "needs-me", answer=thing, text=text)
         assert thing not in queue(town)
-    assert [letter.text for letter in town.ask("Ada", "inbox").result.new] == ["Yes."]
-    assert town.ask("Bob", "inbox").result.new[0].text.startswith("red")
+    assert town.ask("Ada", "inbox").result.new[-1].text == "Yes."  # the others are about the task
+    assert town.ask("Bob", "inbox").result.new[-1].text.startswith("red")
     assert town.ask(None, "task show", task=task).result.task.state == "open"
     assert queue(town) == {}
 

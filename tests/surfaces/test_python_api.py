@@ -546,7 +546,7 @@ def nested(levels: int) -> dict[str, Any]:
         (lambda ws: ws.ready(limit=1 << 64), "bad_arguments"),
         (lambda ws: ws.claim(()), "bad_arguments"),
         (lambda ws: ws.claim("/etc/passwd"), "path_absolute"),
-        (lambda ws: ws.wait(), "bad_arguments"),
+        (lambda ws: ws.wait(mail=True, task="task-001"), "bad_arguments"),
         (lambda ws: ws.explain("nothing"), "unknown_thing"),
     ],
 )

@@ -31,7 +31,7 @@ _TEXT = "'…'"  # in a suggested command: where the person's words go
 class Waiting(Record):
     """An item that waits for a person."""
 
-    kind: str  # checkpoint, request, held, task, effect, handler
+    kind: str  # checkpoint, request, held, task, review, effect, handler
     id: str
     since: str
     who: str  # who waits
@@ -74,6 +74,10 @@ def answer(call: Call, name: str, text: str) -> Answer:
 
             check_stopped(states.task(call.engine.read(), name)[0])
             return moved(call, name, "reopen", reason=text, override=True)
+        case "review":
+            from moot.needs_me.reviews import approve
+
+            return approve(call, name, text)
         case "effect":
             from moot.api.verbs.effects.effects import retry
 
@@ -176,6 +180,14 @@ def _stopped(task: Task, how: str) -> Waiting:
     )
 
 
+def _reviews(call: Call) -> Iterator[Waiting]:
+    found = queries.in_review(call.engine.read(), _MOST)
+    if found:
+        from moot.needs_me.reviews import without_reviewer
+
+        yield from without_reviewer(call, found)
+
+
 def _parked_effects(call: Call) -> Iterator[Waiting]:
     from moot.views.effects import effects
 
@@ -234,6 +246,7 @@ _SOURCES: tuple[Callable[[Call], Iterator[Waiting]], ...] = (
     _requests,
     _held_entries,
     _stuck_tasks,
+    _reviews,
     _parked_effects,
     _handlers_to_allow,
 )

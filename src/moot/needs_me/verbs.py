@@ -57,10 +57,10 @@ VERBS = (
         examples=("moot needs-me", "moot needs-me --answer k-4k2xw9a yes"),
         detail=(
             "Lists checkpoints, requests in your mailbox, held entries, tasks that ran out of attempts, failed tasks "
-            "that others wait for, parked effects, and handlers that nobody has allowed on this machine. An answer "
-            "resolves a checkpoint, replies to a request, drops a held entry or reopens a task with your text as the "
-            "reason, or retries an effect. For a handler, `yes` shows what it does and allows it. Listing writes "
-            "nothing."
+            "that others wait for, reviews that no agent here can do, parked effects, and handlers that nobody has "
+            "allowed on this machine. An answer resolves a checkpoint, replies to a request, drops a held entry or "
+            "reopens a task with your text as the reason, or retries an effect. For a review, `yes` approves the task. "
+            "For a handler, `yes` shows what it does and allows it. Listing writes nothing."
         ),
     ),
 )

@@ -177,6 +177,11 @@ def tasks_in(store: Store, phase: str, state: str, limit: int, *, blocked: bool 
     return [Task.of(loads(body)) for (body,) in store.rows("tasks_in", phase, state, blocked, limit)]
 
 
+def in_review(store: Store, limit: int) -> list[Task]:
+    """The oldest tasks that are in review."""
+    return [Task.of(loads(body)) for (body,) in store.rows("in_review", limit)]
+
+
 def ready(store: Store, limit: int = 100, besides: Iterable[str] = ()) -> list[Task]:
     """Tasks that can be started now, most urgent first, except those named in `besides`."""
     return [Task.of(loads(body)) for _, body in store.rows("ready", limit, dumps(list(besides)))]

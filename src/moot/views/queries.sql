@@ -55,6 +55,10 @@ SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.i
 WHERE (?1 IS NULL OR t.phase = ?1 OR t.state = ?1) AND (?2 OR t.phase IN ('open', 'working', 'review'))
 ORDER BY t.created
 
+-- name: in_review
+SELECT e.state FROM task t INDEXED BY task_phase CROSS JOIN entity e ON e.stream = 'task/' || t.id
+WHERE t.phase = 'review' ORDER BY t.created LIMIT ?
+
 -- name: ready
 SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
 WHERE t.phase = 'open' AND t.blocked = 0 AND t.id NOT IN (SELECT value FROM json_each(?2))

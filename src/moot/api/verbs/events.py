@@ -48,12 +48,6 @@ def wait(
     timeout: float,
 ) -> Answer:
     asked = [bool(mail), bool(task), bool(type or stream)]
-    if not any(asked):
-        raise Usage(
-            "bad_arguments",
-            "`wait` needs a condition.",
-            "Use --mail, --task, --type or --stream: moot wait --task task-001",
-        )
     if sum(asked) > 1 or (fail_on and not asked[-1]):
         raise Usage(
             "bad_arguments",
@@ -69,6 +63,10 @@ def wait(
         return _wait_for_mail(call, start, deadline)
     if task:
         return _wait_for_tasks(call, task, start, deadline)
+    if not any(asked):
+        from moot.api.to_do import wait_for_work
+
+        return wait_for_work(call, start, deadline)
     found: list[Event] = []
 
     def look_at(events: list[Event]) -> Answer | None:
@@ -301,7 +299,7 @@ _STREAMS = Param("stream", "Only events of this stream, such as task/task-001 or
 VERBS = (
     Verb(
         "wait",
-        "Wait for mail, tasks or events. Returns at once when they arrive.",
+        "Wait until there is something for you to do: mail, a task, a review. Or wait for tasks or events.",
         wait,
         kind="look",
         params=(
@@ -314,10 +312,17 @@ VERBS = (
             Param("after", "Count events after this position. Default: the current end of the log.", type="int"),
             Param("timeout", "Give up after this long.", type="seconds", default=600.0),
         ),
-        examples=("moot wait --mail --timeout 30m", "moot wait --task task-001 --task task-002"),
+        examples=(
+            "moot wait",
+            "moot wait --mail --timeout 30m",
+            "moot wait --task task-001 --task task-002",
+        ),
         detail=(
+            "Without arguments it returns as soon as you have new mail, a task that you can claim, or a review that "
+            "you can do, and prints a command for each. It returns at once if there is one already. "
             "Exit codes: 0 arrived, 5 timeout, 6 failed (a task was stopped, or a --fail-on event occurred). With "
-            "--json the result has `new` and `ids` of the mail, or the `tasks`, or the `events`."
+            "--json the result has `reason` (mail, review or task) and `items`; with --mail `new` and `ids` of the "
+            "mail; otherwise the `tasks` or the `events`."
         ),
     ),
     Verb(

@@ -33,13 +33,14 @@ Other agents work on this repository. Coordinate through `moot` (run `moot --hel
 - Start: `moot join NAME`. Then name yourself in every call: `moot --agent NAME inbox`; without it you can only read.
   (Exported variables are lost if each call runs in a new shell. `moot as NAME -- COMMAND` is for whole commands.)
 - Read your mail with `moot inbox` before you start and after each step; answer requests with `moot reply`.
-- Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it.
+- Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it; you get
+  mail with the verdict. Review others' tasks with `moot task approve` or `moot task reject`.
 - Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. `moot release`
   them when you are done.
 - Wait for another agent's work with `moot artifact need NAME --wait`, announce yours with `moot artifact add PATH`, and
   record decisions that affect others with `moot decide`.
 - Need an answer from a person? `moot checkpoint reach 'QUESTION' --wait`.
-- Nothing to do? `moot wait --mail` wakes you. `moot leave` when you are finished.
+- Nothing to do? `moot wait` returns when there is mail, a review or a task for you. `moot leave` when you are done.
 """
 
 

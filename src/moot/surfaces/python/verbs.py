@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from moot.api.message_view import Letter
+    from moot.api.to_do import Awoken
     from moot.api.verbs.agents import Me, Member
     from moot.api.verbs.claims import ClaimView, Grant
     from moot.api.verbs.events import Awaited
@@ -230,13 +231,27 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
     def wait(
         self,
         *,
-        type: Some = ...,
+        type: Some,
         stream: Some = ...,
         fail_on: Some = ...,
         count: int = ...,
         after: int | None = ...,
         timeout: float | str = ...,
     ) -> Awaited: ...
+
+    @overload
+    def wait(
+        self,
+        *,
+        stream: Some,
+        fail_on: Some = ...,
+        count: int = ...,
+        after: int | None = ...,
+        timeout: float | str = ...,
+    ) -> Awaited: ...
+
+    @overload
+    def wait(self, *, timeout: float | str = ...) -> Awoken: ...
 
     def wait(
         self,
@@ -249,8 +264,11 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
         count: int = 1,
         after: int | None = None,
         timeout: float | str = 600.0,
-    ) -> Awaited | Mail | list[Task]:
-        """Wait for mail, tasks or events. Raises `TimedOut`, or `AwaitedFailed` if the awaited event was a failure."""
+    ) -> Awaited | Awoken | Mail | list[Task]:
+        """Wait for something to do (mail, a review, a task); or only for mail, for tasks to be done, or for events.
+
+        Raises `TimedOut`, or `AwaitedFailed` if the awaited event was a failure.
+        """
         came = self._ask("wait", locals())
         if task:
             return came["tasks"]

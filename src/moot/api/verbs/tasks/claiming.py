@@ -25,9 +25,7 @@ def claim(call: Call, task: str | None) -> Answer:
     def act(work: Work) -> None:
         actor = call.actor(work)
         for name in (task,) if task else _candidates(work, actor):
-            if work.known_task(name).holder != actor.principal:
-                lapse_if_silent(work, work.task(name))
-            end_idle_assignment(work, work.task(name), actor)
+            _end_silent_lease(work, name, actor)
             if work.task(name).phase == "open" or (task and not work.drafts):
                 work.do("task", name, MoveTask(verb="claim", actor=actor))
                 return
@@ -45,6 +43,21 @@ def claim(call: Call, task: str | None) -> Answer:
     if (freed := next((e for e in outcome.events if e.type == Unassigned.type), None)) is not None:
         answer = answer.replace(say=(*answer.say, f"It was assigned to {freed.data['to']}: {freed.data['reason']}."))
     return answer
+
+
+def startable(work: Work, actor: Actor) -> Iterator[str]:
+    """The tasks that the actor can claim now. It ends the leases of silent agents, so use it only in a rehearsal."""
+    for name in _candidates(work, actor):
+        _end_silent_lease(work, name, actor)
+        if work.task(name).phase == "open":
+            yield name
+
+
+def _end_silent_lease(work: Work, name: str, actor: Actor) -> None:
+    """Release the task if another agent holds it or has it assigned, and that agent is silent or gone."""
+    if work.known_task(name).holder != actor.principal:
+        lapse_if_silent(work, work.task(name))
+    end_idle_assignment(work, work.task(name), actor)
 
 
 def _candidates(work: Work, actor: Actor) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.api.verbs.tasks.claiming import is_for
+from moot.core.deciders.task import may_review
 from moot.core.principal import same_agent
 
 TYPE_CHECKING = False
@@ -47,13 +48,4 @@ def _group(task: Task, life: Lifecycle | None, actor: Actor) -> str | None:
         return None
     if task.author is not None and same_agent(task.author, actor.principal):
         return "submitted"
-    return "reviews" if life is not None and _can_review(task, life, actor) else None
-
-
-def _can_review(task: Task, life: Lifecycle, actor: Actor) -> bool:
-    return any(
-        edge.source == task.state
-        and life.ends_review(edge)
-        and ("reviewer" in edge.who or edge.open_to(actor.roles, person=actor.person))
-        for edge in life.edges
-    )
+    return "reviews" if life is not None and may_review(life, task, actor) else None
