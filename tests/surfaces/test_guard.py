@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import shutil
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -10,7 +13,8 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import Held, Refused
-from tests.surfaces.guarded import Guarded, passed, refused
+from tests.surfaces.command import PATIENCE
+from tests.surfaces.guarded import NAMED, Guarded, passed, refused
 
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
@@ -46,9 +50,13 @@ def test_a_commit_of_a_file_that_another_agent_claims_is_refused_and_names_holde
 def test_a_person_and_an_unknown_caller_are_refused_too_and_are_told_of_the_override(repo: Guarded) -> None:
     repo.claim("Ada", "src/a.py")
     repo.write("src/a.py")
-    for env in ({}, {"MOOT_PERSON": ""}):
-        refused(repo.commit(**env), "MOOT_GUARD=off git commit")
-    assert "MOOT_GUARD" not in repo.commit(CLAUDECODE="1").err
+    refused(repo.commit(), "MOOT_GUARD=off git commit")
+    refused(
+        repo.commit(MOOT_PERSON=""), "MOOT_GUARD=off git commit", "say who you are: MOOT_AGENT=NAME or MOOT_PERSON=1."
+    )
+    ran = repo.commit(CLAUDECODE="1")
+    refused(ran, "say who you are: MOOT_AGENT=NAME.")
+    assert "MOOT_GUARD" not in ran.err
 
 
 def test_own_claims_shared_claims_and_unclaimed_files_pass(repo: Guarded) -> None:
@@ -58,6 +66,21 @@ def test_own_claims_shared_claims_and_unclaimed_files_pass(repo: Guarded) -> Non
     repo.run("claim", "--shared", "b.py", agent="Ada")
     repo.write("b.py", "c.py")
     passed(repo.commit(agent="Bob"))
+
+
+def test_a_person_at_a_terminal_is_known_by_it(repo: Guarded) -> None:
+    repo.run("claim", "src/a.py")
+    repo.write("src/a.py")
+    env = {**repo.run.environment, **NAMED, "MOOT_PERSON": ""}
+    refused(repo.commit(MOOT_PERSON=""), "person:")
+    ours, theirs = pty.openpty()  # git gives its hooks no input, so their error output has to tell
+    try:
+        words = ["git", "commit", "-q", "-m", "change"]
+        done = subprocess.run(words, cwd=repo.repo, env=env, stdin=theirs, stderr=theirs, timeout=PATIENCE, check=False)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert done.returncode == 0
 
 
 def test_a_persons_own_claim_passes(repo: Guarded) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.guard import script
+from tests.surfaces.command import PATIENCE
 from tests.surfaces.guarded import Guarded, passed, refused
 
 if TYPE_CHECKING:
@@ -251,6 +252,16 @@ def test_an_installation_or_a_removal_that_was_interrupted_is_completed(repo: Gu
     repo.run("guard", "remove")
     assert path.read_text() == OWN
     assert not (repo.hooks / "pre-commit.before-moot").exists()
+
+
+def test_several_that_install_at_once_keep_the_earlier_hook(repo: Guarded) -> None:
+    repo.hook("pre-commit", OWN)
+    several = [repo.run.popen("guard", "install") for _ in range(4)]
+    for process in several:
+        process.communicate(timeout=PATIENCE)
+    assert [process.returncode for process in several] == [0] * 4
+    assert (repo.hooks / "pre-commit.before-moot").read_text() == OWN
+    assert not (repo.hooks / "pre-commit.before-moot.1").exists()
 
 
 # core.hooksPath

@@ -9,7 +9,9 @@ removing the guard gives back the same file. A hook that somebody edited after t
 
 from __future__ import annotations
 
+import fcntl
 import os
+from contextlib import contextmanager
 from stat import S_ISLNK, S_ISREG
 
 from moot.core.errors import Refused, Unavailable
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 BEFORE = ".before-moot"
 LEGACY = ".legacy"  # where the program `pre-commit` moves the hook that it finds, and calls it from
 RECORD = "guard"  # a file of the state directory: the guard was installed, and where
+_LOCK = "guard.lock"  # another one, locked while hooks are changed
 _LONGEST = 1 << 20  # bytes of a hook
 _CONFIG = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SAID = {
@@ -184,13 +187,29 @@ def install(place: Place) -> GuardStatus:
             return found
         raise _elsewhere(place, folder)
     _check_folder(place, folder)
-    edited = [path for hook in HOOKS if _state(path := _path(folder, hook), hook) == "edited"]
-    if edited:
-        raise _edited(edited)
-    for hook in HOOKS:
-        _install(_path(folder, hook), hook)
-    caches.keep(_record(place), {"folder": folder.path})
+    with _alone(place):
+        edited = [path for hook in HOOKS if _state(path := _path(folder, hook), hook) == "edited"]
+        if edited:
+            raise _edited(edited)
+        for hook in HOOKS:
+            _install(_path(folder, hook), hook)
+        caches.keep(_record(place), {"folder": folder.path})
     return status(place)
+
+
+@contextmanager
+def _alone(place: Place) -> Iterator[None]:
+    """Keep other processes from installing or removing the guard. Without a state directory there are none."""
+    try:
+        file = open_private(os.path.join(place.state, _LOCK), os.O_RDWR | os.O_CREAT)
+    except FileNotFoundError:
+        yield
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)  # held for some milliseconds
+        yield
+    finally:
+        os.close(file)
 
 
 def _install(path: str, hook: str) -> None:
@@ -242,6 +261,11 @@ def _is_same(one: str, other: str) -> bool:
 
 def remove(place: Place, *, leave_edited: bool = False) -> GuardRemoved:
     """Remove the guard and put the earlier hooks back. An edited hook is refused, or left."""
+    with _alone(place):
+        return _remove(place, leave_edited=leave_edited)
+
+
+def _remove(place: Place, *, leave_edited: bool) -> GuardRemoved:
     found = GuardRemoved()
     hooks = [
         path + end

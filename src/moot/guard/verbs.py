@@ -159,6 +159,9 @@ def _refusal(call: Call, hook: str, found: list[Barred]) -> Held:
     remedy = f"Ask {first} (`{command_line('send', first)} …`), or wait for the release (`moot claims` lists all)."
     if hook == "pre-commit":
         remedy += " To commit the other files now, unstage these: `git restore --staged FILE`."
+    if call.caller.nobody:
+        remedy += " If a claim is yours, say who you are: MOOT_AGENT=NAME"
+        remedy += "." if call.caller.mark is not None else " or MOOT_PERSON=1."
     if call.caller.agent is None and call.caller.mark is None:  # an agent asks a person instead
         remedy += f" In an emergency: `{VARIABLE}=off git {act} …`; it is recorded, and the holder will read it."
     return Held(
