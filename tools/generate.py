@@ -92,7 +92,10 @@ COMPOSED = {
     "task_stopped": ("The awaited task ended without success.", ""),
     "unhealthy": ("", "Do what the error says about each check."),
     "unknown_verb": ("There is no such verb.", "Run what the error suggests. `moot help --all` lists the verbs."),
-    "unreadable_file": ("The file that an argument names is missing, or is not a text file.", ""),
+    "unreadable_file": (
+        "The file that an argument names is missing, or is not a text file.",
+        "Name a text file in UTF-8. For a text that begins with @, write @@ instead of @.",
+    ),
     "who_are_you": ("", "Pass --agent NAME, or --person, or set MOOT_AGENT as `moot join` prints it."),
 }
 PYTHON = """\

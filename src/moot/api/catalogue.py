@@ -72,7 +72,8 @@ MODULES: dict[str, tuple[str, ...]] = {
 class Param(Record):
     """One argument of a verb.
 
-    type: text, words (text, or `-` for standard input), int, seconds (`90`, `30m`), flag, json.
+    type: text, words (text; on the command line also `@FILE`, or `-` for standard input), int, seconds (`90`, `30m`),
+        flag, json.
     limit: the maximum length in characters (words: in bytes); 0 means the default for its name, see `_LIMITS`.
     person: a call with this argument is only for people, whatever the class of the verb.
     expected: the built-in rules require it, so help shows it as required; a pack's rules may not.
@@ -236,7 +237,7 @@ def _missing(verb: Verb, param: Param) -> Usage:
     return Usage("bad_arguments", said, f"{shown}`moot {verb.name} --help` shows the usage.", verb=verb.name)
 
 
-def _limit(param: Param) -> int:
+def limit_of(param: Param) -> int:
     """The maximum length: in bytes for words, otherwise in characters."""
     if param.type == "words":
         return param.limit or _WORDS_LIMITS.get(param.name, sys.maxsize)
@@ -295,7 +296,7 @@ def _sound(verb: Verb, param: Param, value: str) -> str:
         size = encoded if words else size
     if "\x00" in value:
         raise _usage(verb, f"{param.name}: the text has a NUL character")
-    limit = _limit(param)
+    limit = limit_of(param)
     if size > limit:
         unit = "bytes" if words else "characters"
         raise Usage(

@@ -63,7 +63,7 @@ VERBS = (
         kind="speak",
         params=(
             Param("id", "The message (m-…) or the checkpoint (k-…).", positional=True, required=True),
-            Param("text", "The answer, or - for standard input.", type="words", positional=True, required=True),
+            Param("text", "The answer.", type="words", positional=True, required=True),
             KEY,
         ),
         examples=("moot answer m-4k2xw9a 'Reviewed.'", "moot answer k-4k2xw9a yes"),

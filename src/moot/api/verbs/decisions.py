@@ -186,7 +186,7 @@ VERBS = (
         kind="speak",
         params=(
             Param("title", "The decision, in one sentence.", positional=True, required=True),
-            Param("rationale", "The reasons, or - for standard input.", type="words", limit=65_536),
+            Param("rationale", "The reasons.", type="words", limit=65_536),
             Param(
                 "affects",
                 "A task or plan that it affects; 02-* matches every name with this prefix (repeatable).",

@@ -195,6 +195,8 @@ def _put(verb: Verb, given: dict[str, Any], param: Param, value: str) -> None:
         value = _standard_input(verb, param)
     elif param.type == "json" and value.startswith("@"):
         value = _file(verb, param, value[1:])
+    elif param.type == "words" and value.startswith("@"):
+        value = value[1:] if value.startswith("@@") else _text_of(param, value[1:])
     if param.many:
         given.setdefault(param.name, []).append(value)
     elif param.name in given:
@@ -215,6 +217,15 @@ def _file(verb: Verb, param: Param, path: str) -> str:
             return _decoded(verb, param, file.read(_READ_LIMIT + 1))
     except OSError as error:
         raise _usage(verb, f"{param.name}: {path} cannot be read ({error.strerror})") from None
+
+
+def _text_of(param: Param, path: str) -> str:
+    """The text of a file that an argument names as @FILE."""
+    from moot.api import text_files
+
+    limit = min(catalogue.limit_of(param), _READ_LIMIT)
+    remedy = "@ names a text file in UTF-8. For a text that begins with @, write @@ instead of @."
+    return text_files.read({"": ".", "-": "./-"}.get(path, path), os.getcwd(), limit, remedy)
 
 
 def _decoded(verb: Verb, param: Param, raw: bytes) -> str:

@@ -170,9 +170,10 @@ def kind(verb: Verb | Own) -> str:
 
 
 def types_used(verb: Verb) -> list[str]:
-    """The syntax of this verb's option values, where it is not obvious."""
+    """The syntax of this verb's arguments, where it is not obvious."""
     said = {
         "seconds": "TIME is 90, 90s, 30m, 2h or 1d.",
         "json": "JSON is the text itself, @FILE, or - for standard input.",
+        "words": "A text can also be @FILE, or - for standard input. To begin a text with @, write @@.",
     }
     return [said[kind] for kind in said if any(param.type == kind for param in verb.params)]

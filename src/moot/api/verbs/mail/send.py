@@ -173,7 +173,7 @@ VERBS = (
         kind="speak",
         params=(
             Param("to", "Agents, @role or @all. Messages of a pack have fixed recipients.", positional=True, many=True),
-            Param("text", "The text: the last argument, or - for standard input.", type="words", positional=True),
+            Param("text", "The text: the last argument.", type="words", positional=True),
             Param("type", "note, request (needs an answer), or a message type of a pack.", default="note"),
             _DATA,
             Param("thread", "Any message of the thread that this belongs to."),
@@ -199,7 +199,7 @@ VERBS = (
         kind="speak",
         params=(
             Param("id", "The message to answer.", positional=True, required=True),
-            Param("text", "The text, or - for standard input.", type="words", positional=True, required=True),
+            Param("text", "The text.", type="words", positional=True, required=True),
             _DATA,
             KEY,
         ),

@@ -91,7 +91,7 @@ VERBS = (
         params=(
             _TASK,
             Param("title", "What to do, in one line."),
-            Param("body", "Details, or - for standard input.", type="words"),
+            Param("body", "Details.", type="words"),
             Param("priority", "high, medium or low.", choices=PRIORITIES),
             Param("ttl", "How long the holder may be silent before another agent can take it.", type="seconds"),
             KEY,
@@ -112,7 +112,7 @@ VERBS = (
             _TASK,
             Param(
                 "text",
-                "The comment, or - for standard input.",
+                "The comment.",
                 type="words",
                 positional=True,
                 required=True,

@@ -220,7 +220,7 @@ VERBS = (
         params=(
             Param("title", "What to do, in one line.", positional=True),
             Param("id", "Its id (letters, digits, '.', '_', '-'). Default: the next number."),
-            Param("body", "Details, or - for standard input.", type="words"),
+            Param("body", "Details.", type="words"),
             Param("needs", "A task that must be done first (repeatable).", many=True),
             Param("priority", "high, medium or low.", default="medium", choices=PRIORITIES),
             Param("no_review", "The holder can complete it without review.", type="flag"),
