@@ -56,7 +56,7 @@ class Place:
         packs = Packs([pack], lambda _name: Fieldnotes(pack))
         self.call = open_call(str(root), AS_A_PERSON)
         self.workspace = self.call.workspace
-        self.workspace.setup = self.workspace.setup.replace(packs=packs, mirrors=FileMirrors())
+        self.workspace.setup = self.workspace.setup.replace(packs=packs, mirrors=FileMirrors(packs))
         self.call.close()
         self.call = self.workspace.call(self.call.caller)
 

@@ -51,7 +51,7 @@ class Place:
         packs = Packs([pack], lambda _name: Protocol(pack))
         first = open_call(str(root), AS_A_PERSON)
         self.workspace, self.path = first.workspace, root / "radio.json"
-        self.workspace.setup = self.workspace.setup.replace(packs=packs, mirrors=FileMirrors())
+        self.workspace.setup = self.workspace.setup.replace(packs=packs, mirrors=FileMirrors(packs))
         first.close()
         self.call = self.workspace.call(first.caller)
         self.sync()

@@ -139,6 +139,20 @@ def test_a_commit_that_is_full_leaves_the_other_entries_to_the_next_one(place, m
     assert [commit.count("message:sent") for commit in place.commits()] == [2, 2, 1]
 
 
+def test_a_commit_that_no_file_shows_is_followed_by_no_second_sync(place, monkeypatch):
+    place.sync()
+    other = open_call(place.call.place.root, AS_A_PERSON)
+    syncs = counted(monkeypatch, sync._Sync, "run")
+    other.run("task add", {"title": "Plan it"})
+    assert len(syncs) == 1
+    data = {key: value for key, value in assignment(1).items() if key != "type"}
+    other.run("send", {"type": "task_assignment", "data": data})
+    assert len(syncs) == 3
+    assert [entry["taskId"] for entry in json.loads(place.to_developer.read_text())["messages"]] == ["task-1"]
+    other.close()
+    other.workspace.close()
+
+
 def test_a_changed_file_is_read_once_to_be_absorbed(place, monkeypatch):
     place.write(assignment(1))
     reads = counted(monkeypatch, files, "read")

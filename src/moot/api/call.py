@@ -16,14 +16,14 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any, Self
 
     from moot.api.answer import Answer
     from moot.api.catalogue import Verb
     from moot.api.workspace import Workspace
     from moot.core.deciders.agent import Agent
-    from moot.core.event import Key
+    from moot.core.event import Event, Key
     from moot.engine.engine import Engine, Outcome
     from moot.engine.unit_of_work import Work
     from moot.settings import Settings
@@ -205,7 +205,7 @@ class Call:
         self._kept(outcome)
         if outcome.events:
             if self.mirrors is not None:
-                self.sync()
+                self.sync(outcome.events)
             if self.settings.handlers and not outcome.repeated:
                 self._remind_of_effects(outcome)
         return outcome
@@ -273,13 +273,13 @@ class Call:
             self.caller = before
             raise
 
-    def sync(self) -> None:
+    def sync(self, news: Sequence[Event] | None = None) -> None:
         """Synchronize the mirrors, except where that would upgrade a log that is only read."""
         handle = self.engine.log.handle
         if self.mirrors is None or (handle.kept and handle.outdated):
             return
         try:
-            self._warnings += self.mirrors.sync(self)
+            self._warnings += self.mirrors.sync(self, news)
         except Unavailable as error:
             if error is not handle.damage:  # reads can continue on a damaged log
                 raise

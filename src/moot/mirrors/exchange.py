@@ -1,18 +1,18 @@
-"""Swap two files in one atomic step, and name what a swap leaves behind so that a crash can be understood.
+"""Swaps two files atomically, and names the files that a swap leaves, so that a crash loses nothing.
 
-Linux has renameat2(RENAME_EXCHANGE), macOS renamex_np(RENAME_SWAP). Where the system or the file system has neither,
-a hard link keeps the old file and a rename brings the new one: readers see no difference, and somebody who writes
-into the old file is still safe. Only a writer who renames his own file to `path` between the two calls is lost.
+Linux has renameat2(RENAME_EXCHANGE), macOS renamex_np(RENAME_SWAP). If the system or the file system has neither, a
+hard link keeps the old file and a rename puts the new one in place. Readers see no difference, and writes to the old
+file are still found. Only a file that another program renames to `path` between the two calls is lost.
 
-Everything known about a kept file is in its name, given before the step that it is about: after a crash at any
-instant the next process reads there what is left to do. A kept file is
+The name of a kept file says everything about it, and is given before the step that it describes. So after a crash the
+next process knows what is left to do. A kept file is
 
-    new     a render that is being written. Without value once its writer is dead.
-    out     a render about to be exchanged, or, as its inode tells, what came out and nobody has absorbed.
-    old     what came out, with the content `seen`. Forgotten after some seconds, unless it changed again.
-    held    what came out, cannot be read and was reported. Stays for a person.
+    new     a render that is being written. Useless when its writer is dead.
+    out     a render about to be swapped, or, if its inode differs, the replaced file, not absorbed yet.
+    old     a replaced file with the known content `seen`. Deleted after some seconds, unless it changed again.
+    held    a replaced file that cannot be read, and was reported. Kept for a person.
 
-This module knows names of files. It does not look into them.
+This module only handles names. It does not read the files.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 _AT_FDCWD = -100
 _LINUX_NOREPLACE, _LINUX_EXCHANGE = 1, 2
 _MACOS_SWAP, _MACOS_EXCL = 2, 4
-# For a libc without renameat2. A 32-bit process may run under a 64-bit name, so these are for 64-bit ones.
+# For a libc without renameat2. Only for 64-bit processes: a 32-bit one may run on a machine with a 64-bit name.
 _LINUX_SYSCALL = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "loongarch64": 276, "ppc64le": 357, "s390x": 347}
 _REFUSED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 _ATTEMPTS = 16
 _PREFIX = ".moot"
 _MARK_NS = 315_619_200 * 1_000_000_000  # 1980-01-02
-_REBOOT_NS = 60_000_000_000  # a stamp so far ahead of the monotonic clock is from before a restart
+_REBOOT_NS = 60_000_000_000  # a stamp this far in the future is from before a reboot
 
 
 class Kept(Record):
@@ -62,22 +62,22 @@ class Kept(Record):
         return os.path.join(self.home, ".".join((_PREFIX, *fields)))
 
     def age(self, now: int) -> float:
-        """Seconds since the stamp. What was kept before a restart is as old as can be: nobody has it open any more."""
+        """Seconds since the stamp. Infinite for one from before a reboot: no program has that file open."""
         return float("inf") if self.stamp > now + _REBOOT_NS else max(0, now - self.stamp) / 1e9
 
     def renamed(self, **changes: str | int) -> Kept:
-        """The same file under a name that says something new."""
+        """Rename the file to a name with these changes."""
         kept = self.replace(**changes)
         os.rename(self.path, kept.path)
         return kept
 
     def mark(self, status: os.stat_result) -> None:
-        """Give it an mtime that any later write changes, however coarse the clock is."""
-        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:  # under another name the mark would be seen
+        """Set an mtime that any later write changes, however coarse the clock is."""
+        if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:  # with a second name, others would see the mtime
             try:
                 os.utime(self.path, ns=(status.st_atime_ns, _MARK_NS))
             except PermissionError:
-                pass  # somebody else's file: it always counts as touched
+                pass  # a file of another account always counts as touched
 
     def touched(self) -> bool:
         """Whether it may have been written to since it was marked."""
@@ -107,28 +107,28 @@ def nonce() -> str:
 
 
 def stamp(now: float | None = None) -> int:
-    """A monotonic time in seconds, or this moment, as a stamp: fine enough to tell which of two came first."""
+    """A monotonic time in nanoseconds: `now` in seconds, or the current time."""
     return time.monotonic_ns() if now is None else int(now * 1e9)
 
 
 def bring(out: Kept, path: str) -> Kept | None:
-    """Bring `out` to `path`, whatever is there; what came out, or None if there was nothing."""
+    """Put `out` at `path`. Returns the file that was there, or None."""
     side = out.replace(inode=0, nonce=nonce())
     for _ in range(_ATTEMPTS):
         try:
             return side if exchange(out.path, path, side.path) == side.path else out
         except FileNotFoundError:
-            pass  # nothing to exchange with
+            pass  # there is no file at `path`
         try:
             place(out.path, path)
         except FileExistsError:
-            continue  # now there is
+            continue  # now there is one
         return None
-    raise OSError(errno.EBUSY, "it comes and goes too fast", path)
+    raise OSError(errno.EBUSY, "it is created and deleted too fast", path)
 
 
 def exchange(new: str, path: str, side: str) -> str:
-    """Bring `new` to `path`; the name, `new` or `side`, under which the file that was at `path` is now.
+    """Put `new` at `path`. Returns the new name of the file that was there: `new` or `side`.
 
     Both files must exist (FileNotFoundError), `side` must not. A crash leaves the old file at `path`, `new` or `side`.
     """
@@ -140,7 +140,7 @@ def exchange(new: str, path: str, side: str) -> str:
 
 
 def place(new: str, path: str) -> None:
-    """Bring `new` to `path` where nothing may be (FileExistsError). A crash may leave it under both names."""
+    """Move `new` to `path`, which must not exist (FileExistsError). A crash may leave it under both names."""
     try:
         _link(new, path)
     except OSError as error:
@@ -151,12 +151,12 @@ def place(new: str, path: str) -> None:
 
 
 def _link(there: str, name: str) -> None:
-    """A second name for the thing itself, not for what a symbolic link points to."""
+    """Make a hard link to the file itself, not to the target of a symbolic link."""
     os.link(there, name, follow_symlinks=os.link not in os.supports_follow_symlinks)
 
 
 def _native(linux: int, macos: int, new: str, path: str) -> bool:
-    """Rename with a flag; False where the system or the file system cannot."""
+    """Rename with a flag. False if the system or the file system cannot."""
     rename = _rename_with(linux, macos)
     if rename is None:
         return False
@@ -169,7 +169,7 @@ def _native(linux: int, macos: int, new: str, path: str) -> bool:
 
 
 def _rename_with(linux: int, macos: int) -> Rename | None:
-    """The system's call as a function that gives an errno, 0 for done. ctypes costs milliseconds, so it comes late."""
+    """The system call as a function that returns an errno, 0 on success. Imports ctypes late: it takes milliseconds."""
     if sys.platform not in ("linux", "darwin"):
         return None
     import ctypes

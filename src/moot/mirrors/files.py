@@ -1,12 +1,12 @@
-"""One mirror file: look at it, replace it, and lose nothing that somebody else wrote meanwhile.
+"""One mirror file: reads and replaces it, without losing what another program writes at the same time.
 
-Others write the file whenever they like, in place or by renaming, and may hold it open while it is replaced. So what
-a replacement takes out is kept for some seconds, as a grave, and looked at again (`moot.mirrors.exchange` says how).
+Other programs write the file at any time, in place or by renaming, and may have it open while it is replaced. So each
+replaced file, a grave, is kept for some seconds and read again: see `moot.mirrors.exchange`.
 
-Only what an accepted account wrote is looked at, in directories of accepted accounts: `moot.mirrors.folders`.
+Only files and directories of accepted accounts are read: see `moot.mirrors.folders`.
 
-`write` and `absorbed` are for whoever has the turn (`moot.mirrors.lock`); `look` and `graves` are for everybody.
-This module does not know what the bytes mean.
+`write` and `absorbed` require the mirrors' lock (`moot.mirrors.lock`); `look` and `graves` do not. This module does not
+know what the bytes mean.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from moot.mirrors.looks import Look
 
 LIMIT = 16 * 1024 * 1024
-LINGER = 10.0  # how long a grave is kept where nobody can say whether somebody has it open
-SETTLED = 2.0  # and where the system can: then only a call that is being opened at this moment matters
+LINGER = 10.0  # seconds that a grave is kept if the system cannot say whether a program has it open
+SETTLED = 2.0  # seconds if it can: long enough for a program that was just about to open the file
 
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Displaced(Record):
-    """What somebody wrote and a replacement took out. It is found again until it is `absorbed`.
+    """Content of a replaced file that is not in the log yet. It is found again until it is `absorbed`.
 
-    `age` counts the seconds since it came out: a torn one may still be in its writer's hands.
+    `age`: seconds since it was replaced. A young torn one may still be in the middle of a write.
     """
 
     data: bytes
@@ -50,7 +50,7 @@ class Displaced(Record):
 
 
 class Written(Record):
-    """The file has the new content. What it displaced unseen is to be absorbed, and rendered again."""
+    """The file has the new content. `displaced`: unread content that it replaced, which must be absorbed."""
 
     signature: Signature
     displaced: tuple[Displaced, ...]
@@ -87,11 +87,11 @@ class MirrorFile:
         self._accepts = accepts
 
     def look(self, known: Signature | None) -> Look:
-        """What is there now, compared with what is known."""
+        """The state of the file, compared with what is known."""
         return self.visit(known, graves=False)[0]
 
     def visit(self, known: Signature | None, *, graves: bool = True) -> tuple[Look, list[Displaced]]:
-        """One look at everything: the file, and what `graves` gives. A file that has settled is not even opened."""
+        """The state of the file and, with `graves`, displaced content. A file proven unchanged is not opened."""
         proof = known if known is not None and known.settled and known.resembles(self.path) else None
         if proof is not None and not (graves and self._has_kept()):
             return Unchanged(proof), []
@@ -115,7 +115,7 @@ class MirrorFile:
         return any(kept_in(home, self._mirror) for home in (self._keep, os.path.dirname(self.path)))
 
     def is_being_written(self) -> bool:
-        """Whether somebody has the file open for writing. True where the system cannot say."""
+        """Whether a program has the file open for writing. True if the system cannot say."""
         try:
             with self._folder() as folder:
                 fd = os.open(folder.at(os.path.basename(self.path)), OPEN)
@@ -127,9 +127,9 @@ class MirrorFile:
             os.close(fd)
 
     def write(self, data: bytes, seen: Signature | None, *, sync: bool = False) -> Written | Unwritable:
-        """Replace the content in one step. `seen` is the content that is safe already: absorbed or held.
+        """Replace the content atomically. `seen`: the content that is already absorbed or held.
 
-        `sync`: it must survive a power loss from then on.
+        `sync`: flush it to the disk.
         """
         try:
             with self._folder(make=True) as folder:
@@ -142,7 +142,7 @@ class MirrorFile:
     def _write(self, folder: Folder, data: bytes, seen: Signature | None, *, sync: bool) -> Written | Unwritable:
         path = folder.at(os.path.basename(self.path))
         make_folder(self._keep)
-        # What looks as it was seen need not be read: if it is another content all the same, that comes out below.
+        # A file that resembles `seen` is not read. If its content differs all the same, `_replace` finds it.
         there = Unchanged(seen) if seen is not None and seen.resembles(path) else self._read(path, seen)
         if isinstance(there, Unreadable):
             return Unwritable(there.reason)
@@ -152,14 +152,14 @@ class MirrorFile:
             try:
                 return self._replace(folder, path, self._keep, data, seen, sync=sync)
             except OSError as error:
-                if error.errno != errno.EXDEV:  # one device, and yet two mounts
+                if error.errno != errno.EXDEV:  # the same device, but two mounts
                     raise
         return self._replace(folder, path, folder.path, data, seen, sync=sync)
 
     def graves(self, now: float | None = None) -> list[Displaced]:
-        """What was written into replaced files and is not absorbed yet, the oldest first. `now` is monotonic.
+        """Content of replaced files that is not absorbed yet, oldest first. `now` is monotonic.
 
-        Also tidies up: what a dead process left long ago, and graves that nobody will write into any more.
+        Also removes leftovers of dead processes, and graves that no program can write to any more.
         """
         moment = stamp(now)
         try:
@@ -174,7 +174,7 @@ class MirrorFile:
         return [_outwards(one, folder) if folder else one for one in found if one is not None]
 
     def absorbed(self, found: Displaced) -> None:
-        """Say that what was found is safe elsewhere; only what is written after it will be found again."""
+        """Mark displaced content as absorbed. Only later writes to that file will be found again."""
         kind, seen = ("held", found.grave.seen) if found.unreadable else ("old", digest_of(found.data))
         try:
             if found.grave.home == self._keep:
@@ -183,7 +183,7 @@ class MirrorFile:
             with self._folder() as folder:
                 found.grave.replace(home=folder.path).renamed(kind=kind, seen=seen, stamp=stamp())
         except (FileNotFoundError, Stopped):
-            pass  # it was said before, or it is found again
+            pass  # already marked, or it is found again
 
     def _folder(self, *, make: bool = False) -> Folder:
         return enter(self.root, os.path.dirname(self.relative), self._accepts, make=make)
@@ -223,11 +223,11 @@ class MirrorFile:
             return Written(signature, ())
         if found.unreadable is None:
             return Written(signature, (_outwards(found, folder),))
-        bring(found.grave, path)  # back; if somebody wrote into our render meanwhile, `graves` finds it
+        bring(found.grave, path)  # put it back; what a program wrote to our render meanwhile, `graves` finds
         return Unwritable(found.unreadable)
 
     def kept(self) -> list[Kept]:
-        """The kept files of this mirror in both places where they may be, the oldest first."""
+        """The kept files of this mirror in both places where they may be, oldest first."""
         try:
             with self._folder() as folder:
                 return [
@@ -250,11 +250,11 @@ class MirrorFile:
             elif kept.kind == "old":
                 return self._revisit(kept, now)
         except OSError:
-            pass  # it stays, and is visited again
+            pass  # tried again later
         return None
 
     def _inspect(self, out: Kept, now: int) -> Displaced | None:
-        """Tell what an `out` file is: our own render, something known, or something to absorb."""
+        """Find out what an `out` file is: our own render, known content, or content to absorb."""
         status = os.lstat(out.path)
         ours = status.st_ino == out.inode
         if not ours:
@@ -267,7 +267,7 @@ class MirrorFile:
             return Displaced(b"", out, age, got.reason)
         digest = got.signature.digest
         if ours and digest == out.render:
-            if age > self._linger:  # before, its writer may be about to exchange it
+            if age > self._linger:  # a younger one may be about to be exchanged
                 os.unlink(out.path)
         elif digest in (out.render, out.seen):
             out.renamed(kind="old", seen=digest, stamp=now)
@@ -276,7 +276,7 @@ class MirrorFile:
         return None
 
     def _revisit(self, old: Kept, now: int) -> Displaced | None:
-        """See whether somebody wrote into an `old` file; forget it when its time is up."""
+        """Check whether a program wrote to an `old` file. Delete it when its time is up."""
         age = old.age(now)
         if age <= self._settled and not old.touched():
             return None
@@ -297,21 +297,21 @@ class MirrorFile:
 
 
 def _outwards(found: Displaced, folder: Folder) -> Displaced:
-    """The same for use when the folder is closed."""
+    """The same with a path that is valid after the folder is closed."""
     if found.grave.home != folder.path:
         return found
     return found.replace(grave=found.grave.replace(home=folder.name))
 
 
 def _resemble(fd: int, path: str, folder: Folder, accepts: Callable[[int], bool]) -> None:
-    """Give a render the mode and, where that is allowed, the owner of the file that it replaces."""
+    """Give a render the mode and, if allowed, the owner of the file that it replaces."""
     try:
         like = os.lstat(path)
     except FileNotFoundError:
         hand_over(fd, folder.path)
         return
     if not accepts(like.st_uid):
-        return  # it came a moment ago, and is going to be put back
+        return  # it was created a moment ago, and will be put back
     os.fchmod(fd, stat.S_IMODE(like.st_mode) & 0o777)
     try:
         os.fchown(fd, like.st_uid, like.st_gid)
@@ -328,12 +328,12 @@ def _sync_folder(path: str) -> None:
 
 
 def _discard(ours: Kept, fd: int) -> None:
-    """Take away a render that did not get to its place."""
+    """Remove a render that was not put in place."""
     try:
         if os.path.samestat(os.lstat(ours.path), os.fstat(fd)):
             os.unlink(ours.path)
     except OSError:
-        pass  # the next one to tidy up does it
+        pass  # `graves` removes it later
 
 
 def _reason(error: OSError) -> str:

@@ -1,10 +1,10 @@
-"""The directory of a mirror file, entered part by part, so that nobody can put another in its place meanwhile.
+"""Opens the directory of a mirror file, part by part, so that nobody can replace a part between check and use.
 
-Whoever may write to a directory of the worktree could exchange a part of the way with a link, in the moment between a
-look at it and its use. So each part is opened from the one above it, without following links, and must belong to an
-account whose files are taken. From then on the directory is used by its descriptor, whatever is done to its name.
+Anybody who may write to a directory of the worktree could replace a part of the path with a link. So each part is
+opened from the one above it, without following links, and must belong to an accepted account. From then on the
+directory is used by its descriptor, so renaming it has no effect.
 
-A link that leads to another directory of the same worktree is as good as that directory, if its author is accepted.
+A link to another directory of the same worktree is allowed if it belongs to an accepted account.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import errno
 import os
 from stat import S_ISLNK
 
+from moot.location import trust
 from moot.private_files import hand_over, owners
 
 TYPE_CHECKING = False
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
+    from moot.location import Place
+
 _ROOT = 0
 _OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _DESCRIPTORS = "/proc/self/fd"
 
 
 class Stopped(Exception):
-    """The way to a file is not to be gone. Nothing was made or read."""
+    """The path to a file may not be used. Nothing was created or read."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -35,9 +38,9 @@ class Stopped(Exception):
 
 
 class Folder:
-    """A directory that is open. `path` leads to it as long as it is, `name` is what people call it.
+    """An open directory. `path` works while it is open; `name` is its path for messages.
 
-    Where the system has no paths for descriptors (macOS), `path` is the name: then only the checks protect.
+    On systems without paths for descriptors (macOS), `path` is the name, and only the checks protect.
     """
 
     def __init__(self, descriptor: int, name: str) -> None:
@@ -60,12 +63,23 @@ class Folder:
 
 
 def is_own(uid: int) -> bool:
-    """Whether files of this account are taken where nobody said whose are."""
+    """Whether the account is root or the caller. The default rule for accepted accounts."""
     return uid == _ROOT or uid in owners()
 
 
+class Accounts(dict[int, bool]):
+    """Whether files of an account are accepted in a workspace, by user id. Each is looked up once."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+
+    def __missing__(self, uid: int) -> bool:
+        self[uid] = found = trust.may_write(self._place, uid)
+        return found
+
+
 def enter(root: str, relative: str, accepts: Callable[[int], bool], *, make: bool = False) -> Folder:
-    """Open a directory below `root`. Raises `Stopped`, and `FileNotFoundError` for one that is not there to be made."""
+    """Open a directory below `root`. Raises `Stopped`, and without `make` `FileNotFoundError` if it does not exist."""
     try:
         here = os.open(root, _OPEN)
     except OSError as error:
@@ -85,7 +99,7 @@ def enter(root: str, relative: str, accepts: Callable[[int], bool], *, make: boo
 
 
 def _parts(root: str, relative: str, accepts: Callable[[int], bool]) -> list[str]:
-    """The names on the way, without links in it."""
+    """The names along the path, after links are resolved."""
     names = relative.split(os.sep) if relative else []
     path, linked = root, False
     for name in names:
@@ -102,10 +116,10 @@ def _parts(root: str, relative: str, accepts: Callable[[int], bool]) -> list[str
         whole = os.path.join(root, relative)
         real = os.path.realpath(whole)
         if os.path.commonpath((real, root)) != root:
-            raise Stopped(f"{whole} leads out of {root}")
+            raise Stopped(f"{whole} points out of {root}")
         names = [name for name in os.path.relpath(real, root).split(os.sep) if name != "."]
         if {".git", ".moot"} & {name.lower() for name in names}:  # through a link that somebody committed
-            raise Stopped(f"{whole} leads into what is git's or moot's own")
+            raise Stopped(f"{whole} points into a directory of git or moot")
     return names
 
 
@@ -122,7 +136,7 @@ def _step(here: int, part: str, path: str, *, make: bool) -> int:
     try:
         os.mkdir(part, dir_fd=here)
     except FileExistsError:
-        pass  # another one was faster
+        pass  # another process created it
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from error
     made = _step(here, part, path, make=False)

@@ -1,6 +1,6 @@
-"""Looking at one file: its whole content with a signature by which an unchanged file is known without reading it.
+"""Reads a file, with a signature that later shows that the file is unchanged without reading it again.
 
-Never waits, never follows a link. This module does not know what the bytes mean, nor that anybody writes files.
+Never blocks and never follows a link. This module does not know what the bytes mean, and writes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TRIES = 3
 
 
 class Signature(Record):
-    """What a file looked like when its content, known by digest, was read."""
+    """Size, times and digest of a file when it was read."""
 
     dev: int
     inode: int
@@ -46,24 +46,24 @@ class Signature(Record):
 
 
 class Missing(Record):
-    """There is no such file."""
+    """The file does not exist."""
 
 
 class Unchanged(Record):
-    """The content is the known one. The signature may be newer than the known one: it proves more."""
+    """The content is the known one. The signature may be newer, and so prove more."""
 
     signature: Signature
 
 
 class Changed(Record):
-    """The content is another one than the known."""
+    """The content differs from the known one, or nothing was known."""
 
     data: bytes
     signature: Signature
 
 
 class Unreadable(Record):
-    """Something is there that is no mirror: a directory, a link, too large. It was left alone."""
+    """Not a usable file: a directory, a link, too large. It was left alone."""
 
     reason: str
 
@@ -72,7 +72,7 @@ Look = Missing | Unchanged | Changed | Unreadable
 
 
 def read(path: str, limit: int, accepts: Callable[[int], bool]) -> Missing | Changed | Unreadable:
-    """The whole content with a signature that is not newer than it. Never waits, never follows a link."""
+    """The whole content, with a signature that is not newer than the content."""
     try:
         if unfit := _unfit(os.lstat(path), limit, accepts):  # before opening: a device would notice
             return Unreadable(unfit)

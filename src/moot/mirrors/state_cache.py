@@ -1,6 +1,6 @@
-"""What the last turn left behind: what each file looked like, and up to where the log was rendered.
+"""The state after the last sync: the signature of each file, and the position up to which the log was rendered.
 
-A cache. Without it everything is looked at anew and nothing is taken twice, because entries are matched by content.
+A cache. If it is lost, all files are read again. Nothing is absorbed twice, because entries are matched by content.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class Known(Record):
-    """One file as it was left."""
+    """One file after the last sync."""
 
     signature: Signature | None = None
-    memo: Any = None  # of what was rendered into it, in its form's words
-    absent: str = ""  # why no file is to be there: nothing (to show), ignored (its deletion), folder (it is gone)
-    torn: str | None = None  # the digest of what could not be parsed,
-    torn_since: float = 0.0  # and since when (monotonic)
+    memo: Any = None  # of the form, about what was rendered
+    absent: str = ""  # why there is no file: nothing (to show), ignored (a deletion), folder (it does not exist)
+    torn: str | None = None  # the digest of content that could not be parsed
+    torn_since: float = 0.0  # when it was first seen (monotonic)
 
     @classmethod
     def of(cls, data: Any) -> Known:
@@ -35,20 +35,20 @@ _UNKNOWN = Known()
 
 
 class MirrorMemory:
-    """The memory of all mirrors of a workspace. Written only by whoever has the turn."""
+    """The state of all mirrors of a workspace. Written only while holding the mirrors' lock."""
 
     def __init__(self, directory: str) -> None:
         self._path = os.path.join(directory, "state.json")
-        self.turn = 0  # how many were before: whether another had one can be told by it
+        self.turn = 0  # counts the syncs: it shows whether another process had one
         self.rendered = 0
-        self.commit: str | None = None  # the one that stood there; None: nothing is known
+        self.commit: str | None = None  # the commit at that position; None: nothing is known
         self.maker = ""  # the version of moot that rendered
-        self.boot = ""  # in which those who speak through the files were first looked for
+        self.boot = ""  # the boot in which agents that use only files were first stamped
         self.files: dict[str, Known] = {}
         self._seen: tuple[int, ...] = ()
 
     def is_news(self) -> bool:
-        """Whether another had a turn since it was read."""
+        """Whether another process has written it since it was read."""
         return self._seen != self._outside()
 
     def _outside(self) -> tuple[int, ...]:

@@ -1,8 +1,8 @@
-"""JSON as files of a protocol carry it: read strictly, written in one form.
+"""JSON in a protocol's files: read strictly, written in one format.
 
-What Python's parser lets pass and other programs do not is refused here with its line and column: duplicate keys, NaN
-and Infinity, numbers that would not survive being written again, halves of surrogate pairs, nesting without end.
-What `load` gives, `dump` can write.
+Refuses what Python's parser accepts and other programs do not, with line and column: duplicate keys, NaN and Infinity,
+numbers that cannot be written back unchanged, halves of surrogate pairs, very deep nesting. Everything that `load`
+returns, `dump` can write.
 
 This module does not know what the values mean.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 DEEPEST = 100
-_DEEP = "\n" + "  " * DEEPEST  # begins a line of what is so deep; strings have no line ends
+_DEEP = "\n" + "  " * DEEPEST  # the indentation at that depth; strings contain no line breaks
 _BOM = b"\xef\xbb\xbf"
 _SENTENCES = {
     "Extra data": "there is text after the end of the value",
@@ -29,7 +29,7 @@ _SENTENCES = {
 
 
 class TornJson(form.Torn):
-    """The bytes are not a whole JSON text; says why and where."""
+    """The bytes are not complete JSON, with the reason and the place."""
 
     def __init__(self, reason: str, line: int, column: int) -> None:
         super().__init__(f"{reason} (line {line}, column {column})")
@@ -39,12 +39,12 @@ class TornJson(form.Torn):
 
 
 class _Suspect(ValueError):
-    """A hook of the parser met something forbidden; it does not know where."""
+    """A hook of the parser found something forbidden, but does not know where."""
 
 
 def load(data: bytes) -> object:
-    """The value that `data` holds. Raises `Torn`."""
-    import json  # here: most calls find no file changed
+    """Parse `data`. Raises `Torn`."""
+    import json  # late: most calls find no changed file
 
     text = _decode(data)
     try:
@@ -62,14 +62,14 @@ def load(data: bytes) -> object:
 
 
 def dump(value: object) -> bytes:
-    """The one form in which moot writes JSON files. Raises ValueError for what `load` would refuse."""
+    """The format in which moot writes JSON files. Raises ValueError for values that `load` would refuse."""
     import json
 
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
     except RecursionError as error:
         raise ValueError("the value is nested too deeply") from error
-    if _DEEP in text:  # how far Python itself goes depends on its version
+    if _DEEP in text:  # Python's own limit depends on its version
         _refuse_faults(text)
     return text.encode() + b"\n"
 
@@ -123,15 +123,15 @@ def _integer(digits: str) -> int:
 
 
 def _may_hide_a_fault(text: str) -> bool:
-    """Whether the parser may have passed over a fault: half a surrogate pair, or too many levels for `dump`."""
+    """Whether the parser may have missed a fault: half a surrogate pair, or too many levels for `dump`."""
     return "\\ud" in text or "\\uD" in text or text.count("{") + text.count("[") > DEEPEST
 
 
 def _refuse_faults(text: str) -> None:
-    """Walk over the tokens of a text that is valid JSON up to its first fault, and raise that as `Torn`."""
+    """Find the first fault in a text that is valid JSON before it, and raise it as `Torn`."""
     import re
 
-    # The closing quote is optional and the loops give nothing back, so that no text takes quadratic time.
+    # The closing quote is optional and the loops do not backtrack, so no text takes quadratic time.
     tokens = re.compile(
         r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[{}\[\]]|-?Infinity|NaN|-?[0-9][0-9.eE+-]*+', re.DOTALL | re.ASCII
     )

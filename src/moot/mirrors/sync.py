@@ -23,6 +23,7 @@ from moot.core.record import Record
 from moot.location import trust, worktrees
 from moot.log import REDACTIONS
 from moot.mirrors.files import MirrorFile, Unwritable
+from moot.mirrors.folders import Accounts
 from moot.mirrors.forms import form_of
 from moot.mirrors.lock import MirrorLock
 from moot.mirrors.looks import Changed, Missing, Unchanged, digest_of
@@ -31,14 +32,14 @@ from moot.private_files import check_folders
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from moot.api.call import Call
+    from moot.api.protocol import Packs
     from moot.api.protocol.form import Form, Instance, Rendering
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
-    from moot.location import Place
     from moot.mirrors.files import Displaced
     from moot.mirrors.looks import Look
 
@@ -61,9 +62,16 @@ class Seen(Record):
 class FileMirrors(Mirrors):
     """The mirrors of all active packs in all worktrees."""
 
-    def sync(self, call: Call) -> tuple[Notice, ...]:
+    def __init__(self, packs: Packs) -> None:
+        self._packs = packs
+        self._made: list[Form] = []
+
+    def sync(self, call: Call, news: Sequence[Event] | None = None) -> tuple[Notice, ...]:
         try:
-            return tuple(dict.fromkeys(_Sync(call).run()))
+            forms = self._forms()
+            if news is not None and not _shown(news, forms):
+                return ()
+            return tuple(dict.fromkeys(_Sync(call, forms).run()))
         except OSError as error:  # a file next to the log must not make a command fail
             why = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
             return (Notice("mirror_pending", f"The mirrors cannot be synced now ({why}); a later command syncs them."),)
@@ -74,20 +82,25 @@ class FileMirrors(Mirrors):
 
     def kept(self, call: Call) -> list[str]:
         check_folders(call.place.state, "mirrors", "keep")
-        return [kept.path for _, _, file in _Sync(call).files() for kept in file.kept()]
+        return [kept.path for _, _, file in _Sync(call, self._forms()).files() for kept in file.kept()]
+
+    def _forms(self) -> list[Form]:
+        if not self._made:  # a pack's own form can fail here
+            self._made = [form_of(spec, self._packs) for spec in self._packs.mirrors]
+        return self._made
 
 
 class _Sync:
     """The sync of one call."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, forms: list[Form]) -> None:
         self._call, self._engine = call, call.engine
         self._directory = os.path.join(call.place.state, "mirrors")
         self._keep = os.path.join(self._directory, "keep")
         self._memory = MirrorMemory(self._directory)
-        self._forms = [form_of(spec, call.packs) for spec in call.packs.mirrors]
+        self._forms = forms
         self._trees = worktrees(call.place)
-        self._accounts = _Accounts(call.place)
+        self._accepts = Accounts(call.place).__getitem__
         self._maker: str = sys.modules["moot"].__version__  # modules of moot do not import the package root
         self._warnings: list[Notice] = []
         self._news: list[Event] = []  # the events that this sync has appended
@@ -113,9 +126,8 @@ class _Sync:
         return self._warnings
 
     def files(self) -> list[tuple[Form, Instance, MirrorFile]]:
-        accepts = self._accounts.__getitem__
         return [
-            (form, one, MirrorFile(one.root, one.path, self._keep, limit=_FILE_LIMIT, accepts=accepts))
+            (form, one, MirrorFile(one.root, one.path, self._keep, limit=_FILE_LIMIT, accepts=self._accepts))
             for form in self._forms
             for one in form.instances(self._store, self._trees)
         ]
@@ -177,7 +189,7 @@ class _Sync:
         cursor, commit, _ = self._store.standing()
         if position in (0, cursor):
             return commit if position else ""
-        return "".join(event.commit for event in self._engine.log.read(position - 1, 1))
+        return "".join(event.commit for event in self._engine.log.raw.read(position - 1, 1))
 
     # --- a sync: rounds of absorbing and rendering until nothing new comes in -----------------------------------------
 
@@ -349,15 +361,15 @@ class _Sync:
         return settled
 
     def _moved(self, cursor: int) -> list[Form]:
-        """The forms whose streams have changed since they were last rendered."""
+        """The forms that show events since the last rendering."""
+        after, news = self._memory.rendered, self._news
         if self._memory.maker != self._maker or self._memory.commit is None:
             return self._forms
-        after, news = self._memory.rendered, self._news
-        if len(news) != cursor - after or (news and news[0].position != after + 1):
-            news = self._engine.log.read(after, _PAGE)
-        if len(news) >= _PAGE or any(event.stream == REDACTIONS for event in news):
-            return self._forms
-        return [form for form in self._forms if any(map(form.follows, news))]
+        if cursor <= after:
+            return []
+        if len(news) != cursor - after or news[0].position != after + 1:
+            news = self._engine.log.raw.read(after, _PAGE)
+        return self._forms if len(news) >= _PAGE else _shown(news, self._forms)
 
     def _write(self, seen: Seen, known: Known, rendering: Rendering | None) -> bool:
         path = seen.file.path
@@ -379,12 +391,8 @@ class _Sync:
         self._warnings.append(Notice(code, message))
 
 
-class _Accounts(dict[int, bool]):
-    """Whether what an account wrote is taken, asked once for each."""
-
-    def __init__(self, place: Place) -> None:
-        self._place = place
-
-    def __missing__(self, uid: int) -> bool:
-        self[uid] = found = trust.may_write(self._place, uid)
-        return found
+def _shown(news: Sequence[Event], forms: list[Form]) -> list[Form]:
+    """The forms that show one of these events. A redaction concerns all of them."""
+    if any(event.stream == REDACTIONS for event in news):
+        return forms
+    return [form for form in forms if any(map(form.follows, news))]

@@ -1,7 +1,7 @@
-"""Path templates: `.notes/{name}.json` stands for all files of that form below a worktree.
+"""Path templates: `.notes/{name}.json` matches all such files below a worktree.
 
-There is one placeholder at most, for a part of one name or a whole one. All other letters are literal: a path of a
-protocol may have `*` or `[` in it.
+A template has at most one placeholder, for a file or directory name or a part of one. All other characters are literal:
+the path of a protocol may contain `*` or `[`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 
 from moot.core.ids import is_name_part
 
-_TEMPORARY = ".moot."  # how kept files begin (`moot.mirrors.exchange`)
+_TEMPORARY = ".moot."  # the prefix of kept files (`moot.mirrors.exchange`)
 
 
 def filled(template: str, subject: str) -> str:
@@ -19,7 +19,7 @@ def filled(template: str, subject: str) -> str:
 
 
 def subjects(root: str, template: str) -> set[str]:
-    """What stands for the placeholder in the files that are there."""
+    """The values of the placeholder for the files that exist."""
     if "{" not in template:
         return set()
     before, after = _parts(template)

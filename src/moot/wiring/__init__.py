@@ -141,7 +141,7 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
     if files and packs.mirrors:
         from moot.mirrors.sync import FileMirrors
 
-        mirrors = FileMirrors()
+        mirrors = FileMirrors(packs)
     return Setup(
         written=settings,
         settings=settings,

@@ -1,7 +1,7 @@
-"""What a pack is: a protocol as data, plus a `Protocol` for the few things that data cannot say.
+"""What a pack is: a protocol as data, plus a `Protocol` with code for what data cannot express.
 
-`Packs` are the active ones of a workspace. Which packs exist, and where, is known to `moot.wiring` alone. What the
-data of a pack makes of a message is in the modules beside this one.
+`Packs` are the active packs of a workspace. Only `moot.wiring` knows which packs exist and where. The other modules of
+this package do what the data of a pack says.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol.pack_code import PackCode
     from moot.api.verbs.workspace import Finding
+    from moot.core.event import Event
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.core.schema import Defect
@@ -33,14 +34,14 @@ NOBODY = Actor(principal="")
 
 
 class Mirrors(ABC):
-    """The protocol files of the active packs. They belong to the workspace; each time they are handed the call."""
+    """The protocol files of the active packs. One object serves all calls of a workspace."""
 
     @abstractmethod
-    def sync(self, call: Call) -> tuple[Notice, ...]:
-        """Absorb what others wrote, render what the log says. Never waits long."""
+    def sync(self, call: Call, news: Sequence[Event] | None = None) -> tuple[Notice, ...]:
+        """Absorb what other programs wrote, and render the log. `news`: only if a file shows one of these events."""
 
     def kept(self, call: Call) -> list[str]:  # noqa: ARG002
-        """Files that were replaced and are kept for some seconds, in case that somebody still writes into one."""
+        """Replaced files that are kept for some seconds, because a program may still write to them."""
         return []
 
 
@@ -48,17 +49,17 @@ class Role(Record):
     name: str
     title: str = ""
     does: str = ""
-    delivery: str = "each"  # each (every member gets its own), one (a mailbox of the role; the first to ack takes it)
-    also: tuple[str, ...] = ()  # who may act in the role without having joined with it
+    delivery: str = "each"  # each (every member gets a copy), one (a mailbox of the role; the first to ack takes it)
+    also: tuple[str, ...] = ()  # who may act in the role without joining with it
 
 
 class MessageType(Record):
-    """A type of message, or an event that the pack binds: the same without recipients."""
+    """A message type, or an event type that the pack binds: the same without recipients."""
 
     name: str
     pack: str
-    senders: tuple[str, ...] = ()  # the roles that send it; none: anybody may
-    also: tuple[str, ...] = ()  # who may do so without having joined in such a role
+    senders: tuple[str, ...] = ()  # the roles that may send it; empty: anybody
+    also: tuple[str, ...] = ()  # who else may send it, without such a role
     to: tuple[str, ...] = ()  # roles, @requester, @all
     schema: dict[str, Any] = {}  # noqa: RUF012
     order: tuple[str, ...] = ()
@@ -66,21 +67,21 @@ class MessageType(Record):
     stamp: str | None = None
     task: str | None = None  # the field that names the task
     paths: tuple[str, ...] = ()
-    answers: str | None = None  # the type of message that it answers
-    creates: Mapping[str, Any] | None = None  # lifecycle of the task that it adds; fields for its title, body, extra
-    moves: str | None = None  # the verb by which it moves its task
-    reason: str | None = None  # the field with the reason of such a move
-    repeat: str = "store"  # store, ignore (an equal one has no effect), amend (nor has it, and another one amends)
+    answers: str | None = None  # the message type that it answers
+    creates: Mapping[str, Any] | None = None  # the lifecycle of the task it creates; fields for title, body, extra
+    moves: str | None = None  # the verb that moves its task
+    reason: str | None = None  # the field with the reason of the move
+    repeat: str = "store"  # store, ignore (an equal one has no effect), amend (the same, and a different one amends)
     how: str = "message"  # or event
 
     @property
     def sender(self) -> str:
-        """The role that a file speaks for."""
+        """The role that sends it through a file."""
         return self.senders[0] if self.senders else self.pack
 
     @property
     def word(self) -> str:
-        """What the protocol itself calls it: a name that another pack has, too, is written `pack/name`."""
+        """The name inside the protocol: without the pack in `pack/name`."""
         return self.name.rpartition("/")[2]
 
     @property
@@ -95,7 +96,7 @@ class MessageType(Record):
 
 
 class MirrorSpec(Record):
-    """A file of the protocol. `fields` has the names that the form uses inside of it; what they mean is the form's."""
+    """A file of the protocol. `fields` are options of the form."""
 
     name: str
     pack: str
@@ -103,12 +104,12 @@ class MirrorSpec(Record):
     form: str
     mailbox: str = ""
     types: tuple[str, ...] = ()
-    follows: tuple[str, ...] = ()  # prefixes of streams; none: the form says so
+    follows: tuple[str, ...] = ()  # prefixes of streams; empty: the form decides
     scope: str = "workspace"  # or worktree
     missing: str = "restore"  # or reset, ignore
     emptied: str = "clear"  # or restore
-    wins: str = "log"  # or file, where both changed the same
-    counts: bool = False  # whether the file belongs to the content that receipts are bound to
+    wins: str = "log"  # or file, if both changed the same value
+    counts: bool = False  # whether the file is part of the content that receipts are bound to
     fields: Mapping[str, Any] = {}
 
 
@@ -123,31 +124,31 @@ class Pack(Record):
     lifecycles: tuple[Lifecycle, ...] = ()
     message_limit: int = 0
     settings: Mapping[str, dict[str, Any]] = {}  # a schema for each key of [pack.NAME], with its default
-    values: Mapping[str, Any] = {}  # of those, as moot.toml sets them
+    values: Mapping[str, Any] = {}  # the values in force
     digest: str = ""  # of its files
-    code: str = ""  # "module:attribute" of its protocol, if it has one
-    parts: tuple[str, ...] = ()  # of `Protocol`, those that it has code for
+    code: str = ""  # "module:attribute" of its `Protocol`, if it has one
+    parts: tuple[str, ...] = ()  # the parts of `Protocol` that it overrides
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)
 
 
 class Saying(Record):
-    """A message, or an event that a pack binds, on its way in: from a caller, or (`source`) from a file."""
+    """An incoming message, or an event that a pack binds: from a caller, or from a file (`source`)."""
 
     spec: MessageType
     data: dict[str, Any]
-    given: Mapping[str, Any] = {}  # the data as it was said, without a stamp of moot's
-    type: str = ""  # as it was said; an event's may be one of a family
+    given: Mapping[str, Any] = {}  # the data as received, before moot set a timestamp
+    type: str = ""  # as received; `spec` may be for a family of events
     sender: Actor = NOBODY
-    id: str = ""  # that a message gets
+    id: str = ""  # of the message
     limit: int = 0
     roots: tuple[str, ...] = ()  # of the worktrees, to make paths relative
     now: float = 0.0
-    ttl: float = 0.0  # of a task that it makes
+    ttl: float = 0.0  # of a task that it creates
     source: str | None = None
     thread: str | None = None
-    facts: Mapping[str, Any] = {}  # what `Protocol.observe` found
+    facts: Mapping[str, Any] = {}  # the result of `Protocol.observe`
     flags: tuple[str, ...] = ()  # each a code, a colon and a sentence
     defects: tuple[Defect, ...] = ()
 
@@ -168,49 +169,49 @@ PARTS = (
 
 
 class Protocol:
-    """The computations of a pack. All parts are optional; the data of the pack does the rest.
+    """The code of a pack. All parts are optional; the defaults do what the data says.
 
-    Only `observe` may look at anything outside, and it runs before the commit. Everything else is pure, or decides
-    through `Work`.
+    Only `observe` may read files or clocks, and it runs before the commit. Everything else is pure, or decides through
+    `Work`.
     """
 
-    reactions: tuple[Reaction, ...] = ()  # what follows from an event, in the same commit
-    closers: tuple[Callable[[Work], None], ...] = ()  # run when all is decided, before the append
-    forms: Mapping[str, Any] = {}  # of mirrors, beside the shared ones
-    stages: Mapping[str, Any] = {}  # the criteria of stages, by name
+    reactions: tuple[Reaction, ...] = ()  # commands that follow from an event, in the same commit
+    closers: tuple[Callable[[Work], None], ...] = ()  # run after everything is decided, before the append
+    forms: Mapping[str, Any] = {}  # forms of mirrors, besides the shared ones
+    stages: Mapping[str, Any] = {}  # criteria of stages, by name
 
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
         self.pack, self.settings = pack, settings or {}
 
     def observe(self, _call: Call, _saying: Saying) -> Mapping[str, Any]:
-        """What has to be looked up for this saying. The facts come with it."""
+        """Look up what `hear` needs from outside the log. It gets the result as `saying.facts`."""
         return {}
 
     def hear(self, work: Work, saying: Saying) -> None:
-        """Let a message or an event happen. Raises what is wrong with it."""
+        """Take a message or an event into the log. Raises if it is refused."""
         from moot.api.protocol import hearing
 
         hearing.hear(work, self, saying)
 
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
-        """A text that is equal for equal messages, however they were written down."""
+        """A text that is equal for equal messages, however they were formatted."""
         from moot.api.protocol.content import canonical
 
         return canonical(spec, data, roots)
 
     def move(self, _work: Work, _task: Task, _verb: str, _reason: str | None) -> tuple[str, ...]:
-        """Flags that a move of one of its tasks gets; raises if it needs more than was given."""
+        """Flags for a move of one of its tasks. Raises if the move is refused."""
         return ()
 
     def address(self, _text: str) -> str | None:
-        """An address in the protocol's own words as one that moot knows; None: this is not one of them."""
+        """Translate an address of the protocol to one of moot; None if it is not one."""
         return None
 
     def guard(self, _actor: Actor, _paths: Sequence[str]) -> None:
-        """Raise what stands against this actor's claiming of these paths."""
+        """Raise if this actor may not claim these paths."""
 
     def check(self) -> Sequence[Finding]:
-        """What `moot doctor` should say about the pack."""
+        """Findings for `moot doctor`."""
         return ()
 
 
@@ -237,22 +238,22 @@ class Packs:
         return PackCode(pack if self._named[pack].parts else "", part)
 
     def having(self, part: str) -> list[Protocol]:
-        """The protocols of the packs that have code for this part."""
+        """The protocols of the packs that override this part."""
         return [self.protocol(pack.name) for pack in self.packs if part in pack.parts]
 
     def forms(self, pack: str) -> Mapping[str, Any]:
-        """The forms of mirrors that a pack brings itself."""
+        """The forms of mirrors that a pack defines."""
         return {name: form for one in self.having("forms") if one.pack.name == pack for name, form in one.forms.items()}
 
     def addresses(self, to: Sequence[str]) -> Sequence[str]:
-        """Addresses in the words of a protocol become those that moot knows; others stay as they are."""
+        """Translate addresses of protocols to those of moot; others stay unchanged."""
         for one in self.having("address"):
             with self._code(one.pack.name, "address"):
                 to = [one.address(text) or text for text in to]
         return to
 
     def guard(self, actor: Actor, paths: Sequence[str]) -> None:
-        """Raise what a pack has against this actor's claiming of these paths."""
+        """Raise if a pack does not let this actor claim these paths."""
         for protocol in self.having("guard"):
             with self._code(protocol.pack.name, "guard"):
                 protocol.guard(actor, paths)
@@ -268,7 +269,7 @@ class Packs:
 
     @property
     def instructed(self) -> str:
-        """The mailbox that gets what starts a task."""
+        """The mailbox that gets the messages that create tasks."""
         starting = (spec for pack in self.packs for spec in pack.messages if spec.creates)
         return next((address for spec in starting for address in spec.addresses), "")
 
@@ -290,7 +291,7 @@ class Packs:
         return (*usual, *own)
 
     def closers(self) -> tuple[Callable[[Work], None], ...]:
-        """What is done when everything else is decided: those of the packs, and recording which packs are in force."""
+        """The closers of the packs, and one that records which packs are active."""
         if not self.packs:
             return ()
         from moot.api.protocol.pack_code import closing
@@ -307,12 +308,12 @@ class Packs:
                 work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
 
     def find(self, kind: str, pack: str | None = None) -> MessageType | None:
-        """The type of message with this name. `pack/type` is always possible; `pack`: among those of one pack."""
+        """The message type with this name or `pack/name`; with `pack`, only among those of one pack."""
         types = [spec for p in self.packs if pack in (None, p.name) for spec in p.messages]
         return next((spec for spec in types if kind in (spec.name, f"{spec.pack}/{spec.name}")), None)
 
     def binding(self, kind: str) -> MessageType | None:
-        """What a pack has made of this type of event."""
+        """The binding of this event type by a pack."""
         bound = [spec for pack in self.packs for spec in pack.events]
         return next((spec for spec in bound if spec.name == kind), None) or next(
             (spec for spec in bound if spec.name.endswith("*") and kind.startswith(spec.name[:-1])), None
@@ -340,7 +341,7 @@ class Packs:
         sender: Actor = NOBODY,
         thread: str | None = None,
     ) -> Saying:
-        """Something that is about to be said, with all that has to be known before the commit."""
+        """An incoming message or event, with everything that must be known before the commit."""
         if roots is None:
             from moot.location import worktrees
 
@@ -363,7 +364,7 @@ class Packs:
             return saying.replace(facts=self.protocol(spec.pack).observe(call, saying))
 
     def hear(self, work: Work, saying: Saying) -> str:
-        """Let it happen, inside of a commit. The id of the message, if it is one and was not said before."""
+        """Take it into the log, inside a commit. Returns the id, if it is a message."""
         if saying.spec.how == "message" and not saying.id:
             saying = saying.replace(id=work.new_message())
         with self._code(saying.spec.pack, "hear"):
@@ -381,7 +382,7 @@ class Packs:
         *,
         dry_run: bool,
     ) -> Answer:
-        """A typed message from a surface."""
+        """Send a message of a pack from a surface."""
         from moot.api.protocol.sending import send
 
         spec = self.find(kind)

@@ -1,6 +1,6 @@
-"""Reading a pack: everything that is wrong with it at once, each with its file, key and line.
+"""Parses the files of a pack, and reports all problems at once, each with file, key and line.
 
-Loaded only when the files of a pack have changed, so it may take its time. It reads no file itself: it gets a function
+Loaded only when the files of a pack have changed, so it need not be fast. It reads no file itself: it gets a function
 that reads the files of the pack.
 """
 
@@ -29,7 +29,7 @@ FILE = "pack.toml"
 
 
 class PackProblem(Record):
-    """One thing that is wrong in a pack."""
+    """One problem in a pack."""
 
     file: str
     line: int
@@ -38,7 +38,7 @@ class PackProblem(Record):
 
 
 class Parsed(Record):
-    """A pack that is in order: what its files say, and a digest over them."""
+    """A valid pack: the data of its files, and a digest of them."""
 
     data: dict[str, Any]
     schemas: dict[str, dict[str, Any]]
@@ -53,10 +53,10 @@ def parse(
     forms: Mapping[str, Any] | None = None,
     below: str = "",
 ) -> Parsed:
-    """Read a pack. Raises `Usage` with all that is wrong.
+    """Parse a pack. Raises `Usage` with all problems.
 
-    `folder` is how the place is called in errors, `name` what moot.toml calls the pack, `forms` the forms of mirrors
-    that there are, by name, and `below` the directory that its mirrors have to be in.
+    `folder`: the name of the folder in errors. `name`: the name of the pack in moot.toml. `forms`: the known forms of
+    mirrors. `below`: the directory that its mirrors must be in.
     """
     found: list[PackProblem] = []
     raw = _bytes(read, FILE, found)
@@ -150,7 +150,7 @@ def _toml(raw: bytes, found: list[PackProblem]) -> tuple[dict[str, Any] | None, 
 
 
 def _dates(value: Any, place: Place) -> Iterable[Place]:
-    """Where TOML has what JSON, and so every other surface, does not have."""
+    """Values that TOML has and JSON does not."""
     if isinstance(value, (dict, list)):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             yield from _dates(item, (*place, key))
@@ -159,13 +159,13 @@ def _dates(value: Any, place: Place) -> Iterable[Place]:
 
 
 def _schema(file: str, content: bytes, found: list[PackProblem]) -> dict[str, Any] | None:
-    """The schema in a file. Its problems name the place inside of it; a JSON file has no line for one."""
+    """The schema in a file. Problems name the place inside it, because JSON has no line numbers."""
     try:
         schema = json.loads(content.decode("utf-8-sig"))
         check_schema(schema)
         if isinstance(schema, dict):
             return schema
-        found.append(PackProblem(file, 1, "#", "a schema of a message is an object"))
+        found.append(PackProblem(file, 1, "#", "the schema of a message must be an object"))
     except json.JSONDecodeError as error:
         found.append(PackProblem(file, error.lineno, "", f"this is not valid JSON: {error.msg}"))
     except (UnicodeDecodeError, RecursionError) as error:
@@ -177,12 +177,12 @@ def _schema(file: str, content: bytes, found: list[PackProblem]) -> dict[str, An
 
 
 def _line_in(content: bytes, where: str) -> int:
-    """The line in which the last key of a place in a schema stands first, as far as one can tell."""
+    """The line where the last key of a place in a schema first occurs: a good guess."""
     key = json.dumps(where.rpartition("/")[2]).encode()
     return content.partition(key)[0].count(b"\n") + 1 if key in content else 1
 
 
-# --- what the grammar says -------------------------------------------------------------------------------------------
+# --- the grammar -----------------------------------------------------------------------------------------------------
 
 
 def _misplaced(data: dict[str, Any]) -> Iterable[tuple[Place, str]]:
@@ -200,7 +200,7 @@ def _misplaced(data: dict[str, Any]) -> Iterable[tuple[Place, str]]:
 
 
 def _keys(place: Place) -> list[str]:
-    """The keys that the grammar knows at a place."""
+    """The keys that the grammar allows at a place."""
     schema: Any = grammar.SCHEMA
     for step in place:
         schema = _resolved(schema)
@@ -217,7 +217,7 @@ def _resolved(schema: Any) -> Any:
 
 
 def _sound(data: dict[str, Any]) -> dict[str, Any]:
-    """A copy without what the grammar does not allow, so that the rest can be checked, too."""
+    """A copy without what the grammar does not allow, so that the rest can be checked."""
     copy: dict[str, Any] = json.loads(json.dumps(data))
     for place, defect in placed(grammar.SCHEMA, data):
         missing = defect.found == NOTHING and defect.expected != NOTHING

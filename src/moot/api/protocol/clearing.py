@@ -1,4 +1,4 @@
-"""A task that is done leaves the files of its pack; one that starts over leaves its finished attempt behind."""
+"""Removes the messages of a task from the pack's files when the task is done or starts over."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENDED = ("done", "stopped")
 
 
 def clearing(pack: Pack) -> Reaction:
-    """The reaction for the mailboxes that this pack has as files."""
+    """The reaction for the mailboxes that this pack mirrors."""
     lives = {life.name: life for life in pack.lifecycles}
     files = [(mirror.mailbox, mirror.types) for mirror in pack.mirrors if mirror.mailbox]
 
@@ -31,7 +31,7 @@ def clearing(pack: Pack) -> Reaction:
         for mailbox, kinds in files:
             shown = world.shown(mailbox, kinds)
             ids = tuple(message for message, task in shown if task == key)
-            last = done and len(ids) == len(shown)  # then the file is empty, and says since when
+            last = done and len(ids) == len(shown)  # then the file is empty, and shows since when
             if ids or last:
                 reason = "completed" if done else "reset"
                 yield "mailbox", mailbox, Clear(ids=ids, reason=reason, at=world.at if last else None)

@@ -1,6 +1,6 @@
-"""The content of a message: how it is written, when two are equal, and what is odd about one beyond its schema.
+"""The content of a message: how it is written, when two are equal, and checks that a schema cannot express.
 
-Pure: it gets the time of arrival and the roots of the worktrees as arguments.
+Pure: the time of arrival and the roots of the worktrees are arguments.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLOCK_TOLERANCE = 300.0
 
 _NESTED = (dict, list, tuple)
 DEEPEST = 98
-"""Levels of a message. In a file it may stand in a list in an object, and files are read up to 100 levels."""
+"""Maximum nesting of a message. In a file it may be in a list in an object, and files are read up to 100 levels."""
 
 
 def too_deep(data: Mapping[str, Any]) -> list[Defect]:
@@ -33,13 +33,13 @@ def too_deep(data: Mapping[str, Any]) -> list[Defect]:
 
 
 def _levels(value: Any) -> int:
-    """How deeply a list or an object is nested: 1 for a list of numbers."""
+    """The nesting depth of a list or an object: 1 for a list of numbers."""
     inner = value.values() if isinstance(value, dict) else value
     return 1 + max((_levels(item) for item in inner if isinstance(item, _NESTED)), default=0)
 
 
 def clock_flags(timestamp: Any, at: float | None) -> list[str]:
-    """A flag if the time that a sender gives differs too much from the time of arrival. Without `at`: none."""
+    """A flag if the sender's timestamp differs too much from the time of arrival. Without `at`, no flag."""
     sent = parse(timestamp) if isinstance(timestamp, str) else None
     if sent is None or at is None or abs(sent - at) <= CLOCK_TOLERANCE:
         return []
@@ -55,7 +55,7 @@ def _span(seconds: float) -> str:
 
 
 def render(kind: str, data: Mapping[str, Any], order: Iterable[str]) -> dict[str, Any]:
-    """The message as the protocol writes it: its type, the keys of `order` that it has, then the others as they came.
+    """The message as the protocol writes it: its type, its keys in the order of `order`, then all others.
 
     A dotted key (`result.status`) orders the fields of an object inside.
     """
@@ -77,9 +77,9 @@ def render(kind: str, data: Mapping[str, Any], order: Iterable[str]) -> dict[str
 
 
 def fingerprint(data: Mapping[str, Any]) -> str:
-    """The content as canonical text: the same whatever the order of keys, another for 1, 1.0 and true.
+    """The content as canonical text: independent of the order of keys, different for 1, 1.0 and true.
 
-    Paths are to be normalised before, on both sides of a comparison.
+    Normalise the paths first, on both sides of a comparison.
     """
     import json
 
@@ -98,9 +98,9 @@ def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 def normalise_paths(
     data: dict[str, Any], fields: Iterable[str], roots: Sequence[str]
 ) -> tuple[dict[str, Any], list[Defect]]:
-    """A copy with the paths in the given lists relative to the project root, and what cannot be made so.
+    """A copy with the paths in the given lists relative to the project root, and a defect for each path outside it.
 
-    `roots` are the absolute paths of the project's worktrees. The text alone decides: symlinks are not followed.
+    `roots` are the absolute paths of the project's worktrees. Only the text counts: symlinks are not followed.
     """
     changed, wrong = dict(data), []
     for field in fields:
@@ -117,7 +117,7 @@ def normalise_paths(
 
 
 def _relative(path: str, roots: Sequence[str]) -> str | None:
-    """The path from the root that it lies below, with forward slashes; None if it leaves the project or is its root."""
+    """The path relative to the root that contains it, with forward slashes; None if it is outside, or the root."""
     path = path.replace("\\", "/")
     steps = None if _in_a_home(path) else _steps(path)
     if steps is not None and _is_absolute(path):
@@ -126,7 +126,7 @@ def _relative(path: str, roots: Sequence[str]) -> str | None:
     if not steps:
         return None
     inside = "/".join(steps) + ("/" if path.endswith("/") else "")
-    elsewhere = _in_a_home(inside) or _is_absolute(inside)  # without a dot before it, which was there or is due now
+    elsewhere = _in_a_home(inside) or _is_absolute(inside)  # then `./` marks it as relative
     return f"./{inside}" if elsewhere else inside
 
 
@@ -139,7 +139,7 @@ def _is_absolute(path: str) -> bool:
 
 
 def _steps(path: str) -> list[str] | None:
-    """The names along a path, `.` and `..` resolved; None if it climbs above its beginning."""
+    """The names along a path, `.` and `..` resolved; None if it leaves its start."""
     steps: list[str] = []
     for step in path.replace("\\", "/").split("/"):
         if step == "..":

@@ -1,19 +1,19 @@
-"""The contract of a mirror form: how one sort of file shows a part of the log, and what a change of the file means.
+"""The contract of a mirror form: how a file shows a part of the log, and what a change of the file means.
 
-A mirror names its form in the pack's data. `moot.mirrors.forms` has the shared forms, and `Protocol.forms` those that a
-pack brings. A form never touches a file: `moot.mirrors.sync` looks, locks, commits and writes.
+A mirror names its form in the pack's data. `moot.mirrors.forms` has the shared forms; `Protocol.forms` are those that a
+pack defines. A form never touches a file: `moot.mirrors.sync` reads, locks, commits and writes.
 
-    instances   the files that there are, by a path template over the worktrees
-    render      what a file shows, and a memo of it that comes back when somebody has changed the file
-    read        the content of a file; raises `Torn` while it may still be written, `Malformed` when it never fits
-    authors     whose words a content holds: one commit for each of them, in this order
-    observe     what has to be looked up before such a commit; None: this author says nothing new
-    take        inside that commit: lets it happen, and holds what is refused behind a savepoint
-    vet         what is wrong with a content, for hooks and checks
+    instances   the files of the mirror, by a path template over the worktrees
+    render      the content of a file, and a memo that `observe` and `take` get back when the file has changed
+    read        parses a file; raises `Torn` if it may be incomplete, `Malformed` if it does not fit the form
+    authors     the principals whose changes the content may have: one commit for each, in this order
+    observe     what must be looked up before such a commit; None: this author changed nothing
+    take        inside that commit: applies the changes, and holds what is refused, undone by a savepoint
+    vet         the defects of a content, for hooks and checks
     follows     whether an event may change what is shown
 
-A commit has one principal, so a content with the words of two authors (a writer's entries, and a reader's mark that it
-has read them) takes two commits. Each is complete by itself: after a crash between them the next look does the rest.
+A commit has one principal. So a file with changes of two authors (entries of the writer, and the reader's time of the
+last read) takes two commits. Each is complete by itself: after a crash between them, the next sync does the rest.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 
 class Torn(ValueError):
-    """The bytes are not a whole text. Somebody may still be writing them."""
+    """The bytes are incomplete. A program may still be writing them."""
 
 
 class Malformed(ValueError):
-    """A whole text, and yet not a file of this form."""
+    """The bytes are complete, but not a file of this form."""
 
 
 class Instance(Record):
@@ -52,23 +52,23 @@ class Instance(Record):
     path: str  # relative to the root
     root: str  # of its worktree
     worktree: str
-    subject: str = ""  # what stands in the path for the placeholder of the template
+    subject: str = ""  # the value of the placeholder in the path template
 
     @property
     def name(self) -> str:
-        """The path as people know it."""
+        """The path for messages."""
         return f"{self.root}/{self.path}"
 
 
 class Rendering(Record):
-    """What a file shows. The memo is JSON-ready; it is lost with a cache, and a form must manage without it."""
+    """The content of a file. The memo is JSON-ready. It is only cached, so a form must work without it."""
 
     data: bytes
     memo: Any = None
 
 
 class Taken(Record):
-    """What came of a content in one commit. `rest`: facts for another commit, if one is not enough."""
+    """The result of `take`. `rest`: the facts for another commit, if one is not enough."""
 
     notices: tuple[Notice, ...] = ()
     rest: Any = None
@@ -78,18 +78,18 @@ class Form(ABC):
     """See the module."""
 
     writable = True  # whether moot writes the file
-    durable = False  # whether a write is synced to the disk before it counts
-    speakers: tuple[str, ...] = ()  # the principals that are known by this file alone
+    durable = False  # whether a write is flushed to the disk
+    speakers: tuple[str, ...] = ()  # the principals that act only through this file
     fields: ClassVar[Mapping[str, Any]] = {}  # a JSON Schema of the mirror's `fields`; {}: they are not checked
     code = PackCode("", "forms")  # the context to call it in; a pack's own form has another
-    notes_deletions = False  # whether the log says that somebody deleted the file: see `vanished`
+    notes_deletions = False  # whether a deletion of the file is recorded: see `vanished`
 
     def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
         self.spec, self.packs = spec, packs
 
     @classmethod
     def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterable[tuple[tuple[str, ...], str]]:  # noqa: ARG003
-        """What is wrong with `fields` beyond the schema: where, and a sentence."""
+        """Problems of `fields` that the schema cannot find: the place and a sentence."""
         return ()
 
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterable[Instance]:  # noqa: ARG002
@@ -97,7 +97,7 @@ class Form(ABC):
 
     @abstractmethod
     def render(self, store: Store, one: Instance) -> Rendering | None:
-        """None: there is nothing to show, and no file to be made."""
+        """The content of a file; None if there should be no file."""
 
     @abstractmethod
     def read(self, data: bytes) -> Any: ...
@@ -112,7 +112,7 @@ class Form(ABC):
     def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: Any) -> Taken: ...
 
     def vanished(self, work: Work, one: Instance, memo: Any) -> Taken:  # noqa: ARG002
-        """Somebody deleted a file that moot wrote. It is restored or reset, as the mirror says."""
+        """Record that a file was deleted. It is restored or reset, as the mirror says."""
         return Taken()
 
     def vet(self, data: bytes) -> list[Defect]:
@@ -130,7 +130,7 @@ class Form(ABC):
 
 
 class OutputForm(Form):
-    """A file that moot renders and never takes anything from. A pack's own form says what is rendered."""
+    """A file that moot only writes. A pack's own form defines `render`."""
 
     def read(self, data: bytes) -> bytes:
         return data

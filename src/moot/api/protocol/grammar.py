@@ -1,6 +1,6 @@
-"""What may stand in `pack.toml`, as a JSON Schema: the loader checks by it, and editors get it as a file.
+"""The JSON Schema of `pack.toml`. The loader checks with it, and editors get it as a file.
 
-What it cannot say (that a role exists, that a state can be reached) is in `moot.api.protocol.checking`.
+`moot.api.protocol.references` checks what a schema cannot: that a role exists, that a state can be reached.
 """
 
 from __future__ import annotations

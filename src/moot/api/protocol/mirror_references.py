@@ -1,4 +1,4 @@
-"""What the mirrors of a pack say about its other parts, and whether their `fields` are those of their forms.
+"""Checks the references of a pack's mirrors to its other parts, and the `fields` of their forms.
 
 Pure. Every function yields problems: the place of a key, and a sentence.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def problems(data: Mapping[str, Any], raw: Mapping[str, Any], forms: Mapping[str, Any], below: str) -> Found:
-    """`forms`: the forms that there are, by name. `below`: the directory that the files have to be in."""
+    """`forms`: the known forms, by name. `below`: the directory that the files must be in."""
     roles, messages = dict(tables(raw, "roles")), dict(tables(raw, "messages"))
     taken: dict[str, str] = {}
     for name, mirror in tables(data, "mirrors"):

@@ -1,4 +1,4 @@
-"""The edge to the code of a pack: what it raises becomes an error that names the pack and the line."""
+"""Calls the code of a pack: an exception becomes an error that names the pack and the line."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class PackCode:
-    """A context in which code of this pack runs. Without a name the code is moot's own, and nothing changes.
+    """A context for code of this pack. Without a name, the code is part of moot, and exceptions pass unchanged.
 
-    What moot raises passes through: its own errors, and those of the disk and the database below it.
+    Errors that moot raises on purpose, and those of the disk and the database, always pass unchanged.
     """
 
     __slots__ = ("_pack", "_part")
@@ -68,7 +68,7 @@ def closing(pack: str, closer: Callable[[Work], None]) -> Callable[[Work], None]
 
 
 def findings(protocol: Protocol) -> Iterable[Finding]:
-    """What a pack says to `moot doctor`. That it fails to say anything is a finding, too."""
+    """The findings of a pack for `moot doctor`. If its check fails, that is a finding, too."""
     from moot.api.verbs.workspace import Finding
 
     name = protocol.pack.name
@@ -96,7 +96,7 @@ def _is_ours(error: Exception, trace: TracebackType) -> bool:
 
 
 def _place(trace: TracebackType) -> tuple[str, int]:
-    """The last line that is not moot's; if there is none, the last one."""
+    """The last line outside moot; if there is none, the last one."""
     steps = _steps(trace)
     own = [step for step in steps if not _module(step).startswith("moot.") or _module(step).startswith("moot.packs.")]
     last = (own or steps)[-1]

@@ -1,4 +1,4 @@
-"""What the parts of a pack say about each other: names that exist, states that can be reached, files that stay inside.
+"""Checks the references between the parts of a pack: names, states, files.
 
 Pure. Every function yields problems: the place of a key, and a sentence.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     Found = Iterator[tuple[Place, str]]
 
-RESERVED = ("core", "path")  # the lifecycle that is moot's own; what moot.toml says about every pack
+RESERVED = ("core", "path")  # the built-in lifecycle; a key of every [pack.NAME] in moot.toml
 _EVERYBODY = ("@all", "@requester")
 _LARGEST = 1 << 26
 
@@ -33,7 +33,7 @@ def problems(
     name: str | None,
     schemas: Mapping[str, Mapping[str, Any]],
 ) -> Found:
-    """`data` has only what the grammar allows; the names in `raw` count, whatever else is wrong with what they name."""
+    """`data` has only what the grammar allows. The names in `raw` are valid even if other keys beside them are not."""
     names = _Names(raw)
     if name is not None and data.get("name", name) != name:
         yield ("name",), f"the pack is called {data['name']!r} here and {name!r} in moot.toml"
@@ -61,7 +61,7 @@ def size(value: object) -> int | None:
 
 
 def schema_files(data: Mapping[str, Any]) -> dict[str, Place]:
-    """The files that the messages and events name, each once, with where they are named first."""
+    """The files that messages and events name, each with the place of its first use."""
     found: dict[str, Place] = {}
     for kind in ("messages", "events"):
         for name, said in tables(data, kind):
@@ -83,7 +83,7 @@ class _Names:
         self.verbs = list(dict.fromkeys(str(e["verb"]) for e in edges if isinstance(e, dict) and "verb" in e))
 
     def places(self, data: Mapping[str, Any]) -> Iterator[tuple[Place, Mapping[str, Any]]]:
-        """The lifecycles, each with the place where it stands."""
+        """The lifecycles, each with its place."""
         if isinstance(data.get("lifecycle"), dict):
             yield ("lifecycle",), data["lifecycle"]
         for name, life in tables(data, "lifecycles"):
@@ -106,7 +106,7 @@ def unknown(what: str, found: object, known: Iterable[str]) -> str:
     return f"there is no {what} {found!r}; {advice}"
 
 
-# --- roles and what is said ------------------------------------------------------------------------------------------
+# --- roles, messages and events --------------------------------------------------------------------------------------
 
 
 def _roles(data: Mapping[str, Any]) -> Found:
@@ -116,7 +116,7 @@ def _roles(data: Mapping[str, Any]) -> Found:
         except MootError as error:
             yield ("roles", role), error.message.rstrip(".")
         if role in RELATIONS:
-            yield ("roles", role), f"{role!r} is what somebody is to a task, and cannot be a role"
+            yield ("roles", role), f"{role!r} is a relation to a task and cannot be the name of a role"
 
 
 def _message_name(place: Place, data: Mapping[str, Any]) -> Found:
@@ -125,7 +125,7 @@ def _message_name(place: Place, data: Mapping[str, Any]) -> Found:
     if not is_word(word) or (slash and pack != data.get("name")):
         yield place, f"{name!r}: expected a word in small letters, or {data.get('name')}/word where another pack has it"
     elif not slash and word in WANTS:
-        yield place, f"{name!r} is a type of message that moot has itself; choose another"
+        yield place, f"{name!r} is a built-in message type; choose another name"
 
 
 def _event_name(place: Place) -> Found:
@@ -149,7 +149,7 @@ def _said(place: Place, said: Mapping[str, Any], names: _Names, schema: Mapping[
     if "schema" in said and (outside := inside(said["schema"])):
         yield (*place, "schema"), outside
     if "@requester" in words(said.get("to")) and "answers" not in said:
-        yield (*place, "to"), "@requester needs `answers`: whose sender is meant?"
+        yield (*place, "to"), "@requester requires `answers`: the type of message whose sender is meant"
     if "answers" in said and said["answers"] not in names.types:
         yield (*place, "answers"), unknown("message", said["answers"], names.types)
     if "moves" in said and said["moves"] not in names.verbs:
@@ -159,13 +159,13 @@ def _said(place: Place, said: Mapping[str, Any], names: _Names, schema: Mapping[
 
 
 def _task_of(place: Place, said: Mapping[str, Any], names: _Names) -> Found:
-    written = names.raw[str(place[0])][place[1]]  # what is wrong in itself is there, too
+    written = names.raw[str(place[0])][place[1]]  # including invalid values
     for key in ("creates", "moves"):
         if key in said and "task" not in written:
-            yield (*place, key), f"`{key}` needs `task`: which field names the task?"
+            yield (*place, key), f"`{key}` requires `task`: the field that names the task"
     for key in ("reason", "repeat"):
         if key in said and "moves" not in written:
-            yield (*place, key), f"`{key}` means something only beside `moves`"
+            yield (*place, key), f"`{key}` requires `moves`"
     creates = said.get("creates")
     if creates is None:
         return
@@ -200,13 +200,13 @@ def words(value: Any) -> list[str]:
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether two paths are one file, or one would have to be a directory. Some file systems know no case."""
+    """Whether two paths are the same file, or one would be a directory of the other. Case does not count."""
     first, second = one.casefold(), other.casefold()
     return first == second or first.startswith(f"{second}/") or second.startswith(f"{first}/")
 
 
 def inside(path: str) -> str | None:
-    """Why a path of a pack cannot be used; None if it stays below its root."""
+    """Why a path of a pack cannot be used; None if it is below its root."""
     steps = path.split("/")
     if path.startswith("/") or "\\" in path or not path.isprintable() or {"", ".", ".."} & {*steps}:
         return f"{path!r}: expected a plain relative path with forward slashes"
@@ -250,7 +250,7 @@ def _edge(place: Place, edge: Mapping[str, Any], states: Mapping[str, str], role
     if not is_word(verb) or verb == "lapse":
         yield (*place, "verb"), f"{verb!r}: expected a word in small letters, other than lapse"
     if verb in states and verb != target:
-        yield (*place, "verb"), f"{verb!r} is a state, too, and the edge leads to another one: choose another verb"
+        yield (*place, "verb"), f"{verb!r} is also a state, but not the target of this edge: choose another verb"
     for index, who in enumerate(_list(edge.get("who"))):
         if who not in RELATIONS and who not in roles:
             yield (*place, "who", index), unknown("role", who, [*RELATIONS, *roles])

@@ -1,4 +1,4 @@
-"""A message of a pack that a surface sends, and the answer that its sender gets."""
+"""Sends a message of a pack from a surface, and builds the answer for its sender."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def send(
 
 
 def _there_already(call: Call, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> Answer:
-    """The answer to a message that is equal to one before it, and so changed nothing."""
+    """The answer to a message that repeats an earlier one, and so changed nothing."""
     from moot.api.verbs.mail.send import StoredMessage
     from moot.views import queries
 

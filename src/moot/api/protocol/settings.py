@@ -1,4 +1,4 @@
-"""What `[pack.NAME]` in moot.toml sets, checked by what the pack says about its settings."""
+"""Checks `[pack.NAME]` in moot.toml against the settings that the pack defines."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from moot.api.protocol import Pack
     from moot.core.schema.phrases import Place
 
-OWN = ("path",)  # what moot itself is told about a pack
+OWN = ("path",)  # keys for moot itself
 
 
 def settings_of(pack: Pack, table: Mapping[str, Any], file: str | None) -> dict[str, Any]:
-    """The values of all settings of a pack. Raises `Usage` with everything that is wrong."""
+    """The values of all settings of a pack. Raises `Usage` with all problems."""
     given = {key: value for key, value in table.items() if key not in OWN}
     wrong: list[tuple[Place, str]] = []
     for key, value in given.items():
@@ -58,7 +58,7 @@ def _bad(file: str, wrong: Sequence[tuple[Place, str]]) -> Usage:
 
 
 def _lines(file: str) -> Any:
-    """Where the keys of the file stand, as far as it can be read again."""
+    """A function that finds the line of a key; always 1 if the file cannot be read again."""
     from moot.location.gitdir import read
     from moot.settings.lines import Lines
 

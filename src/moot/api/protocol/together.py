@@ -1,4 +1,4 @@
-"""Packs that are active at the same time: what only one of them may have."""
+"""Checks that the active packs do not define the same role, message, event or file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def check_together(packs: Iterable[Pack]) -> None:
-    """Refuse packs of which two have the same role, type, event or file. Names all that is the same."""
+    """Raise if two packs define the same role, message, event or file. The error names all of them."""
     said = list(dict.fromkeys(_clashes(tuple(packs))))
     if said:
         raise Usage(

@@ -1,4 +1,4 @@
-"""The shared forms of mirrors, by the names that packs call them. A pack may bring others (`Protocol.forms`)."""
+"""The shared forms of mirrors, by name. A pack can define others (`Protocol.forms`)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ SHARED = {
 
 
 def forms(code: type[Protocol] | None = None) -> dict[str, type[Form]]:
-    """The shared forms, and those that the code of a pack brings."""
+    """The shared forms, and those that the code of a pack defines."""
     from moot.core.kind import load
 
     return {**{name: load(at) for name, at in SHARED.items()}, **(code.forms if code is not None else {})}
 
 
 def form_of(spec: MirrorSpec, packs: Packs) -> Form:
-    """The form of a mirror. One of the pack's own goes before a shared one."""
+    """The form of a mirror. A form of the pack takes precedence over a shared one."""
     own = packs.forms(spec.pack)
     if spec.form in own:
         code = PackCode(spec.pack, "forms")

@@ -1,13 +1,13 @@
-"""The form `document`: one object in a file, whose leaves have owners (`moot.core.deciders.document`).
+"""The form `document`: one object in a file. Its values have owners (`moot.core.deciders.document`).
 
-The path may have a placeholder, `.notes/{name}.json`: then there is a document for each such file, and for each that
-the log knows. The pack's data says the rest, in the `fields` of the mirror:
+The path may have a placeholder, `.notes/{name}.json`: then each such file is a document, and each one in the log. The
+`fields` of the mirror define the rest:
 
-    author    the role that writes into the file
-    owners    patterns of pointers, each with the role that owns what they mean, or `moot`
+    author    the role that writes to the file
+    owners    patterns of pointers, each with the role that owns these values, or `moot`
     keys      patterns of lists, each with the key of its items
-    stamp     the pointer of a time that every change moves: a file with an older one is a copy from the past
-    initial   the content of a new document, and of one that is reset; without it a document begins with its file
+    stamp     the pointer to a time that every change updates: a file with an older one is an old copy
+    initial   the content of a new or reset document; without it, a document starts with its file
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _ALL = 1 << 31
 
 
 class DocumentNews(Record):
-    """What a file says."""
+    """The content of a changed file, and the content it was based on."""
 
     leaves: dict[str, Any]
     base: Mapping[str, Any] | None
@@ -106,7 +106,7 @@ class DocumentForm(Form):
                 yield Instance(path=path, root=tree.root, worktree=tree.name, subject=subject)
 
     def _known(self, store: Store) -> dict[str, set[str]]:
-        """The subjects that the log has, for each worktree."""
+        """The subjects in the log, by worktree."""
         found: dict[str, set[str]] = {}
         if "{" in self.spec.path:
             for one in queries.things(store, "document", _ALL):
@@ -135,7 +135,7 @@ class DocumentForm(Form):
         return Rendering(data=self.write(flat_json.unflatten(found, self._keys)), memo=found)
 
     def write(self, content: Mapping[str, Any]) -> bytes:
-        """The bytes of a content. Together with `read` it is what another notation than JSON has to bring."""
+        """Format the content. A form for another format than JSON overrides this and `parse`."""
         return strict_json.dump(content)
 
     def read(self, data: bytes) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class DocumentForm(Form):
             raise Malformed(str(error)) from None
 
     def parse(self, data: bytes) -> object:
-        """The value that the bytes hold. Raises `Torn`."""
+        """Parse the bytes. Raises `Torn`."""
         return strict_json.load(data)
 
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
@@ -163,7 +163,7 @@ class DocumentForm(Form):
         return DocumentNews(leaves=content, base=memo)
 
     def _is_past(self, state: Document, content: Mapping[str, Any]) -> bool:
-        """Whether the file is a copy from the past. An equal stamp means a change."""
+        """Whether the file is an old copy. An equal stamp means a change."""
         there, here = content.get(self._stamp or ""), state.leaves.get(self._stamp or "")
         return isinstance(there, str) and isinstance(here, str) and there < here
 

@@ -1,13 +1,13 @@
-"""The form `entries`: a JSON list of messages, oldest first, alone or in an object beside the time of the last read.
+"""The form `entries`: a JSON list of messages, oldest first, alone or in an object with the time of the last read.
 
-Entries are matched to known messages by content and count, or by number and content; only a surplus is new. An entry
-that is missing from a file was not removed by that, except that an emptied list is a clear. The pack's data says what
-the protocol calls things, in the `fields` of the mirror:
+Entries are matched with known messages by content and count, or by number and content. Only surplus entries are new.
+Removing an entry from the file has no effect, but emptying the list clears the mailbox. The `fields` of the mirror name
+the keys:
 
-    entries   the key of the list; without it the file is the list itself
+    entries   the key of the list; without it, the file is the list
     read      the key of the time of the last read
-    type      the key that names the type of an entry; "": the entries of the only type do not say it
-    number    the key of an entry's number, counted from 1 over all that the mailbox ever had
+    type      the key of an entry's type; "": entries have no type, because there is only one
+    number    the key of an entry's number, counted from 1 over all messages of the mailbox
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from moot.views.queries import Delivery
     from moot.views.store import Store
 
-_PUT_BACK = ("emptied", "asked")  # cleared by somebody's hand; a completed or reset task stays cleared
+_PUT_BACK = ("emptied", "asked")  # reasons of a manual clear; messages of a completed or reset task stay cleared
 _MOST = 500  # new entries in one commit
 _ALL = 1 << 31
 
 
 class Content(Record):
-    """A file as it was read."""
+    """The parsed content of a file."""
 
     entries: list[Any]
     read: object
@@ -55,7 +55,7 @@ class Content(Record):
 
 
 class Fresh(Record):
-    """Equal entries of which the log has fewer than the file, or which cannot be messages at all."""
+    """Equal entries of which the file has more than the log, or an entry that is not a valid message."""
 
     entry: Any
     place: int  # of the first of them
@@ -66,13 +66,13 @@ class Fresh(Record):
 
 
 class EntryNews(Record):
-    """What a content says that the log does not have yet."""
+    """What a file has and the log does not."""
 
-    in_hand: tuple[str, ...] = ()  # the messages that the file shows
-    back: tuple[str, ...] = ()  # and of those the cleared ones
+    in_hand: tuple[str, ...] = ()  # the ids of the messages in the file
+    back: tuple[str, ...] = ()  # those of them that were cleared
     fresh: tuple[Fresh, ...] = ()
     clears: bool = False
-    reads: bool = False  # only what the reader says is taken
+    reads: bool = False  # take only the time of the last read
 
 
 _NAME = {"type": "string", "minLength": 1}
@@ -168,13 +168,13 @@ class EntriesForm(Form):
         return None if stood or emptied else self._compared(call, store, content).replace(reads=True)
 
     def _is_own_render(self, store: Store, content: Content) -> bool:
-        """Whether an empty file is, to the byte, one that moot wrote once: a copy from the past, and nobody's clear."""
+        """Whether an empty file is exactly one that moot wrote before: then it is an old copy, and not a clear."""
         if content.data != self._written([], content.read):
             return False
         return content.read is None or queries.was_last_read(store, self.spec.mailbox, str(content.read))
 
     def _compared(self, call: Call, store: Store, content: Content) -> EntryNews:
-        """What the file has, beside what the log has."""
+        """Compare the file with the log."""
         roots = tuple(tree.root for tree in worktrees(call.place))
         known = _Known(self, store, roots)
         in_hand: list[str] = []
@@ -233,11 +233,11 @@ class EntriesForm(Form):
         )
 
     def _all_types(self) -> list[MessageType]:
-        """All of the pack, also those that are not for this file."""
+        """All message types of the pack, including those of other files."""
         return [spec for pack in self.packs.packs if pack.name == self.spec.pack for spec in pack.messages]
 
     def said(self, entry: dict[str, Any], spec: MessageType) -> dict[str, Any]:
-        """The entry as a message: without its number, and with its type where all messages have it."""
+        """The entry as a message: without its number, and with its type under `type`."""
         if self._number is None and self._kind == "type":
             return entry
         rest = {key: value for key, value in entry.items() if key not in (self._number, self._kind)}
@@ -273,7 +273,7 @@ class EntriesForm(Form):
         for fresh in facts.fresh[:_MOST]:
             error = fresh.error or self._heard(work, fresh, heard)
             if error is not None and error.code == "too_many_events" and work.drafts:
-                break  # not this entry's fault: there is no more room in this commit
+                break  # the commit is full; the entry goes into the next one
             if error is not None and (identity := held.hold(work, fresh.entry, fresh.place, error)):
                 said = f"an entry of {one.name} is held: {error.message} {error.remedy}"
                 notices.append(Notice("entry_held", f"{identity}: {said}"))
@@ -284,9 +284,9 @@ class EntriesForm(Form):
         return Taken(notices=tuple(notices), rest=facts.replace(fresh=rest, back=(), clears=False) if rest else None)
 
     def _heard(self, work: Work, fresh: Fresh, heard: dict[str, int]) -> MootError | None:
-        """Let the missing ones happen. What is wrong with them, if something is.
+        """Take the missing entries. Returns the error if they are refused.
 
-        Two entries can be written differently and say the same: then one of them is the repeat of the other.
+        Two entries can be formatted differently and mean the same. Then they count as two equal entries.
         """
         assert fresh.saying is not None
         for _ in range(fresh.missing - heard.get(fresh.text, 0)):
@@ -296,14 +296,14 @@ class EntriesForm(Form):
                     self.packs.hear(work, fresh.saying)
             except MootError as error:
                 if error.kind == "unavailable":
-                    raise  # nothing is wrong with the entry: it stays in the file, and the next call takes it
+                    raise  # the entry is valid: it stays in the file, and the next call takes it
                 return error
             if len(work.drafts) > before:
                 heard[fresh.text] = heard.get(fresh.text, 0) + 1
         return None
 
     def _take_clear(self, work: Work, one: Instance, last_read: object, memo: Any) -> list[Notice]:
-        """An emptied list is a clear of what was there to see. What is unread stays unread, and is named."""
+        """Clear the messages that the file showed before it was emptied. Unread ones stay unread, with a warning."""
         there = [d for d in queries.shown_in_file(work.store, self.spec.mailbox, self.spec.types) if d.entry.id in memo]
         if not there:
             return []
@@ -319,7 +319,7 @@ class EntriesForm(Form):
         return [Notice("mailbox_emptied", f"{said} {back}")]
 
     def _take_read(self, work: Work, one: Instance, last_read: object, in_hand: Sequence[str]) -> Taken:
-        """A new time of the last read says that the messages in this file were read, and no others."""
+        """Acknowledge the messages in the file, because it has a new time of the last read."""
         if _seconds(last_read) is None:
             said = f"{one.name}: {self._read} is not a date and time; left as it was."
             return Taken(notices=(Notice("bad_last_read", said),))
@@ -332,12 +332,12 @@ class EntriesForm(Form):
 
 
 class _Known:
-    """What the log has, as far as a file's entries ask for it."""
+    """The messages in the log, loaded as needed to match entries."""
 
     def __init__(self, form: EntriesForm, store: Store, roots: tuple[str, ...]) -> None:
         self._form, self._store, self._roots = form, store, roots
         self._all: list[Delivery] | None = None
-        self._matched: set[str] = set()  # by their number
+        self._matched: set[str] = set()  # ids that were matched by number
 
     def text(self, spec: MessageType, said: dict[str, Any]) -> str:
         return self._form.packs.same(spec, said, self._roots)
@@ -345,16 +345,16 @@ class _Known:
     def matched(
         self, spec: MessageType, said: dict[str, Any], text: str, count: int
     ) -> tuple[list[str], list[str], int]:
-        """The messages that so many equal entries are, those of them to be shown again, and how many are new."""
+        """Match `count` equal entries: the ids of their messages, those to show again, and the number of new ones."""
         name = said.get(spec.task) if spec.task else None
         if spec.task and not isinstance(name, str):
-            return [], [], count  # as it is refused, it is no message
+            return [], [], count  # it will be refused, so it cannot be in the log
         found = (d for d in self._messages(name) if d.message.kind == spec.name and d.entry.id not in self._matched)
         known = [d for d in found if self._says(spec, d) == text]
         if known and name is not None:
             task, _ = states.task(self._store, name)
             if task.phase == "done":
-                return [], [], 0  # a copy from the past; it delivers nothing again
+                return [], [], 0  # an old copy: nothing is delivered again
             known = [d for d in known if d.message.attempt == task.attempt]
         visible = sum(d.entry.hidden is None for d in known)
         hidden = [d.entry.id for d in known if d.entry.hidden in _PUT_BACK][: max(0, count - visible)]
@@ -371,7 +371,7 @@ class _Known:
         return self.text(spec, delivery.message.data or {})
 
     def by_number(self, entries: list[Any]) -> dict[int, str]:
-        """Places of entries whose number is that of a message with the same content, and its id."""
+        """Entries whose number and content are those of a message: the id, by index."""
         found = {}
         history = self._form.history(self._store)
         for place, entry in enumerate(entries):
@@ -390,9 +390,9 @@ def _seconds(last_read: object) -> float | None:
 
 
 def _time(last_read: object, before: str | None, now: str) -> str | None:
-    """The time that was written; the present one if it lies in the future or before the last read."""
+    """The time in the file, or the current time if that is in the future or before the last read."""
     seconds = _seconds(last_read)
     if seconds is None:
         return None
-    given = iso(seconds + 1e-6)  # a float may lie a hair below the millisecond that was written
+    given = iso(seconds + 1e-6)  # a float may be slightly below the millisecond that was written
     return given if (before or "") <= given <= now else now

@@ -1,4 +1,4 @@
-"""Holding an entry of a file that was refused: its bytes go into the log, and its recipient gets a note."""
+"""Keeps a refused entry of a file: its bytes go into the log, and the recipient gets a note."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _NOTE_LIMIT = 1 << 24
 
 
 class HeldEntries:
-    """What is held of one content. `tasks` are fields that may name a task, `written` gives the entries as texts."""
+    """The held entries of one file. `tasks`: fields that may name a task; `written` returns the entries as text."""
 
     def __init__(self, spec: MirrorSpec, tasks: Sequence[str], store: Store, written: Callable[[], list[str]]) -> None:
         self._spec, self._tasks, self._store, self._read = spec, tasks, store, written
-        self._before: set[str] | None = None  # both are found out when the first entry is to be held
+        self._before: set[str] | None = None  # both are loaded when the first entry is held
         self._written: list[str] = []
 
     def hold(self, work: Work, entry: Any, place: int, error: MootError) -> str | None:
-        """Its id; None if the same entry is held already: it comes out of a copy from before it was taken out."""
+        """Hold an entry and return its id; None if the same entry is already held: the file is an old copy."""
         if self._before is None:
             held = [h.raw for h in queries.held_entries(self._store) if h.raw and h.mirror == self._spec.name]
             import json
@@ -64,7 +64,7 @@ class HeldEntries:
         return identity
 
     def _task(self, entry: Any) -> str | None:
-        """The task that an entry names, whatever else is wrong with it."""
+        """The task that an entry names, even if the rest is invalid."""
         if not isinstance(entry, dict):
             return None
         return next((entry[field] for field in self._tasks if isinstance(entry.get(field), str)), None)
@@ -77,7 +77,7 @@ def canonical(entry: Any) -> str:
 
 
 def counted(entries: Iterable[tuple[int, Any]]) -> list[tuple[int, int]]:
-    """Where each entry stands first, and how often an equal one is there."""
+    """The index of each distinct entry, and how often it occurs."""
     found: dict[str, tuple[int, int]] = {}
     for place, entry in entries:
         text = canonical(entry)
@@ -87,7 +87,7 @@ def counted(entries: Iterable[tuple[int, Any]]) -> list[tuple[int, int]]:
 
 
 def as_written(data: bytes, key: str | None) -> list[str]:
-    """The entries of a valid file as their writer put them. The list is under `key`, or is the file itself."""
+    """The text of each entry of a valid file, as it was written. The list is under `key`, or is the whole file."""
     import json
 
     text, value = data.decode("utf-8-sig"), json.JSONDecoder().raw_decode
