@@ -243,7 +243,7 @@ class Packs:
 
     def forms(self, pack: str) -> Mapping[str, Any]:
         """The forms of mirrors that a pack defines."""
-        return {name: form for one in self.having("forms") if one.pack.name == pack for name, form in one.forms.items()}
+        return self.protocol(pack).forms if "forms" in self._named[pack].parts else {}
 
     def addresses(self, to: Sequence[str]) -> Sequence[str]:
         """Translate addresses of protocols to those of moot; others stay unchanged."""
@@ -319,9 +319,6 @@ class Packs:
             (spec for spec in bound if spec.name.endswith("*") and kind.startswith(spec.name[:-1])), None
         )
 
-    def limit(self, pack: str, setting: int) -> int:
-        return max(setting, self._named[pack].message_limit)
-
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
         pack = task.lifecycle.partition("/")[0]
         if pack not in self._named or "move" not in self._named[pack].parts:
@@ -351,7 +348,7 @@ class Packs:
             data=data,
             type=kind or spec.name,
             sender=sender,
-            limit=self.limit(spec.pack, call.settings.message_limit),
+            limit=max(call.settings.message_limit, self._named[spec.pack].message_limit),
             roots=roots,
             now=call.clock.wall_seconds(),
             ttl=call.settings.task_ttl,
