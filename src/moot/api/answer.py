@@ -43,6 +43,7 @@ class Answer(Record):
     after: Callable[[], None] | None = None  # call it after the answer was shown
     more: Iterator[Answer] | None = None  # a stream of further answers
     code: int = 0  # the exit code, if the command ran but its result is a failure
+    unread: int | None = None  # new messages for the calling agent, besides those in this answer
 
 
 def plain(result: Any) -> Any:

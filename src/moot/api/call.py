@@ -345,10 +345,17 @@ class Call:
         """The caller's own mailbox, and those of its roles."""
         catalogue.needs_somebody(self.caller, self._request[0])
         me = self.me()
-        if me is None:
-            return (principals.person(self.login),)
-        shared = (f"@{role}" for role in me.roles if role in self.packs.shared_roles)
-        return (me.name, *shared)
+        return queries.mailboxes_of(me, self.packs.shared_roles) if me else (principals.person(self.login),)
+
+    def unread(self) -> int | None:
+        """The number of new messages for the calling agent, without catching up; None if there is no such agent."""
+        caller, now = self.caller, self.clock.wall_seconds()
+        if caller.agent is None or self.past is not None:
+            return None
+        try:
+            return queries.unread(self.engine.peek(), caller.agent, caller.incarnation, self.packs.shared_roles, now)
+        except Unavailable:  # the answer is complete without it
+            return None
 
     def silence(self, principal: str) -> float:
         """How long this agent has been silent, in seconds."""

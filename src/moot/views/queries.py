@@ -9,11 +9,12 @@ from moot.core.kind import kind_of
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.task import Task
+from moot.views import states
 from moot.views.states import entry_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable, Iterator
     from typing import Any
 
     from moot.core.deciders.held_entry import HeldEntry
@@ -56,6 +57,23 @@ def count_unsettled(store: Store, mailbox: str, reader: str, *, seen: bool) -> t
     """The number of these messages, and their approximate size in bytes."""
     row = store.row("count_unsettled", mailbox.lower(), reader, seen, name_of(reader).lower())
     return (int(row[0]), int(row[1])) if row else (0, 0)
+
+
+def mailboxes_of(me: Agent, shared_roles: Container[str]) -> tuple[str, ...]:
+    """The agent's own mailbox, and those of its roles that have one."""
+    return (me.name, *(f"@{role}" for role in me.roles if role in shared_roles))
+
+
+def unread(
+    store: Store, name: str, incarnation: int | None, shared_roles: Container[str], now: float, most: int = 1000
+) -> int | None:
+    """How many messages are new to this agent and have not expired, up to `most`. None if it is not here."""
+    me, _ = states.agent(store, name)
+    if not me.here or incarnation not in (None, me.incarnation):
+        return None
+    boxes = dumps([box.lower() for box in mailboxes_of(me, shared_roles)])
+    row = store.row("count_new", boxes, me.principal, me.name.lower(), now, most)
+    return int(row[0]) if row else 0
 
 
 def settled(store: Store, mailbox: str, reader: str, limit: int) -> list[Delivery]:

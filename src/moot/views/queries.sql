@@ -155,6 +155,15 @@ SELECT count(*), coalesce(sum(octet_length(m.body)), 0) FROM delivery d CROSS JO
 WHERE d.mailbox = ?1 AND d.open = 1 AND EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2) = ?3
   AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?4 || '#') = 1)
 
+-- name: count_new
+SELECT count(*) FROM (
+  SELECT d.position FROM json_each(?1) b CROSS JOIN delivery d ON d.open = 1 AND d.mailbox = b.value
+  WHERE NOT EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2)
+    AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?3 || '#') = 1)
+  LIMIT ?5) n
+CROSS JOIN message m ON m.position = n.position
+WHERE m.body ->> 'expires' IS NULL OR unixepoch(m.body ->> 'at', 'subsec') + (m.body ->> 'expires') >= ?4
+
 -- name: settled
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body
 FROM delivery d CROSS JOIN message m ON m.position = d.position

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from moot.api.catalogue import Verb
     from moot.surfaces.cli.parse import CommandLine
 
+_ABOUT_MAIL = ("inbox", "join", "start", "wait")  # they show or announce new mail themselves
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 
@@ -146,6 +147,8 @@ def _run(line: CommandLine) -> int:
             raise
         voices.hush(sys.stdout)
         voices.tell_aside(answer, unsaid, as_json=line.json)
+    if answer.unread and not line.json and not line.quiet and verb.name not in _ABOUT_MAIL:
+        voices.remind(answer.unread, line.agent)
     return answer.code
 
 
@@ -200,7 +203,10 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
         from moot.surfaces.cli.task_ids import in_full
 
         call.rewrite = in_full
-    return call.run(verb.name, arguments)
+    answer = call.run(verb.name, arguments)
+    if answer.unread is None and answer.more is None and not answer.code:
+        answer = answer.replace(unread=call.unread())
+    return answer
 
 
 def _asking() -> Callable[[tuple[str, ...], str], bool] | None:

@@ -24,7 +24,14 @@ OWN = (*TAUGHT, "complete")  # called by completion scripts
 ALIASES = {"ask": "checkpoint reach", "lock": "claim", "refused-entries": "held", "unlock": "release"}
 _DIGITS = 10  # of the numbers in task ids
 _READ_LIMIT = 64 * 1024 * 1024
-_GLOBAL_FLAGS = {"--json": "json", "--person": "person", "--help": "help", "-h": "help", "--version": "version"}
+_GLOBAL_FLAGS = {
+    "--json": "json",
+    "--person": "person",
+    "--quiet": "quiet",
+    "--help": "help",
+    "-h": "help",
+    "--version": "version",
+}
 _GLOBAL_VALUES = {"-C": "directory", "--agent": "agent", "--at": "at"}
 
 
@@ -39,6 +46,7 @@ class CommandLine(Record):
     directory: str | None = None
     agent: str | None = None
     person: bool = False
+    quiet: bool = False
     at: str | None = None
     alias: str = ""  # the alias that was typed
 

@@ -18,6 +18,7 @@ OPTIONS = (
     ("-C DIR", "Run as if called from DIR."),
     ("--agent NAME", "Act as this agent (default: MOOT_AGENT)."),
     ("--person", "Act as a person. This is the default at a terminal, outside a coding agent's shell."),
+    ("--quiet", "Do not mention new messages at the end of an answer."),
     ("--at WHEN", "Answer as of a position, a time or an age (2h); for read-only verbs."),
     ("--help, -h", "Show usage with an example, as `moot help VERB` does."),
     ("--version", "Show the version."),

@@ -49,11 +49,24 @@ def tell(answer: Answer, *, as_json: bool) -> None:
 
 def _in_json(answer: Answer) -> None:
     if answer.more is None:
-        _json({"result": plain(answer.result), "warnings": plain(answer.warnings)})
+        _json(_whole(answer))
         return
     _warn(answer)
     for item in answer.result if isinstance(answer.result, list) else ():
         _json(plain(item))
+
+
+def _whole(answer: Answer) -> dict[str, Any]:
+    unread = {} if answer.unread is None else {"unread": answer.unread}
+    return {"result": plain(answer.result), "warnings": plain(answer.warnings), **unread}
+
+
+def remind(unread: int, agent: str | None) -> None:
+    """Say that mail waits. `agent`: the name, if the caller names itself in every command."""
+    from moot.core.text import counted
+
+    name = f"--agent {agent} " if agent else ""
+    _aside(f"{counted(unread, 'new message')}: moot {name}inbox\n")
 
 
 def _go_on(later: Answer, *, as_json: bool) -> None:
@@ -81,8 +94,7 @@ def tell_aside(answer: Answer, why: UnsaidError, *, as_json: bool) -> None:
         if as_json:
             import json
 
-            whole = {"result": plain(answer.result), "warnings": plain(answer.warnings)}
-            sys.stderr.write(json.dumps(whole) + "\n")
+            sys.stderr.write(json.dumps(_whole(answer)) + "\n")
         else:
             sys.stderr.write("".join(f"{visible(line)}\n" for line in answer.say))
             _warn(answer)

@@ -80,7 +80,8 @@ def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer: 
     lines = _lines(result, limit, room, in_full=all, quiet=quiet)
     if settled or older:
         lines = (*lines, *_settled_lines(call, reader, result, limit, bytes, used))
-    return Answer(result=result, say=lines or ("No mail.",), after=None if quiet else shown)
+    unread = new.more if me is not None and me.here else None
+    return Answer(result=result, say=lines or ("No mail.",), after=None if quiet else shown, unread=unread)
 
 
 def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool) -> tuple[str, ...]:
