@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from moot.api.catalogue import Param, Verb
 
 OPTIONS = (
-    ("--json", "Print the answer, or the error, as one JSON object; endless answers print one object per line."),
+    (
+        "--json",
+        "Print the answer, or the error, as one JSON object; endless answers print one object per line. For an agent, "
+        "`unread` is the number of new messages, besides those in the answer.",
+    ),
     ("-C DIR", "Run as if called from DIR."),
     ("--agent NAME", "Act as this agent (default: MOOT_AGENT)."),
     ("--person", "Act as a person. This is the default at a terminal, outside a coding agent's shell."),
