@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 OPTIONS = (
     (
         "--json",
-        "Print the answer, or the error, as one JSON object; endless answers print one object per line. For an agent, "
-        "`unread` is the number of new messages, besides those in the answer.",
+        (
+            "Print the answer, or the error, as one JSON object; endless answers print one object per line. For an "
+            "agent, `unread` is the number of new messages, besides those in the answer."
+        ),
     ),
     ("-C DIR", "Run as if called from DIR."),
     ("--agent NAME", "Act as this agent (default: MOOT_AGENT)."),
