@@ -207,13 +207,13 @@ SAFE = {
     "near", "verb", "verb.name", "position", "' --erase' if erase else ''", "version",
     "_wider(limit, result.more_settled, room, size)",
     "_wider(limit, result.more_new, room[0], room[1])", "_wider(limit, result.more_waiting, room[0], room[2])",
-    "sys.modules['moot'].__version__", "line", "name", "typed", "command",
+    "sys.modules['moot'].__version__", "shlex.join(words)", "name", "typed", "command",
 }  # fmt: skip
 NAMES = {  # safe only there
     "name": "cli/help.py",
     "typed": "cli/help.py",
     "command": "cli/suggestions.py",  # from synonyms.toml, filled by `shell_word`
-    "line": "testing/rehearsal.py",
+    "shlex.join(words)": "testing/rehearsal.py",
 }
 
 

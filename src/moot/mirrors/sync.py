@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
     from moot.mirrors.files import Displaced
     from moot.mirrors.looks import Look
+    from moot.views.store import Store
 
 _TURN = 5.0  # seconds to wait for the lock
 _ROUNDS = 8  # maximum rounds per sync, while others keep writing
@@ -82,7 +83,8 @@ class FileMirrors(Mirrors):
 
     def kept(self, call: Call) -> list[str]:
         check_folders(call.place.state, "mirrors", "keep")
-        return [kept.path for _, _, file in _Sync(call, self._forms()).files() for kept in file.kept()]
+        files = _Sync(call, self._forms()).files(call.engine.read())
+        return [kept.path for _, _, file in files for kept in file.kept()]
 
     def _forms(self) -> list[Form]:
         if not self._made:  # a pack's own form can fail here
@@ -125,11 +127,11 @@ class _Sync:
                 self._warn("mirror_pending", "Another process is syncing the mirrors; a later command syncs the rest.")
         return self._warnings
 
-    def files(self) -> list[tuple[Form, Instance, MirrorFile]]:
+    def files(self, store: Store) -> list[tuple[Form, Instance, MirrorFile]]:
         return [
             (form, one, MirrorFile(one.root, one.path, self._keep, limit=_FILE_LIMIT, accepts=self._accepts))
             for form in self._forms
-            for one in form.instances(self._store, self._trees)
+            for one in form.instances(store, self._trees)
         ]
 
     # --- reading -----------------------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ class _Sync:
         self._turn = self._memory.turn
         self._seen = [
             Seen(form, one, file, *file.visit(self._memory.known(file.path).signature))
-            for form, one, file in self.files()
+            for form, one, file in self.files(self._store)
         ]
 
     def _is_done(self, wanted: int) -> bool:
