@@ -90,6 +90,8 @@ def _about_message(event: Event) -> Iterator[Line]:
             yield Line(f"{by} writes an assignment for {data['task']} into a file")
         case "message:sent", "completion_report":
             yield Line(f"{by} writes a report on {data['task']} into a file")
+        case "message:sent", "note":
+            return  # about a submission or a verdict, which has a line of its own
         case "message:sent", kind:
             refusal = refusal_of(event)
             if refusal:

@@ -47,6 +47,7 @@ def main() -> None:
         elif ready:
             build(ready[0])
         elif all(task["phase"] == "done" for task in tasks):
+            read_mail()  # the last verdict
             return
         else:
             moot("wait", "--type", "task:*", "--type", "message:sent", "--after", str(newest), "--timeout", "5m")

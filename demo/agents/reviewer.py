@@ -37,6 +37,7 @@ def main() -> None:
             else:
                 ws.inbox()
                 next(news)
+        ws.inbox()  # the last verdict
 
 
 def write(ws: Workspace, task: str) -> None:
