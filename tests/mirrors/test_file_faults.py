@@ -22,12 +22,12 @@ from collections.abc import Callable
 
 import pytest
 
-from moot.mirrors import exchange, files, lock, looks, strict_json
+from moot.mirrors import exchange, file_reading, files, lock, strict_json
+from moot.mirrors.file_reading import Changed, Missing, Signature
 from moot.mirrors.files import Displaced, MirrorFile, Written
-from moot.mirrors.looks import Changed, Missing, Signature
 
 RELATIVE = "box/mail.json"
-TRACED = {files.__file__, exchange.__file__, looks.__file__}
+TRACED = {files.__file__, exchange.__file__, file_reading.__file__}
 
 
 class World:

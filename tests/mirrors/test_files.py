@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from moot.core.errors import Unavailable, Usage
-from moot.mirrors import exchange, files, lock, looks
+from moot.mirrors import exchange, file_reading, files, lock
 from moot.mirrors.exchange import Kept
+from moot.mirrors.file_reading import Changed, Missing, Signature, Unchanged, Unreadable
 from moot.mirrors.files import Displaced, MirrorFile, Unwritable, Written
 from moot.mirrors.lock import MirrorLock, open_for_writing
-from moot.mirrors.looks import Changed, Missing, Signature, Unchanged, Unreadable
 
 HOUR = 3600.0
 
@@ -471,7 +471,7 @@ def test_a_grave_that_grew_too_large_is_reported_and_held(tree):
 def test_what_a_dead_process_left_is_cleared_up_unless_somebody_wrote_into_it(tree):
     tree.write(b"one")
     name = tree.mirror()._mirror
-    new = Kept(str(tree.keep), name, "new", 0, 0, looks.digest_of(b"r"), "-", "n1")
+    new = Kept(str(tree.keep), name, "new", 0, 0, file_reading.digest_of(b"r"), "-", "n1")
     ours, touched = new.replace(kind="out", nonce="n2"), new.replace(kind="out", nonce="n3")
     Path(new.path).write_bytes(b"half a ren")
     for out, data in ((ours, b"r"), (touched, b"agent")):

@@ -167,7 +167,7 @@ def test_files_that_have_settled_are_not_read_at_all(place, monkeypatch):
     hour_ago = 1_700_000_000
     for path in (place.to_developer, place.to_lead):
         os.utime(path, (hour_ago, hour_ago))
-    monkeypatch.setattr("moot.mirrors.looks._YOUNG_NS", -(10**12))  # a file's ctime cannot be set back
+    monkeypatch.setattr("moot.mirrors.file_reading._YOUNG_NS", -(10**12))  # a file's ctime cannot be set back
     place.sync()
     reads = counted(monkeypatch, files, "read")
     place.sync()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from moot import Workspace
-from moot.api.protocol.together import check_together
+from moot.api.protocol.pack_clashes import check_for_clashes
 from moot.core.errors import MootError, Refused, Unknown, Usage
 from moot.testing.packs import SURFACES, load, pairs
 from tests.packs.conftest import DESK, repository, settings
@@ -499,7 +499,7 @@ def test_two_packs_cannot_have_one_file() -> None:
     pack = load(DESK, Desk)
     other = pack.replace(name="other", roles=(), messages=(), events=())
     with pytest.raises(Usage) as caught:
-        check_together([pack, other])
+        check_for_clashes([pack, other])
     assert caught.value.details["clashes"] == [
         "desk and other both have the file .desk/questions.json",
         "desk and other both have the file .desk/rota.json",

@@ -15,8 +15,8 @@ from moot import location, settings
 from moot.core.errors import Unavailable
 from moot.location import gitdir
 from moot.mirrors import exchange, files
+from moot.mirrors.file_reading import Changed, Unreadable
 from moot.mirrors.files import MirrorFile, Unwritable
-from moot.mirrors.looks import Changed, Unreadable
 from tests.surfaces.command import Command, git, new_command
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to act as a second account")

@@ -54,8 +54,8 @@ EVERYWHERE = words("""
     moot.engine.presence moot.settings moot.location.trust moot.engine.unit_of_work
     moot.fork_safety moot.log moot.private_files
     moot.logs moot.logs.sqlite moot.logs.sqlite.bell moot.logs.sqlite.database moot.logs.sqlite.faults
-    moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.guard moot.logs.sqlite.lock moot.logs.sqlite.log
-    moot.logs.sqlite.queries moot.logs.sqlite.transaction
+    moot.logs.sqlite.codec moot.logs.sqlite.file moot.logs.sqlite.lock moot.logs.sqlite.log
+    moot.logs.sqlite.platform_checks moot.logs.sqlite.queries moot.logs.sqlite.transaction
     moot.surfaces moot.surfaces.cli moot.surfaces.cli.main moot.surfaces.cli.parse moot.surfaces.cli.voices
     moot.views moot.views.generations moot.views.states moot.views.queries moot.views.store
     moot.wiring
@@ -112,9 +112,9 @@ PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
     moot.api.protocol.pack_code
     moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.location.caches
-    moot.mirrors moot.mirrors.exchange moot.mirrors.files moot.mirrors.folders moot.mirrors.forms
-    moot.mirrors.forms.entries moot.mirrors.forms.holding moot.mirrors.lock moot.mirrors.looks moot.mirrors.state_cache
-    moot.mirrors.strict_json moot.mirrors.sync moot.wiring.packs
+    moot.mirrors moot.mirrors.exchange moot.mirrors.file_reading moot.mirrors.files moot.mirrors.folders
+    moot.mirrors.forms moot.mirrors.forms.entries moot.mirrors.forms.held_entries moot.mirrors.lock
+    moot.mirrors.state_cache moot.mirrors.strict_json moot.mirrors.sync moot.wiring.packs
 """)
 PACKED_COMMANDS = {
     "no mail": (["inbox"], [*INBOX, *PACK]),

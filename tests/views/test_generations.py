@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core.kind import TABLE, use
-from moot.views import leftovers
+from moot.views import unused_files
 from moot.views.search import Index
 from moot.views.snapshots import Snapshots
 from moot.views.store import VERSION, Store
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 HEX = "0123456789ab"
-LONG_AGO = time() - leftovers.UNUSED - 3600
+LONG_AGO = time() - unused_files.UNUSED - 3600
 
 
 class Older(Store):
@@ -105,7 +105,7 @@ def test_an_older_version_that_nobody_uses_is_swept_and_a_newer_one_never(
     old = planted(tmp_path, "views-3", f"views-3-{HEX}.db", f"views-3-{HEX}.db-wal", f"views-3-{'f' * 12}.db.pointer")
     new = planted(tmp_path, f"views-{VERSION + 1}", f"views-{VERSION + 1}-{HEX}.db")
     ours = planted(tmp_path, f"views-{VERSION}-{HEX}.db")
-    leftovers.sweep(str(tmp_path), "views", VERSION)
+    unused_files.sweep(str(tmp_path), "views", VERSION)
     assert [path for path in (*old, *ours) if path.exists()] == []
     assert all(path.exists() for path in new)
     assert os.path.exists(store.path)
@@ -115,7 +115,7 @@ def test_an_older_version_that_nobody_uses_is_swept_and_a_newer_one_never(
 def test_an_older_version_stays_whole_as_long_as_one_of_its_files_is_written_to(tmp_path: Path) -> None:
     old = planted(tmp_path, "views-3", f"views-3-{HEX}.db", f"views-3-{HEX}.db-wal")
     os.utime(old[2])
-    leftovers.sweep(str(tmp_path), "views", VERSION)
+    unused_files.sweep(str(tmp_path), "views", VERSION)
     assert all(path.exists() for path in old)
 
 
@@ -123,10 +123,10 @@ def test_the_pointer_without_a_version_goes_with_the_file_that_it_names(tmp_path
     pointer, file = planted(tmp_path, "views", f"views-13-{HEX}.db")
     pointer.write_text(file.name)
     os.utime(file)
-    leftovers.sweep(str(tmp_path), "views", VERSION)
+    unused_files.sweep(str(tmp_path), "views", VERSION)
     assert pointer.exists()
     os.utime(file, (LONG_AGO, LONG_AGO))
-    leftovers.sweep(str(tmp_path), "views", VERSION)
+    unused_files.sweep(str(tmp_path), "views", VERSION)
     assert not file.exists()
     assert not pointer.exists()
 
@@ -146,7 +146,7 @@ def test_what_only_looks_like_a_file_of_the_views_is_not_touched(tmp_path: Path)
     )
     (tmp_path / f"views-2-{HEX}.db").mkdir()
     (tmp_path / f"views-1-{HEX}.db").symlink_to(outside)
-    leftovers.sweep(str(tmp_path), "views", VERSION)
+    unused_files.sweep(str(tmp_path), "views", VERSION)
     assert all(path.exists() for path in alike)
     assert (tmp_path / f"views-2-{HEX}.db").is_dir()
     assert outside.read_text() == "precious"

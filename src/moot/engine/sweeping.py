@@ -9,7 +9,7 @@
     effects/NAME                 the lock file of an effect, with no holder
     verify-PID                   the views of an interrupted `verify`, from earlier versions
     /tmp/moot-run-…, moot-tree-… copies of the files that a handler runs, and of a git index
-    views-…, search-…            unused generations and versions (`moot.views.leftovers`)
+    views-…, search-…            unused generations and versions (`moot.views.unused_files`)
 
 It removes only files of this account with exactly these names that have not changed for an hour or a day. Commands that
 write do this about once a day; read-only commands never do. What cannot be removed is tried again next time.
@@ -46,7 +46,7 @@ def sweep(state: str, log: Shown | None = None) -> int:
     """Remove leftover files. Returns how many. Blobs are removed only if `log` is given."""
     from moot.engine import blob_names, runners
     from moot.private_files import write_private
-    from moot.views import leftovers, search, store
+    from moot.views import search, store, unused_files
 
     gone = 0
     try:
@@ -61,7 +61,7 @@ def sweep(state: str, log: Shown | None = None) -> int:
         sweep_rooms(_temporary())
         gone += 0 if log is None else blob_names.sweep(state, log, time.time() - _DAY)
         for kind, version in ((store.Store.kind, store.VERSION), (search.Index.kind, search.VERSION)):
-            leftovers.sweep(state, kind, version)
+            unused_files.sweep(state, kind, version)
     except (OSError, Unavailable):
         pass  # leftovers only cost disk space
     return gone
@@ -112,7 +112,7 @@ def sweep_verifications(state: str) -> None:
 
 def _clean(folder: str, fits: Callable[[str], bool], age: float) -> int:
     from moot.private_files import discard
-    from moot.views.leftovers import real_directory
+    from moot.views.unused_files import real_directory
 
     if not real_directory(folder):
         return 0

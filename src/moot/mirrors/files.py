@@ -19,16 +19,16 @@ import time
 from moot.core.errors import Usage
 from moot.core.record import Record
 from moot.mirrors.exchange import Kept, bring, kept_in, nonce, stamp
+from moot.mirrors.file_reading import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
 from moot.mirrors.folders import Folder, Stopped, enter, is_own
 from moot.mirrors.lock import open_for_writing
-from moot.mirrors.looks import OPEN, Changed, Missing, Signature, Unchanged, Unreadable, digest_of, outside, read
 from moot.private_files import hand_over, make_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from moot.mirrors.looks import Look
+    from moot.mirrors.file_reading import Look
 
 LIMIT = 16 * 1024 * 1024
 LINGER = 10.0  # seconds that a grave is kept if the system cannot say whether a program has it open

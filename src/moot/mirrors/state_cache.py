@@ -9,7 +9,7 @@ import os
 
 from moot.core.record import Record
 from moot.location import caches
-from moot.mirrors.looks import Signature
+from moot.mirrors.file_reading import Signature
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from moot.core.principal import leaves_stamps
 from moot.core.record import Record
 from moot.location import trust, worktrees
 from moot.log import REDACTIONS
+from moot.mirrors.file_reading import Changed, Missing, Unchanged, digest_of
 from moot.mirrors.files import MirrorFile, Unwritable
 from moot.mirrors.folders import Accounts
 from moot.mirrors.forms import form_of
 from moot.mirrors.lock import MirrorLock
-from moot.mirrors.looks import Changed, Missing, Unchanged, digest_of
 from moot.mirrors.state_cache import Known, MirrorMemory
 from moot.private_files import check_folders
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from moot.api.protocol.form import Form, Instance, Rendering
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
+    from moot.mirrors.file_reading import Look
     from moot.mirrors.files import Displaced
-    from moot.mirrors.looks import Look
     from moot.views.store import Store
 
 _TURN = 5.0  # seconds to wait for the lock

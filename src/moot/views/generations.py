@@ -201,12 +201,12 @@ class Generations(Watched):
         return name
 
     def _sweep(self, keep: str, *, alone: bool) -> None:
-        from moot.views import leftovers
+        from moot.views import unused_files
 
         if alone:
-            leftovers.remove_all(self.directory, self.kind, (os.path.basename(self.pointer), keep))
+            unused_files.remove_all(self.directory, self.kind, (os.path.basename(self.pointer), keep))
         else:
-            leftovers.sweep(self.directory, self.kind, self.version, keep)
+            unused_files.sweep(self.directory, self.kind, self.version, keep)
 
     def close(self) -> None:
         """Close the file."""

@@ -12,9 +12,9 @@ from errno import ENOTDIR
 
 from moot.core.errors import Unavailable
 from moot.private_files import discard, hand_over, make_folder, open_private, sync
-from moot.views.leftovers import real_directory
 from moot.views.private_copy import PrivateCopy
 from moot.views.store import VERSION
+from moot.views.unused_files import real_directory
 
 _FOLDER = "past"
 _KIND, _DRAFT = "views-", "draft-"

@@ -52,9 +52,9 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
 
             found[name] = found[name].replace(values=settings_of(found[name], table, source(place)))
     if len(found) > 1:
-        from moot.api.protocol.together import check_together
+        from moot.api.protocol.pack_clashes import check_for_clashes
 
-        check_together(found.values())
+        check_for_clashes(found.values())
     return Packs(tuple(found.values()), protocol)
 
 

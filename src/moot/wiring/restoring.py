@@ -25,7 +25,7 @@ from moot.engine.clock import Clock, iso
 from moot.engine.presence import Presence
 from moot.log import Shown
 from moot.logs.sqlite import SqliteLog, file
-from moot.logs.sqlite.archive import foreign, restore, transfers
+from moot.logs.sqlite.archive import restore, transfers, untrusted_log
 from moot.logs.sqlite.archive.rebuild import Rebuilt
 from moot.transfer.present_agents import PresentAgents
 from moot.transfer.redact_again import redact_again
@@ -63,7 +63,7 @@ class LogRestore:
         via: str,
     ) -> None:
         self._state, self._cwd, self._env = place.state, cwd, env
-        self._path = foreign.named(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
+        self._path = untrusted_log.regular_file(os.path.abspath(os.path.join(cwd, os.path.expanduser(name))))
         self._progress, self._force, self._via = progress, force, via
         self._present, self._named = PresentAgents(), NamedBlobs()
         self._blobs = _Blobs(place.state, self._path, self._named)
@@ -227,7 +227,7 @@ class _Blobs:
         if not self.lacking:
             return
         try:
-            with closing(foreign.Foreign(self._path)) as source:
+            with closing(untrusted_log.UntrustedLog(self._path)) as source:
                 for digest, pieces in source.blobs():
                     if digest in self.lacking and self._is_written(digest, pieces):
                         self.lacking.discard(digest)

@@ -50,7 +50,7 @@ def _next(database: Database, after: int, stream: str | None) -> int:
     if stream is not None:
         try:
             with database.busy, database as connection:
-                return int(connection.execute(queries.named("foreign.sql")["next"], (stream, after)).get)
+                return int(connection.execute(queries.named("untrusted_log.sql")["next"], (stream, after)).get)
         except (apsw.Error, Unavailable, TypeError):
             pass  # it cannot be found out
     return after + 1

@@ -11,7 +11,7 @@ from _thread import RLock
 import apsw
 
 from moot.fork_safety import Watched, watch
-from moot.logs.sqlite import faults, file, guard
+from moot.logs.sqlite import faults, file, platform_checks
 from moot.private_files import open_private
 
 TYPE_CHECKING = False
@@ -208,11 +208,11 @@ class Database(Watched):
             raise faults.closed(self.path)
         if _stranded:
             raise faults.forked(self.path)
-        guard.check_sqlite()
+        platform_checks.check_sqlite()
         file.check_safe(self.path)
         with file.USES.gate:
             file.recognise(self.path)
-            guard.check_place(self._directory, keep=not self._reading)
+            platform_checks.check_file_system(self._directory, keep=not self._reading)
             self._connect()
         assert self._connection is not None
         return self._connection

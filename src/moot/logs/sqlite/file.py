@@ -15,7 +15,7 @@ from weakref import ref
 import apsw
 
 from moot.fork_safety import Watched, watch
-from moot.logs.sqlite import faults, guard, queries
+from moot.logs.sqlite import faults, platform_checks, queries
 from moot.logs.sqlite.lock import WriterLock
 from moot.private_files import check_private, hand_over, make_folder, sync
 
@@ -51,12 +51,12 @@ _YES = array("i", [1])  # SQLite takes the address of an integer
 def create(directory: str, timeout: float) -> bool:
     """Create an empty log in `directory`, atomically. False if there is already one."""
     path = os.path.join(directory, NAME)
-    guard.check_sqlite()
-    guard.check_place(directory)
+    platform_checks.check_sqlite()
+    platform_checks.check_file_system(directory)
     check_safe(path)
     try:
         make_folder(directory)
-        guard.check_place(directory)  # now that it exists, its device can be noted
+        platform_checks.check_file_system(directory)  # now that it exists, its device can be noted
         if os.path.exists(path):
             recognise(path)
             return False

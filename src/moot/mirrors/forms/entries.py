@@ -25,7 +25,7 @@ from moot.core.text import command_line
 from moot.engine.clock import iso
 from moot.location import worktrees
 from moot.mirrors import strict_json
-from moot.mirrors.forms.holding import HeldEntries, as_written, counted
+from moot.mirrors.forms.held_entries import HeldEntries, as_written, counted
 from moot.views import queries, states
 
 TYPE_CHECKING = False

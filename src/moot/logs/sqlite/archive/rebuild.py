@@ -19,7 +19,7 @@ from moot.core.integrity.redaction import MARK, fault_of, is_well_formed, takes_
 from moot.core.json_codec import loads, storable
 from moot.log import REDACTIONS
 from moot.logs.sqlite import faults, file, queries, transaction
-from moot.logs.sqlite.archive.foreign import Foreign
+from moot.logs.sqlite.archive.untrusted_log import UntrustedLog
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Rebuilt:
 
     def __init__(self, path: str, fold: Fold, progress: Progress) -> None:
         self.head = 0
-        self._sql = queries.named("foreign.sql")
+        self._sql = queries.named("untrusted_log.sql")
         self._fold, self._progress = fold, progress
         self._ready: list[tuple[Commit, list[Draft]]] = []
         self._texts: list[list[str]] = []
@@ -60,7 +60,7 @@ class Rebuilt:
         self._changed: set[int] = set()  # positions whose data does not match its digest; a tombstone must name each
         self._said: dict[int, list[dict[str, Any]]] = {}  # the tombstones, by the position that they name
         self.connection = _empty()
-        self._source = Foreign(path)
+        self._source = UntrustedLog(path)
         try:
             self._take()
         finally:

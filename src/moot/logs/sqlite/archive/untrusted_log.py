@@ -72,13 +72,13 @@ class RowSpan(Record):
     hash: bytes | None
 
 
-class Foreign:
+class UntrustedLog:
     """An untrusted file, open for reading. Raises `damaged_log`, `foreign_log` or `newer_log`."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         file.recognise(path)
-        self._sql = queries.named("foreign.sql")
+        self._sql = queries.named("untrusted_log.sql")
         self._left = _STEPS
         self._row = "its schema"  # what is being read, for errors
         try:
@@ -201,7 +201,7 @@ class Foreign:
         return faults.damaged(self.path, f"{self._row} cannot be read: {error}")
 
 
-def named(path: str) -> str:
+def regular_file(path: str) -> str:
     """The path. Raises unless it is a regular file: a link is not followed, and a FIFO would block."""
     try:
         found = os.lstat(path)

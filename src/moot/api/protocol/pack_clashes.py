@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from moot.api.protocol import Pack
 
 
-def check_together(packs: Iterable[Pack]) -> None:
+def check_for_clashes(packs: Iterable[Pack]) -> None:
     """Raise if two packs define the same role, message, event or file. The error names all of them."""
     said = list(dict.fromkeys(_clashes(tuple(packs))))
     if said:

@@ -27,7 +27,7 @@ def check_sqlite(version: str | None = None) -> None:
         raise faults.old_sqlite(version, ".".join(map(str, NEEDED_SQLITE)))
 
 
-def check_place(directory: str, *, keep: bool = True) -> None:
+def check_file_system(directory: str, *, keep: bool = True) -> None:
     """Raise if the directory (which need not exist yet) is on a file system that several machines share.
 
     The result is stored if `keep` is set.

@@ -1,4 +1,4 @@
--- What is read from a file that lies somewhere, and what it is compared with. Each `-- name:` starts one statement.
+-- Queries for an untrusted log file, and for the log that is rebuilt from it. Each `-- name:` starts one statement.
 
 -- name: schema
 SELECT name, type, rootpage FROM sqlite_schema;
@@ -9,7 +9,7 @@ SELECT name, hidden FROM pragma_table_xinfo(?);
 -- name: extent
 SELECT count(*), coalesce(max(last), 0) FROM commits;
 
--- No index is used: what it says may differ from what the table says.
+-- No index is used: its content may differ from the table's.
 
 -- name: events
 SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, digest
@@ -24,12 +24,12 @@ SELECT scope, key, digest, first, last FROM request;
 -- name: meta
 SELECT key, value FROM meta;
 
--- Of a backup with blobs.
+-- For a backup with blobs.
 
 -- name: blobs
 SELECT digest, n, data FROM blob ORDER BY digest, n;
 
--- Of a file before version 4, which has no chain.
+-- For a file older than version 4, which has no chain.
 
 -- name: events_3
 SELECT position, type, v, stream, prev, at, "by", data, cause, thread, pack, commit_id, n, NULL
@@ -38,7 +38,7 @@ FROM event NOT INDEXED ORDER BY position;
 -- name: span_3
 SELECT first, last, NULL, NULL FROM commits WHERE id = ?;
 
--- Of the log that is made anew.
+-- For the rebuilt log.
 
 -- name: prevs
 SELECT prev FROM event WHERE position > ? ORDER BY position;
@@ -46,7 +46,7 @@ SELECT prev FROM event WHERE position > ? ORDER BY position;
 -- name: hash
 SELECT hash FROM commits WHERE id = ?;
 
--- Of a log with a row that cannot be read.
+-- For a log with a row that cannot be read.
 
 -- name: next
 SELECT min(position) FROM event WHERE stream = ? AND position > ?;

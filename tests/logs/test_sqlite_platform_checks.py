@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from moot.core.errors import Unavailable
-from moot.logs.sqlite import SqliteLog, guard
+from moot.logs.sqlite import SqliteLog, platform_checks
 
 MOUNTINFO = r"""22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw
 24 22 0:5 / /dev rw,nosuid - devtmpfs udev rw,size=1k
@@ -41,22 +41,22 @@ MACOS = """/dev/disk3s1s1 on / (apfs, sealed, local, read-only, journaled)
     ],
 )
 def test_the_innermost_mount_decides(path, kind):
-    assert guard.file_system_of(path, guard.parse_mountinfo(MOUNTINFO)) == kind
+    assert platform_checks.file_system_of(path, platform_checks.parse_mountinfo(MOUNTINFO)) == kind
 
 
 @pytest.mark.parametrize(("path", "kind"), [("/Volumes/share (1)/x", "smbfs"), ("/Users/x", "apfs")])
 def test_the_mounts_of_macos_are_understood(path, kind):
-    assert guard.file_system_of(path, guard.parse_mount_output(MACOS)) == kind
+    assert platform_checks.file_system_of(path, platform_checks.parse_mount_output(MACOS)) == kind
 
 
 def test_the_usual_suspects_are_refused_and_local_disks_are_not():
-    kinds = guard.shared_kinds()
+    kinds = platform_checks.shared_kinds()
     assert {"nfs", "nfs4", "cifs", "smb3", "smbfs", "fuse.sshfs", "9p", "afs", "ceph", "lustre", "glusterfs"} <= kinds
     assert not {"ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay", "apfs", "hfs", "fuseblk", ""} & kinds
 
 
 def test_a_log_on_a_network_file_system_is_refused_before_anything_is_written(tmp_path, monkeypatch):
-    monkeypatch.setattr(guard, "mounts", lambda: [("/", "ext4"), (os.path.realpath(tmp_path), "nfs4")])
+    monkeypatch.setattr(platform_checks, "mounts", lambda: [("/", "ext4"), (os.path.realpath(tmp_path), "nfs4")])
     with pytest.raises(Unavailable) as refusal:
         SqliteLog.create(str(tmp_path / "log"))
     assert refusal.value.code == "network_file_system"
@@ -67,21 +67,21 @@ def test_a_log_on_a_network_file_system_is_refused_before_anything_is_written(tm
 def test_a_log_that_moved_to_another_device_is_looked_at_again(tmp_path, monkeypatch):
     directory = str(tmp_path / "log")
     SqliteLog.create(directory)
-    monkeypatch.setattr(guard, "mounts", lambda: [("/", "nfs")])
+    monkeypatch.setattr(platform_checks, "mounts", lambda: [("/", "nfs")])
     SqliteLog(directory).close()  # the same device as before: not looked at
     with open(os.path.join(directory, "device"), "wb") as file:
         file.write(b"12345\n")
     with pytest.raises(Unavailable) as refusal:
         SqliteLog(directory)
     assert refusal.value.code == "network_file_system"
-    monkeypatch.setattr(guard, "mounts", lambda: [("/", "xfs")])
+    monkeypatch.setattr(platform_checks, "mounts", lambda: [("/", "xfs")])
     SqliteLog(directory).close()
     with open(os.path.join(directory, "device"), "rb") as file:
         assert file.read() == b"%d\n" % os.stat(directory).st_dev
 
 
 def test_where_the_system_tells_nothing_nothing_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(guard, "mounts", list)
+    monkeypatch.setattr(platform_checks, "mounts", list)
     assert SqliteLog.create(str(tmp_path / "log"))
 
 
