@@ -49,6 +49,13 @@ class Case(NamedTuple):
     world: Callable[[Command], dict[str, str]] = enliven
 
 
+def guarded(command: Command) -> dict[str, str]:
+    """A lively workspace whose commits are checked."""
+    ids = enliven(command)
+    command("guard", "install")
+    return ids
+
+
 def moves(task: str, state: str) -> Callable[[Any], bool]:
     return lambda result: (result["id"], result["state"]) == (task, state)
 
@@ -288,6 +295,13 @@ CASES = {
     "redact": Case(
         None, "redact {request} --reason Why.", "redacted #", lambda r: r["fields"] == ["text"], world=enliven
     ),
+    "guard install": Case(None, "guard install", "are checked.", lambda r: r["guarded"] is True),
+    "guard remove": Case(None, "guard remove", "Removed", lambda r: len(r["removed"]) == 2, world=guarded),
+    "guard status": Case(None, "guard status", "are checked.", lambda r: r["guarded"] is True, world=guarded),
+    "guard check": Case(
+        None, "guard check pre-commit", "Nobody else has claimed", lambda r: (r["files"], r["overridden"]) == (0, [])
+    ),
+    "deinit": Case(None, "deinit --yes --force", "Removed", lambda r: len(r["removed"]) > 0),
     "mirror": Case(None, "mirror", "in sync", lambda r: TO_DEVELOPER in r["files"], world=orchestrate),
 }
 
@@ -372,6 +386,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Command:
     with Workspace(command.repo) as ws:
         ws.join("Yeats", role=["reviewer", "developer"])
     (command.repo / "fixed.json").write_text(json.dumps(ASSIGNMENT))
+    (command.repo / "plan.md").write_text("- [ ] Write the parser\n")
     return command
 
 

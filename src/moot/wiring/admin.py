@@ -12,7 +12,6 @@ from moot.api.workspace import quietly
 from moot.core.errors import MootError, Unavailable, Usage
 from moot.core.identity import decide, people_only
 from moot.engine.sweeping import sweep
-from moot.guard.doctor import guard_findings
 from moot.logs.sqlite import SqliteLog
 from moot.private_files import hand_over
 from moot.settings import bare_repository
@@ -124,6 +123,8 @@ class Admin(Opener):
             findings.append(Finding("settings", good=True, message=f"{source}; packs: {packs}"))
             with self._workspace() as workspace, workspace.call(self.caller) as call:
                 sweep(place.state, call.engine.log)
+                from moot.guard.doctor import guard_findings  # it runs git, which needs slow imports
+
                 return findings + checkup(call) + guard_findings(place)
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
