@@ -26,6 +26,7 @@ demo: setup ## see the main job done, in about a minute
 
 test: packages check ## all checks, then the whole test suite
 	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=3600
+	@$(BIN)/python tools/requirements.py
 
 check: setup ## format, lint, types, layers, generated files; changes nothing
 	@tools/check
@@ -46,8 +47,8 @@ bench-quick: setup-bench ## the same within a minute
 soak: setup ## the long tests: hundreds of kills, thousands of random histories
 	@$(BIN)/python -m pytest -m soak --timeout=1800 --hypothesis-profile=soak
 
-requirements: setup ## per protocol: what is proven, deferred, open (LIST=open names them; or deferred, proven)
-	@$(BIN)/python tools/requirements.py $(if $(LIST),--list $(LIST))
+requirements: setup ## per protocol: what the last whole test run proved (LIST=open names them; FROM=DIR compares)
+	@$(BIN)/python tools/requirements.py $(if $(LIST),--list $(LIST)) $(if $(FROM),--from $(FROM))
 
 pins: setup ## choose the versions in requirements/*.txt anew
 	@tools/pins

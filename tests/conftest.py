@@ -12,7 +12,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from moot.core.identity import AGENTS_SHELLS
+from moot.testing.ledger import keep
 from tests import sealing
+from tests.specs import ledger
 
 # The same tree gives the same verdict; `make soak` looks further, and differently each time. No deadlines: how fast a
 # loaded machine is proves nothing.
@@ -25,7 +27,7 @@ settings.register_profile(
 settings.load_profile("steady")
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Whoever runs the tests may be an agent, of this workspace or another: the tests are a person's.
 
     What they start inherits it. A test that is about somebody else says so.
@@ -36,6 +38,7 @@ def pytest_configure() -> None:
     os.environ["MOOT_PERSON"] = "1"
     os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="moot-tests-")  # the store of whoever runs them is theirs
     sealing.seal()
+    keep(config, ledger.read)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -13,7 +13,7 @@ from tests.engine.receiver import Authority, Receiver
 from tests.engine.test_webhooks import EVENT, post
 from tests.surfaces.command import Command, new_command
 
-pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl to make certificates with")
+pytestmark = pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 HERE = "DNS:localhost,IP:127.0.0.1"
 
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from moot.core.errors import Usage
 from moot.packs import orchestrator
 from moot.packs.orchestrator.protocol import Orchestrator
-from moot.testing.ledger import ledger
 from moot.testing.packs import SURFACES, FileAgent, Sample, defects, file_agent, load, pairs, play, samples
 from moot.testing.rehearsal import Rehearsal, rehearse
 from moot.testing.torture import TORTURES, torture
@@ -257,22 +256,6 @@ def test_a_file_agent_follows_its_script(stage: Rehearsal) -> None:
 @pytest.mark.parametrize("name", TORTURES)
 def test_nothing_is_lost_whatever_happens_to_the_file(stage: Rehearsal, name: str) -> None:
     torture(stage, PACK.mirrors[0], assignment, name)
-
-
-def test_a_ledger_names_what_no_test_proves(tmp_path: Path) -> None:
-    file = tmp_path / "requirements.toml"
-    file.write_text(
-        '[spec]\nnumber = 9\npack = "desk"\n[[requirement]]\nid = "S9-A-1"\nmust = "One."\n'
-        '[[requirement]]\nid = "S9-A-2"\nmust = "Two."\n'
-    )
-    tests = tmp_path / "tests"
-    tests.mkdir()
-    (tests / "test_it.py").write_text(
-        'import pytest\n@pytest.mark.proves("S9-A-1")\ndef test_it(): ...\n'
-        '@pytest.mark.proves("S9-A-3")\ndef test_more(): ...\n'
-    )
-    found = ledger(file, tests)
-    assert (list(found.proven), found.open, found.unknown) == (["S9-A-1"], ["S9-A-2"], ["S9-A-3"])
 
 
 VALUES = ("3", "true", "[]", "{}", '"x"', "[[]]", "{a=1}", "1979-05-27", "nan", "-1", '"@all"', '["@requester"]')

@@ -1,69 +1,137 @@
-"""What is in scope of moot's own requirements, and what is deferred for which reason: scope.toml says so.
+"""moot's own ledger: the requirement files, what scope.toml says about them, and the promises of ARCHITECTURE.md.
 
-Requirements and marks are read by `moot.testing.ledger`.
+`moot.testing.ledger` judges it. tests/conftest.py keeps it in every whole run; `make requirements` prints it.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from moot.testing.ledger import Marks, Requirement, note_marks, read_marks, read_requirements
+from moot.testing.ledger.requirements import (
+    Pin,
+    Requirement,
+    pin_requirements,
+    pin_table,
+    read_requirements,
+    write_pins,
+)
+from moot.testing.ledger.verdict import Ledger
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PINS = HERE / "pins.toml"
+WATCHED = ("src", "tests", "pyproject.toml", "ARCHITECTURE.md", "tools/packages")
+PINS_COMMENT = """\
+Digests of every requirement, promise, deferral, clause and surface. A change of any of them fails the tests until this
+file is renewed with tools/requirements.py --pin, which prints what changed."""
 
-__all__ = ["HERE", "Ledger", "Marks", "note_marks"]
+
+def read() -> Ledger:
+    return ledger_of(tomllib.loads((HERE / "scope.toml").read_text(encoding="utf-8")))
 
 
-@dataclass(frozen=True)
-class Ledger:
-    requirements: dict[str, Requirement]
-    marks: Marks
-    scope: dict[str, Any]
+def ledger_of(scope: dict[str, Any], root: Path = ROOT) -> Ledger:
+    """The ledger that a scope describes."""
+    promises = read_promises((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    requirements = {**read_requirements(HERE / "requirements"), **promises}
+    table = dict(_deferrals(scope))
+    deferrals = {name: found for name in requirements if (found := table.get(name) or table.get(_protocol(name)))}
+    return Ledger(
+        root=ROOT,
+        requirements=requirements,
+        tests=ROOT / "tests",
+        deferred={name: str(entry["why"] if isinstance(entry, dict) else entry) for name, entry in deferrals.items()},
+        clauses=scope["clause"],
+        packages=programs((ROOT / "tools" / "packages").read_text(encoding="utf-8")),
+        watched=WATCHED,
+        report=ROOT / "build" / "requirements.json",
+        pins=PINS,
+        pinned=pins_of(scope, promises),
+        defects=[*strays(scope, requirements), *unreasoned(scope), *built(scope, root)],
+    )
 
-    @classmethod
-    def read(cls) -> Ledger:
-        scope = tomllib.loads((HERE / "scope.toml").read_text(encoding="utf-8"))
-        return cls(read_requirements(HERE / "requirements"), read_marks(HERE.parent), scope)
 
-    @property
-    def clauses(self) -> dict[str, str]:
-        """Id and what is missing, for requirements that are proven otherwise."""
-        return dict(self.scope["clause"])
+def pins_of(scope: dict[str, Any], promises: Mapping[str, Requirement]) -> dict[str, Pin]:
+    """What is pinned: the requirement files, the promises, and what the scope takes back."""
+    return {
+        **pin_requirements(HERE / "requirements"),
+        "promises": pin_table({name: promise.must for name, promise in promises.items()}),
+        "deferrals": pin_table(dict(_deferrals(scope))),
+        "clauses": pin_table(scope["clause"]),
+        "surfaces": pin_table(scope["surface"]),
+    }
 
-    @cached_property
-    def in_scope(self) -> list[str]:
-        prefixes = tuple(f"{prefix}-" for prefix in self.scope["in_scope"]["prefixes"])
-        single = set(self.scope["in_scope"]["ids"])
-        return [name for name in self.requirements if name.startswith(prefixes) or name in single]
 
-    @cached_property
-    def deferred(self) -> dict[str, str]:
-        """Id and reason; an entry for a whole protocol (`S1-*`) stands for all its requirements."""
-        table = self.scope["deferred"]
-        reasons = {name: table.get(name) or table.get(f"{name[:2]}-*") for name in self.requirements}
-        return {name: reason for name, reason in reasons.items() if reason}
+def renew_pins() -> None:
+    write_pins(PINS, dict(read().pinned), PINS_COMMENT)
 
-    @cached_property
-    def proven(self) -> dict[str, list[str]]:
-        """Id and the tests that name it."""
-        return {name: self.marks.proves[name] for name in self.requirements if name in self.marks.proves}
 
-    @cached_property
-    def open(self) -> list[str]:
-        return [name for name in self.requirements if name not in self.proven and name not in self.deferred]
+def read_promises(text: str) -> dict[str, Requirement]:
+    """The promises of ARCHITECTURE.md: the numbered rows of its table."""
+    rows = re.findall(r"^\| (\d+) \| (.+?) \|", text, re.MULTILINE)
+    return {f"promise {n}": Requirement(f"promise {n}", "promises", must) for n, must in rows}
 
-    @cached_property
-    def open_promises(self) -> list[int]:
-        return [n for n in self.promises if n not in self.marks.promise and n not in self.deferred_promises]
 
-    @property
-    def promises(self) -> range:
-        return range(1, self.scope["promises"]["count"] + 1)
+def programs(script: str) -> set[str]:
+    """The programs that tools/packages installs: the only ones without which a test may be skipped."""
+    wanted = re.search(r'^wanted="(.*)"$', script, re.MULTILINE)
+    return {pair.partition(":")[0] for pair in wanted[1].split()} if wanted else set()
 
-    @cached_property
-    def deferred_promises(self) -> dict[int, str]:
-        return {int(n): reason for n, reason in self.scope["promises"]["deferred"].items()}
+
+def strays(scope: dict[str, Any], known: Mapping[str, Requirement]) -> Iterator[str]:
+    """Entries that name no requirement, and requirements that are in scope and deferred, or neither."""
+    deferred = dict(_deferrals(scope))
+    prefixes = tuple(f"{prefix}-" for prefix in scope["in_scope"]["prefixes"])
+    singles = set(scope["in_scope"]["ids"])
+    protocols = {_protocol(name) for name in known}
+    for name in [*singles, *scope["clause"], *(name for name in deferred if name not in protocols)]:
+        if name not in known:
+            yield f"{name} is in no requirement file (only a whole protocol may be written S1-*)"
+    for prefix in prefixes:
+        if not any(name.startswith(prefix) for name in known):
+            yield f"no requirement begins with {prefix}"
+    for name in known:
+        wanted = name.startswith(prefixes) or name in singles
+        left_out = name in deferred or _protocol(name) in deferred
+        if wanted and left_out:
+            yield f"{name} is in scope and deferred"
+        if not wanted and not left_out and not name.startswith("promise "):
+            yield f"{name} is neither in scope nor deferred"
+
+
+def unreasoned(scope: dict[str, Any]) -> Iterator[str]:
+    """Deferrals and clauses without a sentence, or without a surface of the closed list."""
+    for name, entry in _deferrals(scope):
+        if not isinstance(entry, dict) or entry.keys() != {"needs", "why"}:
+            yield f"{name} needs exactly `needs` and `why`"
+        elif entry["needs"] not in scope["surface"]:
+            yield f"{name} needs {entry['needs']}, which is not in the list [surface]"
+    reasons = [(name, entry.get("why", "")) for name, entry in _deferrals(scope) if isinstance(entry, dict)]
+    for name, reason in [*reasons, *scope["clause"].items()]:
+        if len(reason) < 20 or not reason.endswith("."):
+            yield f"{name} gives no reason in a sentence"
+
+
+def built(scope: dict[str, Any], root: Path = ROOT) -> Iterator[str]:
+    """Deferrals that wait for something that is there."""
+    for name, entry in _deferrals(scope):
+        surface = entry.get("needs", "") if isinstance(entry, dict) else ""
+        sign = scope["surface"].get(surface, {})
+        folder, place = root / "src" / "moot" / "surfaces" / surface, root / sign.get("path", "-")
+        there = place.exists() and ("text" not in sign or sign["text"] in place.read_text(encoding="utf-8"))
+        if there or (surface and folder.exists()):
+            yield f"{name} is deferred until there is {surface}, and that is there"
+
+
+def _deferrals(scope: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    yield from scope["deferred"].items()
+    yield from ((f"promise {n}", entry) for n, entry in scope["promises"]["deferred"].items())
+
+
+def _protocol(name: str) -> str:
+    """`S1-*` for any requirement of that protocol."""
+    return f"{name.partition('-')[0]}-*"

@@ -1,95 +1,163 @@
-"""Every requirement in scope has a test, every test names a real requirement, and nothing is in two places."""
+"""Requirements, pins and scope agree. Whether the requirements are proven, a whole run of the tests says."""
 
 from __future__ import annotations
 
+import copy
+import json
 import re
-from collections.abc import Sequence
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Collection
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.specs.ledger import HERE, Ledger, Marks, note_marks
+from moot.testing.ledger.marks import Marks, note_marks, read_marks
+from moot.testing.ledger.requirements import Pin, differences, read_requirements
+from moot.testing.ledger.verdict import MarkedItem, changed, tree_digest
+from tests.specs.ledger import HERE, ROOT, ledger_of, programs, read, read_promises
 
 
 @pytest.fixture(scope="module")
-def ledger() -> Ledger:
-    return Ledger.read()
+def scope() -> dict[str, Any]:
+    return tomllib.loads((HERE / "scope.toml").read_text(encoding="utf-8"))
 
 
-def none(found: Sequence[object], why: str) -> None:
+def none(found: Collection[str], why: str) -> None:
     """Fails with all that was found."""
     if found:
-        pytest.fail(f"{len(found)} {why}:\n  " + "\n  ".join(map(str, found)), pytrace=False)
+        pytest.fail(f"{len(found)} {why}:\n  " + "\n  ".join(found), pytrace=False)
 
 
-def test_every_requirement_in_scope_is_named_by_a_test(ledger: Ledger) -> None:
-    missing = [name for name in ledger.in_scope if name not in ledger.proven and name not in ledger.deferred]
-    said = [f"{name}  {ledger.requirements[name].must}" for name in missing]
-    none(said, "requirements in scope are proven by no test and not deferred")
+def test_nothing_that_is_pinned_changed() -> None:
+    none(changed(read()), "entries differ from pins.toml; if that is meant, renew it with tools/requirements.py --pin")
 
 
-def test_every_requirement_is_in_scope_or_deferred(ledger: Ledger) -> None:
-    stray = [name for name in ledger.requirements if name not in ledger.in_scope and name not in ledger.deferred]
-    none(stray, "requirements are neither in scope nor deferred in scope.toml")
-
-
-def test_every_named_requirement_exists(ledger: Ledger) -> None:
-    unknown = [
-        f"{name}  named by {', '.join(ledger.marks.proves[name])}"
-        for name in ledger.marks.proves
-        if name not in ledger.requirements
-    ]
-    none(unknown, "ids named by tests are in no requirement file")
-
-
-def test_every_mark_can_be_found_by_reading(ledger: Ledger) -> None:
-    none(ledger.marks.defects, "marks prove nothing as they stand")
-
-
-def test_nothing_is_both_deferred_and_proven(ledger: Ledger) -> None:
-    both = [f"{name}  named by {', '.join(tests)}" for name, tests in ledger.proven.items() if name in ledger.deferred]
-    none(
-        both, "deferred requirements are named by tests; move each to [in_scope], and what is missing of it to [clause]"
-    )
-
-
-def test_a_deferred_clause_belongs_to_a_requirement_that_is_otherwise_proven(ledger: Ledger) -> None:
-    wrong = [name for name in ledger.clauses if name not in ledger.proven]
-    none(wrong, "requirements have a deferred clause, but no test names them")
-
-
-def test_the_scope_speaks_only_of_requirements_that_exist(ledger: Ledger) -> None:
-    scope, known = ledger.scope, ledger.requirements
-    specs = {f"S{requirement.spec}-*" for requirement in known.values()}
-    stray = [name for name in [*scope["in_scope"]["ids"], *scope["clause"]] if name not in known]
-    stray += [name for name in scope["deferred"] if name not in known and name not in specs]
-    stray += [p for p in scope["in_scope"]["prefixes"] if not any(name.startswith(f"{p}-") for name in known)]
-    none(stray, "entries of scope.toml name no requirement (only a whole protocol may be written S1-*)")
-
-
-def test_every_deferral_gives_a_reason_in_a_sentence(ledger: Ledger) -> None:
-    scope = ledger.scope
-    tables = [scope["deferred"], scope["clause"], scope["promises"]["deferred"]]
-    bare = [name for table in tables for name, reason in table.items() if len(reason) < 20 or not reason.endswith(".")]
-    none(bare, "entries of scope.toml give no reason")
-
-
-def test_every_promise_is_named_by_a_test_or_deferred(ledger: Ledger) -> None:
-    none(ledger.open_promises, "promises are tried by no test and not deferred")
-
-
-def test_every_named_promise_exists_and_is_not_deferred(ledger: Ledger) -> None:
-    wrong = [
-        f"promise {n}  named by {', '.join(tests)}"
-        for n, tests in sorted(ledger.marks.promise.items())
-        if n not in ledger.promises or n in ledger.deferred_promises
-    ]
-    none(wrong, "promises named by tests do not exist or are deferred")
+def test_the_scope_has_no_defects() -> None:
+    none(read().defects, "entries of scope.toml are not in order")
 
 
 def test_the_requirement_files_hold_what_they_say() -> None:
     """The files are taken as they are: the ids that can be counted in their text are the ids that were read."""
     text = "".join(path.read_text(encoding="utf-8") for path in sorted((HERE / "requirements").glob("*.toml")))
-    assert sorted(re.findall(r'^id = "(.+)"$', text, re.MULTILINE)) == sorted(Ledger.read().requirements)
+    assert sorted(re.findall(r'^id = "(.+)"$', text, re.MULTILINE)) == sorted(read_requirements(HERE / "requirements"))
+
+
+def test_every_numbered_promise_is_read() -> None:
+    found = read_promises((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
+    assert list(found) == [f"promise {n}" for n in range(1, len(found) + 1)]
+    assert len(found) >= 15
+
+
+def test_the_programs_that_may_be_missing_are_those_that_are_installed_for_the_tests() -> None:
+    assert {"zsh", "fish", "openssl", "groff"} <= programs((ROOT / "tools" / "packages").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda s: s["deferred"].update({"S0-EX-01": "As it stands, this cannot be done."}), "`needs` and `why`"),
+        (lambda s: s["deferred"]["S0-EX-01"].update(needs="more time"), "not in the list [surface]"),
+        (lambda s: s["deferred"]["S0-EX-01"].update(why="Later."), "S0-EX-01 gives no reason"),
+        (lambda s: s["clause"].update({"S0-OVW-02": "Later."}), "S0-OVW-02 gives no reason"),
+        (lambda s: s["deferred"].update({"S0-EX-99": s["deferred"]["S0-EX-01"]}), "S0-EX-99 is in no requirement file"),
+        (lambda s: s["in_scope"]["ids"].append("S0-EX-99"), "S0-EX-99 is in no requirement file"),
+        (lambda s: s["in_scope"]["prefixes"].append("S0-NO"), "no requirement begins with S0-NO-"),
+        (lambda s: s["deferred"].pop("S0-EX-01"), "S0-EX-01 is neither in scope nor deferred"),
+        (lambda s: s["in_scope"]["ids"].append("S0-EX-01"), "S0-EX-01 is in scope and deferred"),
+    ],
+)
+def test_a_scope_that_is_not_in_order_is_refused(scope: dict[str, Any], change: Any, said: str) -> None:
+    changed_scope = copy.deepcopy(scope)
+    change(changed_scope)
+    (defect,) = ledger_of(changed_scope).defects
+    assert said in defect
+
+
+@pytest.mark.parametrize("built", ["src/moot/surfaces/mcp", "src/moot/surfaces/hooks", "src/moot/surfaces/log-file"])
+def test_a_deferral_ends_when_the_surface_that_it_needs_is_built(
+    scope: dict[str, Any], tmp_path: Path, built: str
+) -> None:
+    (tmp_path / built).mkdir(parents=True)
+    surface = built.rpartition("/")[2]
+    waiting = {name for name, entry in scope["deferred"].items() if entry["needs"] == surface}
+    defects = ledger_of(scope, tmp_path).defects
+    assert waiting
+    assert {defect.split()[0] for defect in defects} == waiting
+
+
+def test_a_deferral_ends_when_the_file_that_it_needs_is_mirrored(scope: dict[str, Any], tmp_path: Path) -> None:
+    pack = tmp_path / "src/moot/packs/orchestrator/pack.toml"
+    pack.parent.mkdir(parents=True)
+    pack.write_text('path = "tasks/status.json"\n')
+    assert [defect.split()[0] for defect in ledger_of(scope, tmp_path).defects] == ["S0-LOC-09", "S0-LOC-10"]
+
+
+def test_a_new_deferral_and_a_reworded_clause_are_noticed(scope: dict[str, Any]) -> None:
+    more = copy.deepcopy(scope)
+    more["deferred"]["S0-TA-01"] = more["deferred"]["S0-EX-01"]
+    more["clause"]["S0-OVW-02"] = "It is proven for the Python API only."
+    del more["clause"]["S0-CR-03"]
+    assert changed(ledger_of(more)) == [
+        "clauses: S0-CR-03 was removed",
+        "clauses: S0-OVW-02 was changed",
+        "deferrals: S0-TA-01 was added",
+    ]
+
+
+def test_a_changed_file_is_noticed_even_if_each_of_its_entries_is_as_it_was() -> None:
+    before, now = Pin("one", {"S9-A-1": "x"}), Pin("two", {"S9-A-1": "x"})
+    assert differences({"9.toml": before}, {"9.toml": now}) == [
+        "9.toml: something beside its 1 entries, or their order, was changed"
+    ]
+
+
+def printed(*words: object) -> tuple[int, str]:
+    """What `make requirements` exits with and prints."""
+    command = [sys.executable, "tools/requirements.py", *map(str, words)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_another_folder_of_requirements_is_compared(tmp_path: Path) -> None:
+    shutil.copytree(HERE / "requirements", tmp_path, dirs_exist_ok=True)
+    assert printed("--from", tmp_path) == (0, f"0 differences from {tmp_path}\n")
+    file = tmp_path / "0-orchestrator.toml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("no message is exchanged", "few messages are exchanged"), encoding="utf-8")
+    status, said = printed("--from", tmp_path)
+    assert status == 1
+    assert "0-orchestrator.toml: S0-OVW-01 was changed\n    there: " in said
+    assert "few messages are exchanged" in " ".join(said.split())
+
+
+CHECK = "tests/specs/test_requirements.py::test_every_numbered_promise_is_read"
+
+
+def test_the_state_is_printed_from_the_report_of_a_whole_run_of_this_tree(tmp_path: Path) -> None:
+    report = tmp_path / "requirements.json"
+    status, said = printed("--report", report)
+    assert status == 1
+    assert "There is no report of a whole test run" in said
+    ledger = read()
+    marks = read_marks(ledger.tests, ledger.root).written
+    items = [MarkedItem(mark.place, [mark.id], [CHECK], [mark.place], "passed") for mark in marks]
+    for tree, expected in ((tree_digest(ledger), 0), ("another", 1)):
+        report.write_text(json.dumps({"tree": tree, "items": [asdict(item) for item in items]}), encoding="utf-8")
+        status, said = printed("--report", report)
+        assert status == expected
+        assert ("The report is older than the tree" in said) == bool(expected)
+        assert f"taken back {len(ledger.clauses)}" in said
+        assert "open   0" in said.splitlines()[0]
+    left = [item for item in items if item.ids != ["S0-TA-01"]]
+    report.write_text(json.dumps({"tree": tree_digest(ledger), "items": [asdict(item) for item in left]}))
+    status, said = printed("--report", report)
+    assert status == 1
+    assert "S0-TA-01" in said
 
 
 SAMPLE = """
@@ -107,33 +175,21 @@ class TestMany:
 @pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.proves("S9-C-01"))])
 def test_three(x): ...
 
-@pytest.mark.skip
-@pytest.mark.proves("S9-D-01")
-def test_skipped(): ...
-
-@pytest.mark.proves("S9-E-01")
-def helper(): ...
-
 @pytest.mark.proves(*IDS)
 @pytest.mark.promise("3")
 def test_computed(): ...
 """
 
 
-def test_marks_are_read_where_they_count_and_refused_where_they_do_not() -> None:
+def test_marks_are_read_with_their_places_and_only_as_literals() -> None:
     marks = Marks()
     note_marks(marks, "tests/sample.py", SAMPLE)
-    assert marks.proves == {
-        "S9-MODULE-01": ["tests/sample.py"],
-        "S9-A-01": ["tests/sample.py::test_one"],
-        "S9-A-02": ["tests/sample.py::test_one"],
-        "S9-B-01": ["tests/sample.py::TestMany::test_two"],
-        "S9-C-01": ["tests/sample.py::test_three"],
-    }
-    assert marks.promise == {3: ["tests/sample.py::test_one"]}
-    assert [defect.split(" (")[0] for defect in marks.defects] == [
-        "tests/sample.py::test_skipped",
-        "tests/sample.py::helper",
-        "tests/sample.py::test_computed",
-        "tests/sample.py::test_computed",
+    assert [(one.id, one.place) for one in marks.written] == [
+        ("S9-MODULE-01", "tests/sample.py"),
+        ("S9-A-01", "tests/sample.py::test_one"),
+        ("S9-A-02", "tests/sample.py::test_one"),
+        ("promise 3", "tests/sample.py::test_one"),
+        ("S9-B-01", "tests/sample.py::TestMany::test_two"),
+        ("S9-C-01", "tests/sample.py::test_three"),
     ]
+    assert [defect.split(" (")[0] for defect in marks.defects] == ["tests/sample.py::test_computed"] * 2
