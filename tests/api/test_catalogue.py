@@ -19,7 +19,7 @@ TYPES = {"text", "words", "int", "seconds", "flag", "json"}
 GLOBAL = {"json", "help", "version", "agent", "person"}  # every verb has these options
 
 # These write and take no key: doing them again is harmless by itself.
-KEYLESS = {"init", "inbox", "wait", "mirror", "handle", "check", "import", "restore"}
+KEYLESS = {"init", "start", "inbox", "wait", "mirror", "handle", "check", "import", "restore"}
 KEYLESS |= {"guard install", "guard remove", "guard check", "deinit"}
 
 
@@ -121,7 +121,7 @@ def test_what_a_verb_can_do_is_its_class(kind: str, some: set[str]) -> None:
 
 
 def test_who_may_act_without_a_name_is_listed() -> None:
-    assert {verb.name for verb in VERBS if verb.anybody} == {"init", "join", "mirror", "handle", "guard check"}
+    assert {verb.name for verb in VERBS if verb.anybody} == {"init", "start", "join", "mirror", "handle", "guard check"}
 
 
 def test_an_unknown_verb_is_refused_with_where_to_find_the_verbs() -> None:

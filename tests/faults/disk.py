@@ -96,8 +96,7 @@ class Dying:
     def before(self, operation: Operation) -> None:
         self.count += 1
         if self.count == self._at:
-            # A private file loses its name once it is open: nobody will ever see how far it was written.
-            if self._torn and operation.kind == "write" and os.path.exists(operation.path):
+            if self._torn and operation.kind == "write":
                 with open(operation.path, "r+b", buffering=0) as file:
                     file.seek(operation.offset)
                     file.write(operation.data[: len(operation.data) // 2])

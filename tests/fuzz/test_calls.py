@@ -29,7 +29,9 @@ pytestmark = pytest.mark.in_memory
 # What does nothing outside of its workspace, and comes to an end. Others are added by hand, once somebody has looked.
 MODULES = (
     *(
+        "moot.api.verbs.start",
         "moot.api.verbs.agents",
+        "moot.api.verbs.leaving",
         "moot.api.verbs.mail.send",
         "moot.api.verbs.answer",
         "moot.api.verbs.mail.inbox",

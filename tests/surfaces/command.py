@@ -143,6 +143,11 @@ class Command:
         return {**self.environment, **who, **more}
 
 
+def tokens(text: str) -> float:
+    """An upper estimate for English and commands, the same everywhere: a quarter of the characters, 1.3 per word."""
+    return max(len(text) / 4, 1.3 * len(text.split()))
+
+
 def _everything(terminal: int) -> bytes:
     """All that comes out of a terminal until the other side is closed."""
     shown, end = b"", time.monotonic() + PATIENCE

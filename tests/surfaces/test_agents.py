@@ -32,7 +32,7 @@ def crew(bare: Command) -> Town:
 def test_a_join_that_is_repeated_says_so(town: Town) -> None:
     first, second = (town.ask(None, "join", name="Cyd", key="k") for _ in range(2))
     assert (first.result.repeated, second.result.repeated) == (False, True)
-    assert second.say[0] == "You are Cyd#1 (repeated with the same key)."
+    assert second.say[1] == "You are Cyd#1 (repeated with the same key)."
     assert second.result.here
 
 
@@ -54,7 +54,7 @@ def test_an_agent_that_joins_again_takes_on_other_roles_and_keeps_what_it_holds(
     town.ask("Bob", "task add", title="Write it")
     town.ask("Bob", "task claim", task="task-001")
     again = town.ask("Bob#1", "join", name="Bob", role=("reviewer",), client="codex")
-    assert again.say[0] == "You are Bob#1. Roles: reviewer."
+    assert again.say[1] == "You are Bob#1. Roles: reviewer."
     (bob,) = [member for member in town.ask(None, "agents").result if member.name == "Bob"]
     assert (bob.incarnation, bob.roles, bob.client, bob.holds) == (1, ("reviewer",), "codex", ("task-001",))
     sent = town.send("Ada", "@Reviewer")

@@ -61,6 +61,7 @@ def moves(task: str, state: str) -> Callable[[Any], bool]:
 
 
 CASES = {
+    "start": Case(None, "start Cleo", "task-001 is yours", lambda r: (r["agent"], r["claimed"]) == ("Cleo", True)),
     "join": Case(None, "join Cleo --role poet", "You are Cleo#1. Roles: poet.", lambda r: r["roles"] == ["poet"]),
     "leave": Case("Bob", "leave", "Bob has left.", lambda r: r["here"] is False),
     "whoami": Case("Bob", "whoami", "You are Bob#1, an agent: MOOT_AGENT is set.", lambda r: r["principal"] == "Bob#1"),
@@ -498,7 +499,7 @@ def test_init_touches_nothing_but_the_state_directory_and_is_idempotent(bare: Co
     first, second = bare("init", "--json").result, bare("init", "--json").result
     assert (first["new"], second["new"]) == (True, False)
     assert {path for path in bare.repo.rglob("*") if ".git/moot" not in str(path)} == before
-    assert "moot inbox" in first["paragraph"]
+    assert "moot start NAME" in first["paragraph"]
     assert first["paragraph"].splitlines()[0] in bare("init").out
 
 

@@ -11,17 +11,13 @@ from moot.api import catalogue
 from moot.core.errors import Usage
 from moot.surfaces.cli import contents, parse, reference
 from moot.surfaces.cli.main import main
+from tests.surfaces.command import tokens
 from tests.surfaces.worlds import orchestrate
 
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
 
 FOR_PACKS = [*(name for name in catalogue.names() if name.split()[0] in ("mailbox", "held")), "instructions", "mirror"]
-
-
-def tokens(text: str) -> float:
-    """An upper estimate for English and commands, the same everywhere: a quarter of the characters, 1.3 per word."""
-    return max(len(text) / 4, 1.3 * len(text.split()))
 
 
 def listed(text: str) -> set[str]:

@@ -34,9 +34,9 @@ def test_one_message_waits(lone: Command) -> None:
     lone("join", "Ada")
     lone("send", "Ada", "hello")
     lone("leave", "Ada")
-    assert "1 message waits: moot inbox" in lone("join", "Ada").out
+    assert "1 message waits: moot --agent Ada inbox" in lone("join", "Ada").out
     lone("send", "Ada", "again")
-    assert "2 messages wait: moot inbox" in lone("join", "Ada", incarnation=2, agent="Ada").out
+    assert "2 messages wait: moot --agent Ada inbox" in lone("join", "Ada", incarnation=2, agent="Ada").out
 
 
 def test_one_claim_more_is_in_the_way(lone: Command) -> None:

@@ -86,7 +86,7 @@ def test_an_option_of_the_table_belongs_to_some_verb() -> None:
         ("7", ["task show 7"]),
         ("task-7", ["task show task-7"]),
         ("task 7", ["task show 7"]),
-        ("start Yeats", ["task claim TASK", "join Yeats"]),
+        ("begin Yeats", ["start Yeats", "task claim TASK"]),
         ("take 6", ["task claim 6", "claim PATH"]),
         ("take src/a.py", ["task claim TASK", "claim src/a.py"]),
         ("comment 5 looks fine", ["task note 5 'looks fine'"]),

@@ -205,7 +205,7 @@ def test_an_assignment_to_a_silent_agent_does_not_keep_others_out(town: Town) ->
     assert [t.id for t in town.ask("Ada", "ready").result] == ["task-001"]
     claimed = town.ask("Ada", "task claim")
     assert claimed.result.holder == "Ada#1"
-    assert claimed.say[-1] == "It was assigned to Bob: Bob was silent for 10m."
+    assert claimed.say[1] == "It was assigned to Bob: Bob was silent for 10m."
     (event,) = town.ask(None, "log", type=("task:unassigned",)).result
     assert (event.by, event.data["silent_for"] > 600, event.data["ttl"]) == ("Ada#1", True, 600)
     assert [text for _, _, text in mail(town, "Bob")][-1].startswith("task-001 is no longer assigned to you: Bob was")
@@ -217,7 +217,7 @@ def test_an_assignment_to_an_agent_that_left_does_not_keep_others_out(town: Town
     town.ask("Bob", "leave", retire=retire)
     assert [t.id for t in town.ask("Ada", "ready").result] == ["task-001"]
     claimed = town.ask("Ada", "task claim", task="task-001")
-    assert claimed.say[-1] == f"It was assigned to Bob: Bob {'was retired' if retire else 'has left'}."
+    assert claimed.say[1] == f"It was assigned to Bob: Bob {'was retired' if retire else 'has left'}."
 
 
 def test_a_refused_claim_leaves_the_assignment(town: Town) -> None:

@@ -347,8 +347,8 @@ class Call:
         me = self.me()
         return queries.mailboxes_of(me, self.packs.shared_roles) if me else (principals.person(self.login),)
 
-    def unread(self) -> int | None:
-        """The number of new messages for the calling agent, without catching up; None if there is no such agent."""
+    def unread(self) -> tuple[int, str] | None:
+        """The number of new messages for the calling agent, without catching up, and its name. None: it is not here."""
         caller, now = self.caller, self.clock.wall_seconds()
         if caller.agent is None or self.past is not None:
             return None

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from moot.core.identity import Caller
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "moot.api.verbs.agents": ("join", "leave", "whoami", "agents"),
+    "moot.api.verbs.start": ("start",),
+    "moot.api.verbs.agents": ("join", "whoami", "agents"),
+    "moot.api.verbs.leaving": ("leave",),
     "moot.api.verbs.mail.send": ("send", "reply", "thread"),
     "moot.api.verbs.answer": ("answer",),
     "moot.api.verbs.mail.inbox": ("inbox", "ack", "overdue"),

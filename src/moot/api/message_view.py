@@ -6,7 +6,7 @@ from moot.core import timestamps
 from moot.core.json_codec import dumps
 from moot.core.principal import label
 from moot.core.record import Record
-from moot.core.text import command_line, counted, fence, one_line
+from moot.core.text import command_line, counted, fence, from_agent, one_line
 from moot.engine.clock import local
 from moot.views import queries
 
@@ -147,7 +147,7 @@ def of_delivery(delivery: Delivery) -> Letter:
     """A message as one recipient sees it."""
     entry = delivery.entry
     return of_message(delivery.message).replace(
-        mailbox=delivery.mailbox, stage=entry.stage, taker=entry.taker, hidden=entry.hidden
+        mailbox=delivery.box, stage=entry.stage, taker=entry.taker, hidden=entry.hidden
     )
 
 
@@ -168,11 +168,17 @@ def newest_whole(letters: Iterable[Letter], room: int = ROOM) -> tuple[Letter, .
     return tuple(reversed(found))
 
 
-def message_lines(item: Letter, room: int | None = None) -> list[str]:
+def message_lines(item: Letter, room: int | None = None, agent: str | None = None) -> list[str]:
     """The lines for an agent. Message text is fenced, so it cannot be mistaken for moot's output.
 
-    `room`: maximum number of bytes shown. If the message is cut, a line shows how to read the rest.
+    `room`: maximum number of bytes shown. If the message is cut, a line shows how to read the rest. `agent`: the name
+    that the commands contain, if any.
     """
+
+    def command(verb: str, options: str = "") -> str:
+        said = command_line(verb, item.id, options=options)
+        return from_agent(said, agent) if agent else said
+
     if room is not None:
         item = cut(item, room)
     about = f" about {item.task}" if item.task else ""
@@ -189,12 +195,12 @@ def message_lines(item: Letter, room: int | None = None) -> list[str]:
 
         lines += fence(json.dumps(item.data, ensure_ascii=False, indent=1)).splitlines()
     if item.cut is not None:
-        whole = command_line("thread", item.id, options="--only")
+        whole = command("thread", "--only")
         lines.append(f"cut: the message has {size_in_words(item.cut)}. To read all of it: {whole}")
     lines += [f"! {flag}" for flag in item.flags]
     if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":
-            lines.append(f"needs an answer: {command_line('reply', item.id)} '…'")
+            lines.append(f"needs an answer: {command('reply')} '…'")
         elif item.wants == "ack" and item.stage != "acked":
-            lines.append(f"needs confirmation: {command_line('ack', item.id)}")
+            lines.append(f"needs confirmation: {command('ack')}")
     return lines

@@ -104,18 +104,23 @@ def _mail(call: Call) -> tuple[list[ToDo], int]:
     return items, len(items) + new.more
 
 
-def _reviews(work: Work, actor: Actor) -> Iterator[ToDo]:
+def reviewable(work: Work, actor: Actor) -> Iterator[tuple[Task, dict[str, str]]]:
+    """The tasks that the actor can review, oldest first, each with its verdicts and their commands."""
     for task in queries.in_review(work.store, _LOOKED_AT):
         life = work.lifecycles.get(task.lifecycle)
         if life is not None and not life.withheld and may_review(life, task, actor):
-            yield _about(task, "review", task.author or "", ", or ".join(verdicts(life, task).values()))
+            yield task, verdicts(life, task)
+
+
+def _reviews(work: Work, actor: Actor) -> Iterator[ToDo]:
+    for task, commands in reviewable(work, actor):
+        yield _about(task, "review", task.author or "", ", or ".join(commands.values()))
 
 
 def _tasks(work: Work, actor: Actor) -> Iterator[ToDo]:
     for name in startable(work, actor):
         task = work.task(name)
-        if not work.lifecycle(task.lifecycle).withheld:
-            yield _about(task, "task", task.creator, by_verb("claim", task.id))
+        yield _about(task, "task", task.creator, by_verb("claim", task.id))
 
 
 def _about(task: Task, reason: str, who: str, command: str) -> ToDo:

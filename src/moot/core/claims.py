@@ -179,6 +179,13 @@ class ReleaseAll(Record):
     reason: str = ""
 
 
+class ReleaseForTask(Record):
+    """The task has ended."""
+
+    task: str
+    reason: str
+
+
 class LapseClaims(Record):
     silent: tuple[tuple[str, float], ...]
 
@@ -199,4 +206,5 @@ class OverrideClaim(Record):
     reason: str = ""
 
 
-Command = ClaimFiles | ReleaseFiles | ReleaseAll | LapseClaims | SupersedeHolder | OverrideClaim
+Releasing = ReleaseFiles | ReleaseAll | ReleaseForTask
+Command = ClaimFiles | Releasing | LapseClaims | SupersedeHolder | OverrideClaim

@@ -100,6 +100,11 @@ def command_line(verb: str, *words: str, options: str = "") -> str:
     return " ".join(filter(None, ("moot", verb, said, options)))
 
 
+def from_agent(command: str, name: str) -> str:
+    """The same command, with the name of the agent that runs it."""
+    return f"moot {option('--agent', name)}{command.removeprefix('moot')}"
+
+
 def option(flag: str, value: str) -> str:
     """An option with its value, for a command that can be pasted into a shell."""
     return f"{flag}{'=' if value.startswith('-') else ' '}{shell_word(value)}"

@@ -132,8 +132,10 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
     position = store.cursor()
     live = states.claims(store)[0].live
     known = queries.agents(store)
+    names = {agent.name.lower(): agent.name for agent in known}
     mail = tuple(
-        MailboxSummary(name=box, waiting=count, oldest=since) for box, count, since in queries.open_per_mailbox(store)
+        MailboxSummary(name=names.get(box, box), waiting=count, oldest=since)
+        for box, count, since in queries.open_per_mailbox(store)
     )
     waiting = needs_me.waiting(call)
     claims: dict[str, list[Claim]] = {}
@@ -142,7 +144,7 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
     unread = {box.name: box.waiting for box in mail}
     silent: list[OverviewProblem] = []
     agents = tuple(
-        _agent(call, store, agent, claims.get(agent.principal, []), unread.get(agent.name.lower(), 0), silent)
+        _agent(call, store, agent, claims.get(agent.principal, []), unread.get(agent.name, 0), silent)
         for agent in known
         if agent.here
     )
@@ -209,8 +211,7 @@ def _late_answers(store: Store, now: float) -> Iterator[OverviewProblem]:
     late = [item for item in queries.overdue(store, now, _REQUESTS, _LIMIT + 1) if is_overdue(item, now)]
     for delivery in late[:_LIMIT]:
         waited = now - (timestamps.parse(delivery.message.at) or now)
-        box = next((name for name in delivery.message.to if name.lower() == delivery.mailbox), delivery.mailbox)
-        who = name_of(delivery.entry.taker or box)
+        who = name_of(delivery.entry.taker or delivery.box)
         said = f"{delivery.entry.id} {who} has not answered {label(delivery.message.sender)} for {age(waited)}"
         yield OverviewProblem(
             "overdue",

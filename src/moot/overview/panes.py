@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from moot.core.claims import Claim
     from moot.overview import AgentSummary, BoardSummary, Overview, TaskSummary
+    from moot.overview.recent import RecentEvent
 
     Line = tuple[tuple[str, str], ...]  # pieces: text and tone
 
@@ -199,10 +200,9 @@ def _claim(claim: Claim) -> Line:
 
 
 def _mail(found: Overview, now: float) -> tuple[Line, ...]:
-    names = {agent.name.lower(): agent.name for agent in found.agents}
     rows = [
         (
-            (names.get(box.name, box.name), "bold"),
+            (box.name, "bold"),
             (str(box.waiting), "warn"),
             (f"oldest {_since(box.oldest, now).strip()}", "dim"),
         )
@@ -213,13 +213,22 @@ def _mail(found: Overview, now: float) -> tuple[Line, ...]:
 
 def _events(found: Overview) -> tuple[Line, ...]:
     """The newest first, so that it is still shown when there is little room."""
+    names = {agent.name.lower(): agent.name for agent in found.agents}
     return tuple(
         (
             (f"{local(event.at)[11:19]} ", "dim"),
             (f"{one_line(event.by, _SHORT)} ", "bold"),
             (f"{one_line(event.type, _SHORT)} ", "busy"),
-            (f"{one_line(event.stream.partition('/')[2], _SHORT)} ", "dim"),
+            (f"{one_line(_thing(event, names), _SHORT)} ", "dim"),
             (one_line(event.text, _LONG), ""),
         )
         for event in reversed(found.events)
     )
+
+
+def _thing(event: RecentEvent, names: dict[str, str]) -> str:
+    """What the event is about. The streams of agents and mailboxes are in lower case."""
+    kind, _, key = event.stream.partition("/")
+    if kind not in ("agent", "mailbox"):
+        return key
+    return event.by if event.by.lower() == key else names.get(key, key)

@@ -25,9 +25,14 @@ if TYPE_CHECKING:
 class Delivery(Record):
     """One message at one recipient, with its text."""
 
-    mailbox: str
+    mailbox: str  # in lower case
     entry: MailboxEntry
     message: Message
+
+    @property
+    def box(self) -> str:
+        """The mailbox as its owner writes it."""
+        return next((name for name in self.message.to if name.lower() == self.mailbox), self.mailbox)
 
 
 def _deliveries(rows: Iterable[tuple[Any, ...]]) -> list[Delivery]:
@@ -66,14 +71,14 @@ def mailboxes_of(me: Agent, shared_roles: Container[str]) -> tuple[str, ...]:
 
 def unread(
     store: Store, name: str, incarnation: int | None, shared_roles: Container[str], now: float, most: int = 1000
-) -> int | None:
-    """How many messages are new to this agent and have not expired, up to `most`. None if it is not here."""
+) -> tuple[int, str] | None:
+    """How many messages are new to this agent and have not expired, up to `most`; and its name. None: it is absent."""
     me, _ = states.agent(store, name)
     if not me.here or incarnation not in (None, me.incarnation):
         return None
     boxes = dumps([box.lower() for box in mailboxes_of(me, shared_roles)])
     row = store.row("count_new", boxes, me.principal, me.name.lower(), now, most)
-    return int(row[0]) if row else 0
+    return int(row[0]) if row else 0, me.name
 
 
 def settled(store: Store, mailbox: str, reader: str, limit: int) -> list[Delivery]:

@@ -160,8 +160,8 @@ SELECT count(*) FROM (
   SELECT d.position FROM json_each(?1) b CROSS JOIN delivery d ON d.open = 1 AND d.mailbox = b.value
   WHERE NOT EXISTS (SELECT 1 FROM json_each(d.seen) j WHERE j.value = ?2)
     AND (d.taker IS NULL OR instr(lower(d.taker) || '#', ?3 || '#') = 1)
-  LIMIT ?5) n
-CROSS JOIN message m ON m.position = n.position
+  LIMIT ?5) r
+CROSS JOIN message m ON m.position = r.position
 WHERE m.body ->> 'expires' IS NULL OR unixepoch(m.body ->> 'at', 'subsec') + (m.body ->> 'expires') >= ?4
 
 -- name: settled

@@ -1,11 +1,10 @@
-"""join, leave, whoami, agents."""
+"""join, whoami, agents."""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.agent import Agent, Join, Joined, Leave, Left, evolve, known
-from moot.core.errors import Usage
+from moot.core.deciders.agent import Agent, Join, Joined, evolve
 from moot.core.identity import how_to_say, reason
 from moot.core.kind import meta_of
 from moot.core.principal import agent as agent_principal
@@ -16,6 +15,8 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.engine import Outcome
@@ -94,43 +95,42 @@ class MembershipChange(Member):
 def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None, take_over: bool) -> Answer:
     if name is not None:
         checked_name(name)
-    roles = tuple(dict.fromkeys(_role(call, one) for one in role))
-
-    def act(work: Work, wanted: str) -> None:
-        state = work.agent(wanted)
-        silent = work.facts.silence(state.principal) if state.here else 0.0
-        command = Join(
-            roles=roles,
-            client=client,
-            worktree=call.place.worktree,
-            incarnation=call.caller.incarnation,
-            silent_for=silent,
-            ttl=call.settings.task_ttl,
-            take_over=take_over,
-        )
-        work.do("agent", wanted, command)
-        # Before the append: the new incarnation must never appear silent.
-        work.facts.ensure_stamped(state.name, work.agent(wanted).incarnation)
-
-    spare: list[str] = []
-    outcome = call.join(name, lambda work: _free_name(work, spare), act)
-    joined = _found(outcome, Joined.type)
+    command = Join(roles=roles_of(call, role), client=client, take_over=take_over)
+    outcome = call.join(name, free_names(), lambda work, wanted: join_in(call, work, wanted, command))
+    joined = found_event(outcome, Joined.type)
     now = _agent(call, str(joined.data["name"] if joined else call.caller.agent))
     me = now if joined is None else evolve(now, Joined.of(joined.data), meta_of(joined))  # as it was then
     call.caller = call.caller.replace(agent=me.name, incarnation=me.incarnation, person=False)
     if not (now.here and now.incarnation == me.incarnation):  # a repeat by key, or another process was faster
         why = "repeated with the same key; " if outcome.repeated else ""
         gone = f"You were {me.principal} ({why}{me.principal} has left since)."
-        result = _change(call, me.replace(here=False, retired=now.retired), outcome)
+        result = change_of(call, me.replace(here=False, retired=now.retired), outcome)
         return Answer(result=result, say=(gone, "To come back, join with another key or without one."))
     call.stamp()
     again = " (repeated with the same key)" if outcome.repeated else ""
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
-    lines = [f"You are {me.principal}{again}.{filled}"]
+    lines = [f"Use: moot --agent {me.name} VERB", f"You are {me.principal}{again}.{filled}"]
     if waiting := _unsettled(call, me.principal):
-        lines.append(f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: moot inbox")
+        lines.append(
+            f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: moot --agent {me.name} inbox"
+        )
     lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={me.incarnation}")
-    return Answer(result=_change(call, me, outcome), say=tuple(lines))
+    return Answer(result=change_of(call, me, outcome), say=tuple(lines))
+
+
+def join_in(call: Call, work: Work, wanted: str, command: Join) -> None:
+    """Decide in this commit that the caller joins under the wanted name."""
+    state = work.agent(wanted)
+    silent = work.facts.silence(state.principal) if state.here else 0.0
+    mine = call.caller.incarnation
+    place, ttl = call.place.worktree, call.settings.task_ttl
+    work.do("agent", wanted, command.replace(incarnation=mine, worktree=place, silent_for=silent, ttl=ttl))
+    # Before the append: the new incarnation must never appear silent.
+    work.facts.ensure_stamped(state.name, work.agent(wanted).incarnation)
+
+
+def roles_of(call: Call, names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_role(call, one) for one in names))
 
 
 def _role(call: Call, name: str) -> str:
@@ -144,7 +144,8 @@ def _role(call: Call, name: str) -> str:
     return found or checked_name(name, "a role")
 
 
-def _found(outcome: Outcome, kind: str) -> Event | None:
+def found_event(outcome: Outcome, kind: str) -> Event | None:
+    """The first event of this type in a commit."""
     return next((event for event in outcome.events if event.type == kind), None)
 
 
@@ -153,41 +154,19 @@ def _unsettled(call: Call, reader: str) -> int:
     return sum(queries.count_unsettled(store, box, reader, seen=seen)[0] for box in boxes for seen in (False, True))
 
 
-def _free_name(work: Work, spare: list[str]) -> str:
-    """The first free name, or a generated one. `spare` keeps that one, because every attempt must use the same name."""
-    taken = {a.name.lower() for a in queries.agents(work.store)}
-    for name in (*NAMES, *spare):
-        if name.lower() not in taken:
-            return name
-    spare.append(f"Agent-{work.token(6)}")
-    return spare[-1]
+def free_names() -> Callable[[Work], str]:
+    """A function that finds the first free name, or generates one. Every attempt of a commit gets the same name."""
+    spare: list[str] = []
 
+    def free(work: Work) -> str:
+        taken = {a.name.lower() for a in queries.agents(work.store)}
+        for name in (*NAMES, *spare):
+            if name.lower() not in taken:
+                return name
+        spare.append(f"Agent-{work.token(6)}")
+        return spare[-1]
 
-def leave(call: Call, name: str | None, retire: bool, reason: str | None) -> Answer:
-    who = call.caller.agent if name is None else checked_name(name)
-    if who is None:
-        raise Usage("bad_arguments", "`leave` needs the name of an agent.", "Name it: `moot leave Yeats`.")
-
-    def act(work: Work) -> None:
-        state = known(work.agent(who), work.agents)
-        silent = work.facts.silence(state.principal) if state.here else 0.0
-        by, ttl = call.actor(work).principal, call.settings.task_ttl
-        work.do("agent", who, Leave(retire=retire, reason=reason, by=by, silent_for=silent, ttl=ttl))
-
-    outcome = call.commit(act)
-    left = _found(outcome, Left.type)
-    now = _agent(call, who)
-    if left is None:
-        return Answer(result=_change(call, now, outcome), say=(f"{now.name} had already left.",))
-    then = evolve(now.replace(incarnation=left.data["incarnation"]), Left.of(left.data), meta_of(left))
-    if not outcome.repeated:
-        call.presence.forget(then.name, then.incarnation)
-    said = "is retired" if then.retired else "has left"
-    if not outcome.repeated:
-        return Answer(result=_change(call, then, outcome), say=(f"{then.name} {said}.",))
-    back = f"; {now.principal} is here now" if now.here else ""
-    lines = (f"{then.principal} {said} (repeated with the same key{back}).",)
-    return Answer(result=_change(call, then, outcome), say=lines)
+    return free
 
 
 class Me(Record):
@@ -280,7 +259,8 @@ def _agent(call: Call, name: str) -> Agent:
     return states.agent(call.engine.read(), name)[0]
 
 
-def _change(call: Call, agent: Agent, outcome: Outcome) -> MembershipChange:
+def change_of(call: Call, agent: Agent, outcome: Outcome) -> MembershipChange:
+    """The agent after this commit."""
     return MembershipChange(**_member(call, agent).__dict__, repeated=outcome.repeated)
 
 
@@ -320,28 +300,9 @@ VERBS = (
         ),
         examples=("moot join Yeats --role reviewer",),
         detail=(
-            "Set MOOT_AGENT afterwards, so that everything you do is recorded under your name. Set MOOT_INCARNATION "
+            "Afterwards name yourself in every call: `moot --agent NAME VERB`. Or set MOOT_AGENT, and MOOT_INCARNATION "
             "too: it distinguishes you from a newer process with the same name. `moot as` does all of this for a "
-            "command."
-        ),
-    ),
-    Verb(
-        "leave",
-        "Leave the workspace and release what you hold.",
-        leave,
-        kind="own",
-        params=(
-            Param("name", "Another agent. Default: yourself.", positional=True),
-            Param(
-                "retire", "Leave permanently: the name cannot be used again, and mail to it is refused.", type="flag"
-            ),
-            Param("reason", "Why.", limit=2000),
-            KEY,
-        ),
-        examples=("moot leave",),
-        detail=(
-            "An agent can remove another agent only after that agent was silent for tasks.ttl, and can retire only "
-            "itself. A person can do both at any time."
+            "command. `moot start` joins and takes the next task."
         ),
     ),
     Verb(

@@ -29,18 +29,18 @@ if TYPE_CHECKING:
 PARAGRAPH = """\
 ## Working with others
 
-Other agents work on this repository. Coordinate through `moot` (run `moot --help`):
-- Start: `moot join NAME`. Then name yourself in every call: `moot --agent NAME inbox`; without it you can only read.
-  (Exported variables are lost if each call runs in a new shell. `moot as NAME -- COMMAND` is for whole commands.)
-- Read your mail with `moot inbox` before you start and after each step; answer requests with `moot reply`.
-- Take work with `moot task claim`; hand it in with `moot task submit`. Another agent reviews it; you get
-  mail with the verdict. Review others' tasks with `moot task approve` or `moot task reject`.
-- Before you edit files, `moot claim PATH…`; if it is refused, message the holder or take other work. `moot release`
-  them when you are done.
-- Wait for another agent's work with `moot artifact need NAME --wait`, announce yours with `moot artifact add PATH`, and
-  record decisions that affect others with `moot decide`.
-- Need an answer from a person? `moot checkpoint reach 'QUESTION' --wait`.
-- Nothing to do? `moot wait` returns when there is mail, a review or a task for you. `moot leave` when you are done.
+Other agents work on this repository. Coordinate through `moot`. Name yourself in every call, or you can only read.
+1. `moot start NAME` joins under a name of your choice, shows your mail and claims a task. Later,
+   `moot --agent NAME start` shows new mail and the next task.
+2. `moot --agent NAME claim PATH… --task TASK` before you edit files. If it is refused, ask the holder with
+   `moot --agent NAME send HOLDER 'TEXT'`, or edit other files.
+3. `moot --agent NAME check --task TASK -- COMMAND` runs your tests and keeps a receipt.
+4. `moot --agent NAME task submit TASK --receipt last` hands it in. Another agent reviews it. You review others' work
+   with `moot --agent NAME task approve TASK` or `moot --agent NAME task reject TASK --reason 'WHY'`.
+5. `moot --agent NAME wait` returns when there is mail, a review or a task for you. Then start again.
+6. `moot --agent NAME leave` when you are finished.
+
+Answer with `moot --agent NAME reply ID 'TEXT'`. Ask a person with `moot --agent NAME ask 'QUESTION' --wait`.
 """
 
 

@@ -126,7 +126,8 @@ def _join(state: Agent, command: Join) -> list[Payload]:
         raise Held(
             "name_in_use",
             f"The name {state.name} is in use ({state.principal}, last active {age(command.silent_for)} ago).",
-            f"Choose another name, or take it over: `{command_line('join', state.name, options='--take-over')}`.",
+            f"If this is you, go on with `moot --agent {state.name} …`. Otherwise choose another name, or take it "
+            f"over: `{command_line('join', state.name, options='--take-over')}`.",
             agent=state.name,
             incarnation=state.incarnation,
         )

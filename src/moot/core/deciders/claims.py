@@ -3,10 +3,9 @@
 What always holds:
 - If claims of different holders overlap, all of them are shared. Claims bound to different worktrees never overlap; a
   claim without a worktree covers the path in every worktree.
-- A claim is granted or refused as a whole. A refusal changes nothing.
-- A claim ends only by an event. It is released, or it lapses because its holder was replaced or was silent for longer
-  than the claim's ttl (at the latest in the commit that grants the path to another holder).
-- The token of a claim is the position of its grant.
+- A claim is granted or refused as a whole. A refusal changes nothing. The token is the position of the grant.
+- A claim ends only by an event. It is released, by its holder or because its task ended. Or it lapses: its holder was
+  replaced, or silent for longer than its ttl (at the latest in the commit that grants the path to another holder).
 - A path can be released by any spelling that could have named it, because a file that appears or disappears changes
   how its path is read.
 - A holder has a path in one claim per worktree. Claiming it again with another mode or ttl moves it to the new claim;
@@ -50,6 +49,7 @@ from moot.core.claims import (
     ReleaseAll,
     Released,
     ReleaseFiles,
+    ReleaseForTask,
     SupersedeHolder,
 )
 from moot.core.errors import Held, Refused, Unknown, Usage
@@ -63,7 +63,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from moot.core.claims import Command
+    from moot.core.claims import Command, Releasing
     from moot.core.errors import MootError
     from moot.core.kind import Meta
     from moot.core.payload import Payload
@@ -77,6 +77,8 @@ def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[
             return _release(state, command)
         case ReleaseAll():
             return [_released(claim, command) for claim in state.live.values() if claim.holder == command.holder]
+        case ReleaseForTask():
+            return [_released(claim, command) for claim in state.live.values() if claim.task == command.task]
         case LapseClaims():
             silent = dict(command.silent)
             return [_lapsed(claim, silent) for claim in state.live.values() if _is_silent(claim, silent)]
@@ -338,13 +340,13 @@ def _may_release(claim: Claim, command: ReleaseFiles) -> bool:
     return command.force or claim.holder == command.holder
 
 
-def _released(claim: Claim, command: ReleaseFiles | ReleaseAll, gone: set[str] | None = None) -> Released:
+def _released(claim: Claim, command: Releasing, gone: set[str] | None = None) -> Released:
     return Released(
         id=claim.id,
         holder=claim.holder,
         paths=tuple(path for path in claim.paths if gone is None or path in gone),
         left=tuple(path for path in claim.paths if gone is not None and path not in gone),
-        forced=claim.holder != command.holder,
+        forced=not isinstance(command, ReleaseForTask) and claim.holder != command.holder,
         reason=command.reason,
     )
 
@@ -392,7 +394,7 @@ KIND = Kind(
     evolve=evolve,
     state=ClaimsState,
     single=True,
-    made_by="`moot claim`, `moot release`, `moot guard check`",
+    made_by="`moot claim`, `moot release`, `moot guard check`, and the end of a task",
     nouns=("file",),
     check="moot.core.integrity.import_checks:claims",
 )

@@ -114,6 +114,7 @@ class World(ABC):
 
 _NOUNS = frozenset(("artifact", "dependency", "decision", "checkpoint"))
 _CHANGED = frozenset(("task:edited", "task:noted", "task:assigned", "task:unassigned"))
+_ENDED = ("done", "stopped")  # phases
 _TYPES = _CHANGED | {"task:started", "file:claimed", "file:overridden"}
 
 
@@ -121,9 +122,13 @@ def later(key: str, happened: Payload, world: World) -> Iterable[Step]:
     """Reactions to rarer events, imported on first use."""
     name = happened.type
     noun = name.partition(":")[0]
-    if noun in _NOUNS or name in _TYPES or (isinstance(happened, Moved) and _in_review(key, happened, world)):
+    if noun in _NOUNS or name in _TYPES or (isinstance(happened, Moved) and _matters(key, happened, world)):
         return _later(noun, name, key, happened, world)
     return ()
+
+
+def _matters(key: str, moved: Moved, world: World) -> bool:
+    return moved.phase in _ENDED or _in_review(key, moved, world)
 
 
 def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> Iterator[Step]:
@@ -157,6 +162,10 @@ def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> I
                 from moot.core.reactions.reviews import reviews
 
                 yield from reviews(key, happened, world)
+            if isinstance(happened, Moved) and happened.phase in _ENDED:
+                from moot.core.reactions.ended_tasks import ended_tasks
+
+                yield from ended_tasks(key, happened, world)
 
 
 def _in_review(key: str, moved: Moved, world: World) -> bool:

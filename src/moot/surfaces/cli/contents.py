@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from moot.surfaces.cli.parse import CommandLine
 
 HEADINGS = {
+    "moot.api.verbs.start": "Agents",
     "moot.api.verbs.agents": "Agents",
+    "moot.api.verbs.leaving": "Agents",
     "moot.api.verbs.mail.send": "Messages",
     "moot.api.verbs.answer": "Messages",
     "moot.api.verbs.mail.inbox": "Messages",
@@ -47,7 +49,19 @@ HEADINGS = {
 PACKS = "Packs"
 _MOVED = {"mirror": PACKS}  # verbs under another heading than their module
 EVERYDAY = (
-    *("init", "join", "inbox", "send", "reply", "board", "task add", "task claim", "task submit", "task approve"),
+    *(
+        "init",
+        "start",
+        "join",
+        "inbox",
+        "send",
+        "reply",
+        "board",
+        "task add",
+        "task claim",
+        "task submit",
+        "task approve",
+    ),
     *("claim", "release", "ask", "needs-me", "wait", "log"),
 )
 _OPTIONS = {

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from moot.api.catalogue import Verb
     from moot.surfaces.cli.parse import CommandLine
 
-_ABOUT_MAIL = ("inbox", "join", "start", "wait")  # they show or announce new mail themselves
+_UNREMINDED = ("guard check", "inbox", "join", "start", "wait")  # called by git, or about new mail themselves
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 
@@ -117,7 +117,7 @@ def _run(line: CommandLine) -> int:
     if line.version:
         return _print_version(as_json=line.json)
     if line.verb is None and not line.help:
-        return _bare()
+        return _bare(line)
     if line.verb in (None, "help") or (line.help and line.verb != "as"):
         return _teach(line)
     if line.verb == "as":
@@ -139,7 +139,7 @@ def _run(line: CommandLine) -> int:
 
         if can_draw(os.environ):
             return watch_live(parse.directory(line), os.environ, named=line.directory is not None)
-    answer = _answer(line, verb, arguments)
+    answer, reader = _answer(line, verb, arguments)
     try:
         voices.tell(answer, as_json=line.json)
     except voices.UnsaidError as unsaid:
@@ -147,16 +147,17 @@ def _run(line: CommandLine) -> int:
             raise
         voices.hush(sys.stdout)
         voices.tell_aside(answer, unsaid, as_json=line.json)
-    if answer.unread and not line.json and not line.quiet and verb.name not in _ABOUT_MAIL:
-        voices.remind(answer.unread, line.agent)
+    if answer.unread and not line.json and not line.quiet and verb.name not in _UNREMINDED:
+        voices.remind(answer.unread, reader)
     return answer.code
 
 
-def _bare() -> int:
+def _bare(line: CommandLine) -> int:
     """`moot` without a verb."""
-    from moot.surfaces.cli.help import overview
+    from moot.surfaces.cli.situation import answer
 
-    return overview()
+    voices.tell(answer(line), as_json=line.json)
+    return 0
 
 
 def _teach(line: CommandLine) -> int:
@@ -171,7 +172,8 @@ def _stored(verb: Verb, arguments: dict[str, object]) -> bool:
     return verb.writes and not shown and catalogue.kind_of(verb, arguments) != "look"
 
 
-def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answer:
+def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> tuple[Answer, str | None]:
+    """The answer, and the name of the calling agent if the command line has to name it."""
     from moot.wiring import open_workspace
 
     cwd, caller = parse.directory(line), parse.caller(line)
@@ -182,8 +184,7 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
 
         admin = Admin(cwd, os.environ, caller, via="cli", named=line.directory is not None)
         admin.progress, admin.ask = _draw, _asking()
-        answer: Answer = verb.does(admin, **catalogue.checked(verb, arguments))
-        return answer
+        return verb.does(admin, **catalogue.checked(verb, arguments)), None
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
     workspace = open_workspace(
@@ -204,9 +205,9 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> Answ
 
         call.rewrite = in_full
     answer = call.run(verb.name, arguments)
-    if answer.unread is None and answer.more is None and not answer.code:
-        answer = answer.replace(unread=call.unread())
-    return answer
+    if answer.unread is not None or answer.more is not None or answer.code or (mail := call.unread()) is None:
+        return answer, None
+    return answer.replace(unread=mail[0]), mail[1] if line.agent else None
 
 
 def _asking() -> Callable[[tuple[str, ...], str], bool] | None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any, Literal
 
+    from moot.api.verbs.tasks.answers import MovedTask
     from moot.api.verbs.tasks.board import Story
     from moot.api.verbs.tasks.planning import PlanResult
     from moot.core.task import Task
@@ -140,7 +141,7 @@ class Tasks(Findings):
         token: int | None = None,
         receipt: str | None = None,
         key: str | None = None,
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task submit", locals())
 
     def task_approve(
@@ -151,17 +152,17 @@ class Tasks(Findings):
         report: str | None = None,
         receipt: str | None = None,
         key: str | None = None,
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task approve", locals())
 
     def task_reject(
         self, task: str, *, reason: str | None = None, report: str | None = None, key: str | None = None
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task reject", locals())
 
     def task_reopen(
         self, task: str, *, reason: str | None = None, override: bool = False, key: str | None = None
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task reopen", locals())
 
     def task_complete(
@@ -172,20 +173,20 @@ class Tasks(Findings):
         token: int | None = None,
         receipt: str | None = None,
         key: str | None = None,
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task complete", locals())
 
     def task_fail(
         self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task fail", locals())
 
-    def task_cancel(self, task: str, *, reason: str | None = None, key: str | None = None) -> Task:
+    def task_cancel(self, task: str, *, reason: str | None = None, key: str | None = None) -> MovedTask:
         return self._ask("task cancel", locals())
 
     def task_release(
         self, task: str, *, reason: str | None = None, token: int | None = None, key: str | None = None
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task release", locals())
 
     def task_move(
@@ -196,7 +197,7 @@ class Tasks(Findings):
         reason: str | None = None,
         owner: str | None = None,
         key: str | None = None,
-    ) -> Task:
+    ) -> MovedTask:
         return self._ask("task move", locals())
 
     def task_show(self, task: str) -> Story:

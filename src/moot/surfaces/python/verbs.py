@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from moot.api.verbs.agents import Me, Member
     from moot.api.verbs.claims import ClaimView, Grant
     from moot.api.verbs.events import Awaited
+    from moot.api.verbs.leaving import Departure
     from moot.api.verbs.mail.inbox import Inbox, Overdue
     from moot.api.verbs.mail.mailbox import Instructions, MailboxView
     from moot.api.verbs.mail.send import StoredMessage
+    from moot.api.verbs.start import Start
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.deciders.held_entry import HeldEntry
     from moot.core.event import Event
@@ -69,9 +71,21 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
         """Join as an agent. From then on this workspace acts as that agent; a refused join changes nothing."""
         return self._ask("join", locals())
 
+    def start(
+        self,
+        name: str | None = None,
+        *,
+        role: Some = (),
+        client: str | None = None,
+        take_over: bool = False,
+        no_claim: bool = False,
+    ) -> Start:
+        """Join or go on, read new mail, and take the next task. From then on this workspace acts as that agent."""
+        return self._ask("start", locals())
+
     def leave(
         self, name: str | None = None, *, retire: bool = False, reason: str | None = None, key: str | None = None
-    ) -> Member:
+    ) -> Departure:
         """Leave, or make the named agent leave; what it holds is released."""
         return self._ask("leave", locals())
 

@@ -20,7 +20,7 @@ from moot.core.deciders.mailbox import Ack, Bury, Expire, Offer
 from moot.core.deciders.message import known
 from moot.core.principal import label, name_of
 from moot.core.record import Record
-from moot.core.text import age, command_line
+from moot.core.text import age, command_line, from_agent
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -54,6 +54,19 @@ class Inbox(Record):
 
 
 def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer:  # noqa: A002
+    return mail(call, all=all, peek=peek, limit=limit, bytes=bytes)
+
+
+def mail(
+    call: Call,
+    *,
+    all: bool = False,  # noqa: A002
+    peek: bool = False,
+    limit: int = _SHOWN,
+    bytes: int = ROOM,  # noqa: A002
+    agent: str | None = None,
+) -> Answer:
+    """The caller's mail. `agent`: the name that the commands in the answer contain, if any."""
     me = call.me()
     if me is not None and (me.here or not me.exists):
         call.try_out(lambda _work: None)  # refuses unknown and replaced agents; an agent that left may still read
@@ -77,20 +90,22 @@ def inbox(call: Call, all: bool, peek: bool, limit: int, bytes: int) -> Answer: 
         _record_showing(call, new.mail, (*new.expired, *seen.expired)[:_EXPIRED_AT_ONCE], reader)
 
     room = (bytes, max(bytes, used + new.left), max(bytes, used + seen.left))
-    lines = _lines(result, limit, room, in_full=all, quiet=quiet)
+    lines = _lines(result, limit, room, in_full=all, quiet=quiet, agent=agent)
     if settled or older:
         lines = (*lines, *_settled_lines(call, reader, result, limit, bytes, used))
     unread = new.more if me is not None and me.here else None
     return Answer(result=result, say=lines or ("No mail.",), after=None if quiet else shown, unread=unread)
 
 
-def _lines(result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool) -> tuple[str, ...]:
+def _lines(
+    result: Inbox, limit: int, room: tuple[int, int, int], *, in_full: bool, quiet: bool, agent: str | None
+) -> tuple[str, ...]:
     """`room`: the limit in bytes, the bytes of all new messages, and the bytes of all messages seen before."""
-    lines = [line for item in result.new for line in message_lines(item, room[0])]
+    lines = [line for item in result.new for line in message_lines(item, room[0], agent)]
     if result.more_new:  # the next call shows the ones that follow
         how = f"moot inbox --peek{_wider(limit, result.more_new, room[0], room[1])}" if quiet else "moot inbox"
         size = f", {size_in_words(result.more_bytes)}" if len(result.new) < limit else ""
-        lines.append(f"{result.more_new} more{size}: {how}")
+        lines.append(f"{result.more_new} more{size}: {from_agent(how, agent) if agent else how}")
     if in_full:
         lines += [line for item in result.waiting for line in message_lines(item)]
         if result.more_waiting:
@@ -202,7 +217,7 @@ def overdue(call: Call, all: bool) -> Answer:  # noqa: A002
             waited = round(now - (timestamps.parse(message.at) or now), 3)
             item = Overdue(
                 id=message.id,
-                mailbox=delivery.mailbox,
+                mailbox=delivery.box,
                 sender=label(message.sender),
                 text=message.text,
                 waited=waited,

@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer
-from moot.core.deciders.task import evolve
-from moot.core.kind import meta_of
+from moot.core.claims import Released
+from moot.core.kind import kind_of, meta_of
 from moot.core.principal import name_of
-from moot.core.task import EVENTS, Task, is_in
+from moot.core.task import Task, is_in
 from moot.core.text import one_line
 from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from moot.api.call import Call
+    from moot.core.claims import Claim
     from moot.engine.engine import Outcome
+
+
+class MovedTask(Task):
+    """A task after a move.
+
+    released: the paths whose claims ended with the task. still_held: paths that its author still has claimed.
+    """
+
+    released: tuple[str, ...] = ()
+    still_held: tuple[str, ...] = ()
 
 
 def task_of(outcome: Outcome) -> str | None:
@@ -25,12 +38,19 @@ def _after(call: Call, outcome: Outcome, name: str) -> Task:
     """The task as the commit left it. A repeat by key may be long ago, so the stream is folded up to that commit."""
     if not outcome.repeated:
         return states.task(call.engine.read(), name)[0]
-    task, position = Task(id=name), 0
-    while events := [e for e in call.engine.log.read(position, 500, f"task/{name}") if e.position <= outcome.last]:
-        for event in events:
-            task = evolve(task, EVENTS[event.type].of(event.data), meta_of(event))
-        position = events[-1].position
+    task: Task = _state_after(call, outcome, "task", name)
     return task
+
+
+def _state_after(call: Call, outcome: Outcome, kind: str, name: str = "") -> Any:
+    """The state of an entity as the commit left it, folded from its stream."""
+    known = kind_of(kind)
+    state, position = known.new(name), 0
+    while events := [e for e in call.engine.log.read(position, 500, known.stream(name)) if e.position <= outcome.last]:
+        for event in events:
+            state = known.evolve(state, known.events[event.type].of(event.data), meta_of(event))
+        position = events[-1].position
+    return state
 
 
 def told(call: Call, outcome: Outcome, name: str, what: str, *, moved: bool = False) -> Answer:
@@ -47,3 +67,23 @@ def told(call: Call, outcome: Outcome, name: str, what: str, *, moved: bool = Fa
     if moved and task.phase == "working":
         lines += [f"attempt {s.attempt}: {one_line(s.reason or '', 200)}" for s in task.setbacks]
     return Answer(result=task, say=tuple(lines))
+
+
+def with_files(call: Call, outcome: Outcome, answer: Answer) -> Answer:
+    """The answer about a move, with the claims that ended by it, and with those that its author keeps for now."""
+    task: Task = answer.result
+    gone = [path for event in outcome.events if event.type == Released.type for path in event.data["paths"]]
+    kept = _claims_of(call, outcome, task) if task.phase == "review" else []
+    lines = [f"released {', '.join(gone)}"] if gone else []
+    for claim in kept:
+        until = "released when the task is done" if claim.task == task.id else "until you release it"
+        lines.append(f"still held: {', '.join(claim.paths)} ({claim.id}), {until}")
+    held = tuple(path for claim in kept for path in claim.paths)
+    result = MovedTask(**task.__dict__, released=tuple(gone), still_held=held)
+    return answer.replace(result=result, say=(*answer.say, *lines))
+
+
+def _claims_of(call: Call, outcome: Outcome, task: Task) -> list[Claim]:
+    """The claims of the task's author for this task and for no task in particular, as the commit left them."""
+    state = _state_after(call, outcome, "claims") if outcome.repeated else states.claims(call.engine.read())[0]
+    return [claim for claim in state.live.values() if claim.holder == task.author and claim.task in (None, task.id)]

@@ -11,6 +11,7 @@ from moot.core.task import PRIORITIES, AssignTask, EditTask, NoteTask
 from moot.core.task.changes import NOTE_LIMIT
 from moot.core.task.leases import has_lapsed
 from moot.core.text import age
+from moot.views import states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,15 +63,14 @@ def assign(call: Call, task: str, agent: str | None, nobody: bool) -> Answer:
         work.do("task", task, command)
 
     outcome = call.commit(act)
-    answer = told(call, outcome, task, f"assigned to {agent}" if agent else "assigned to nobody")
+    to = states.agent(call.engine.read(), agent)[0].name if agent is not None else "nobody"
+    answer = told(call, outcome, task, f"assigned to {to}")
     _warn_of_silence(call, agent, answer.result.ttl)
     return answer
 
 
 def _warn_of_silence(call: Call, agent: str | None, ttl: float) -> None:
     """The assignment does not hold while its agent is silent."""
-    from moot.views import states
-
     state = states.agent(call.engine.read(), agent)[0] if agent is not None else None
     silent = call.silent_for(state.principal) if state is not None and state.here else None
     if state is not None and silent is not None and has_lapsed(silent, ttl):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.api.verbs.tasks.answers import told
+from moot.core.lifecycle import CORE
 from moot.core.principal import Actor, name_of, same_agent
 from moot.core.task import TYPES, MoveTask, Unassigned, refusals
 from moot.core.task.leases import assignment_lapse, lapse_of
@@ -22,8 +23,14 @@ _LOOKED_AT = 1000  # maximum number of tasks that `task claim` without a name co
 
 
 def claim(call: Call, task: str | None) -> Answer:
+    mine = False
+
     def act(work: Work) -> None:
+        nonlocal mine
         actor = call.actor(work)
+        mine = task is not None and _is_held(work.known_task(task), actor)
+        if mine:
+            return
         for name in (task,) if task else _candidates(work, actor):
             _end_silent_lease(work, name, actor)
             if work.task(name).phase == "open" or (task and not work.drafts):
@@ -34,6 +41,8 @@ def claim(call: Call, task: str | None) -> Answer:
         # The silent holder has lost the task, but it cannot be claimed: its attempts are used up, or it is flagged.
 
     outcome = call.commit(act)
+    if task is not None and mine and not outcome.repeated:
+        return _with_brief(call, told(call, outcome, task, "is already yours", moved=True))
     started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
     if started is None:
         if task:  # raise the same error as a later caller gets
@@ -42,14 +51,30 @@ def claim(call: Call, task: str | None) -> Answer:
     answer = told(call, outcome, started.stream.partition("/")[2], "is yours", moved=True)
     if (freed := next((e for e in outcome.events if e.type == Unassigned.type), None)) is not None:
         answer = answer.replace(say=(*answer.say, f"It was assigned to {freed.data['to']}: {freed.data['reason']}."))
-    return answer
+    return answer if outcome.repeated else _with_brief(call, answer)
+
+
+def _is_held(task: Task, actor: Actor) -> bool:
+    """Whether claiming the task again is no move. The lifecycle of a pack says itself what a claim does."""
+    return task.lifecycle == CORE.name and task.phase == "working" and task.holder == actor.principal
+
+
+def _with_brief(call: Call, answer: Answer) -> Answer:
+    from moot.api.verbs.tasks.brief import body_lines, brief_of, next_line
+
+    task: Task = answer.result
+    return answer.replace(say=(*answer.say, *body_lines(call, task), next_line(brief_of(call, task))))
 
 
 def startable(work: Work, actor: Actor) -> Iterator[str]:
-    """The tasks that the actor can claim now. It ends the leases of silent agents, so use it only in a rehearsal."""
+    """The tasks that the actor can claim now, the most urgent first.
+
+    It ends the leases of silent agents, as a claim does. So use it in a rehearsal, or to claim the first of them.
+    """
     for name in _candidates(work, actor):
         _end_silent_lease(work, name, actor)
-        if work.task(name).phase == "open":
+        task = work.task(name)
+        if task.phase == "open" and not work.lifecycle(task.lifecycle).withheld:
             yield name
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.api.catalogue import KEY, Param, Verb
-from moot.api.verbs.tasks.answers import task_of, told
+from moot.api.verbs.tasks.answers import task_of, told, with_files
 from moot.api.verbs.tasks.claiming import claim, end_idle_assignment
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Usage
@@ -166,7 +166,8 @@ def moved(
         )
         work.do("task", task, command)
 
-    answer = told(call, call.commit(act), task, "is", moved=True)
+    outcome = call.commit(act)
+    answer = with_files(call, outcome, told(call, outcome, task, "is", moved=True))
     if answer.result.phase == "stopped":
         for name in queries.dependents(call.engine.store, task):
             unlink = command_line("task unlink", name, options=option("--needs", task))
