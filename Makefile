@@ -1,6 +1,6 @@
-# Everything a person does with this tree. Needs Python 3.11 or newer, make, and the package index at the first run;
-# the rest goes into .venv. Another interpreter: make test PYTHON=/path/to/python3.12
-# (Written for GNU make 3.81, the one that macOS ships.)
+# The commands for this repository. They need Python 3.11 or newer and make; the first run also needs the package index.
+# Everything else is installed into .venv. To choose the interpreter: make test PYTHON=/path/to/python3.12
+# (Compatible with GNU make 3.81, which macOS ships.)
 
 PYTHON ?=
 BIN := .venv/bin
@@ -12,47 +12,47 @@ export PYTHON
 help: ## this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-setup: ## make .venv with the pinned dependencies (the other targets do it by themselves)
+setup: ## create .venv with the pinned dependencies (the other targets do this too)
 	@tools/setup dev
 
-packages: ## install the system packages that only tests need, where this may be done
+packages: ## install the system packages that the tests need (as root on Debian; elsewhere list them)
 	@tools/packages
 
 setup-bench: setup
 	@tools/setup bench
 
-demo: setup ## see the main job done, in about a minute
+demo: setup ## watch four agents build a program, in about a minute
 	@$(BIN)/python demo/run.py
 
-test: packages check ## all checks, then the whole test suite
+test: packages check ## run all checks, then the whole test suite
 	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=3600
 	@$(BIN)/python tools/requirements.py
 
-check: setup ## format, lint, types, layers, generated files; changes nothing
+check: setup ## check format, lint, types, layers and generated files; changes nothing
 	@tools/check
 
-format: setup ## put the code into its one format, and fix what the linter can fix safely
+format: setup ## format the code, and fix what the linter can fix safely
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --fix --quiet . || true
 
-generate: setup ## write the files that are made from others (reference, tables, diagrams)
+generate: setup ## write the generated files (reference, tables, diagrams)
 	@$(BIN)/python tools/generate.py
 
-bench: setup-bench ## all measurements, a table, and benchmarks/results.json
+bench: setup-bench ## run all benchmarks; writes benchmarks/results.json
 	@$(BIN)/python benchmarks/run.py
 
-bench-quick: setup-bench ## the same within a minute
+bench-quick: setup-bench ## run smaller benchmarks, within a minute
 	@$(BIN)/python benchmarks/run.py --quick
 
-soak: setup ## the long tests: hundreds of kills, thousands of random histories
+soak: setup ## run the long tests: hundreds of kills, thousands of random histories
 	@$(BIN)/python -m pytest -m soak --timeout=1800 --hypothesis-profile=soak
 
 requirements: setup ## per protocol: what the last whole test run proved (LIST=open names them; FROM=DIR compares)
 	@$(BIN)/python tools/requirements.py $(if $(LIST),--list $(LIST)) $(if $(FROM),--from $(FROM))
 
-pins: setup ## choose the versions in requirements/*.txt anew
+pins: setup ## update the versions in requirements/*.txt
 	@tools/pins
 
-clean: ## remove everything that make made
+clean: ## remove everything that make created
 	@rm -rf .venv build dist
 	@find . -type d \( -name __pycache__ -o -name '.*_cache' -o -name .hypothesis \) -prune -exec rm -rf {} +

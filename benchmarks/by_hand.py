@@ -1,7 +1,7 @@
-"""What moot's send is measured against: a bare insert, and the rows of a send written by hand.
+"""What moot's send is compared with: a bare insert, and an insert of the same rows by hand.
 
-Both are as careful about durability as moot (WAL, synchronous=FULL; the views NORMAL), and about nothing else: nobody
-is looked up, no rule is asked, nothing is decided.
+Both have the same durability as moot (WAL, synchronous=FULL; for the views NORMAL) and nothing else: they look up no
+recipient, check no rule and decide nothing.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def connect(path: str, synchronous: str) -> apsw.Connection:
-    """A connection as careful as moot's."""
+    """A connection with the same durability as moot's."""
     db = apsw.Connection(path)
     db.set_busy_timeout(_WAIT_MS)
-    db.pragma("auto_vacuum", "none")  # as moot's files are
+    db.pragma("auto_vacuum", "none")  # as in moot's files
     db.pragma("journal_mode", "wal")
     db.pragma("synchronous", synchronous)
     return db
 
 
 def create(directory: str) -> None:
-    """The files: one table for the bare insert; moot's log and views, with all their indexes and triggers."""
+    """Create the files: one table for the bare insert; moot's log and views with all indexes and triggers."""
     os.makedirs(directory)
     Bare(directory).close()
     log, views = connect(f"{directory}/log.db", "full"), connect(f"{directory}/views.db", "normal")
@@ -55,7 +55,7 @@ def create(directory: str) -> None:
 
 
 class Bare:
-    """An insert into one table. Alone it commits by itself; in a crowd it asks for the lock first, as one should."""
+    """An insert into one table. With many writers it takes the lock first, as it should."""
 
     def __init__(self, directory: str) -> None:
         self._db = connect(f"{directory}/bare.db", "full")
@@ -70,7 +70,7 @@ class Bare:
         self._db.execute("COMMIT")
 
     def hurry(self, text: str, times: int) -> None:
-        """Write so many without waiting for the disk."""
+        """Write this many without waiting for the disk."""
         self._db.pragma("synchronous", "off")
         for _ in range(times):
             self.send(text)
@@ -81,7 +81,7 @@ class Bare:
 
 
 class ByHand:
-    """The rows of a send: one transaction on the log, one on the views."""
+    """Writes the rows of a send: one transaction on the log, one on the views."""
 
     def __init__(self, directory: str) -> None:
         self._log = connect(f"{directory}/log.db", "full")
@@ -122,7 +122,7 @@ class ByHand:
             raise
 
     def hurry(self, text: str, times: int) -> None:
-        """Write so many without waiting for the disk."""
+        """Write this many without waiting for the disk."""
         self._log.pragma("synchronous", "off")
         for _ in range(times):
             self.send(text)
@@ -134,7 +134,7 @@ class ByHand:
 
 
 class Disk:
-    """What the disk alone costs: a page written over, and flushed."""
+    """The cost of the disk alone: overwrite a page and flush it."""
 
     def __init__(self, directory: str) -> None:
         self._file = os.open(f"{directory}/page", os.O_RDWR | os.O_CREAT, 0o600)
@@ -158,7 +158,7 @@ def _now() -> str:
 
 
 def differences(log: str, views: str, directory: str) -> list[str]:
-    """Where the last rows that moot wrote into its files look different from the last ones written by hand here."""
+    """The tables in which the last row that moot wrote differs in shape from the last row written here."""
     found = []
     pairs = ((log, "log.db", ("event", "commits")), (views, "views.db", ("message", "delivery")))
     for theirs, ours, tables in pairs:
@@ -172,7 +172,7 @@ def differences(log: str, views: str, directory: str) -> list[str]:
 
 
 def _shape(db: apsw.Connection, table: str) -> list[tuple[str, int]]:
-    """The kinds and lengths of the values in the newest row; what is random or a time is of one length."""
+    """The types and lengths of the values in the newest row. Random values and times always have the same length."""
     by = {"commits": "last"}.get(table, "position")
     row = db.execute(f"SELECT * FROM {table} ORDER BY {by} DESC LIMIT 1").fetchall()[0]
     return [(type(value).__name__, len(value) if isinstance(value, str) else 0) for value in row]

@@ -1,5 +1,5 @@
--- What a send of moot writes, as one would write it by hand. `by_hand.py` reads these statements; the tables are
--- moot's own, made from its schema files.
+-- The rows that a send of moot writes, written by hand. `by_hand.py` reads these statements. The tables are created from
+-- moot's schema files.
 
 -- name: head
 SELECT coalesce(max(position), 0) FROM event

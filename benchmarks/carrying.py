@@ -1,7 +1,7 @@
-"""Export and import beside the same rows dumped and inserted by hand.
+"""Compares export and import with a raw dump and a raw insert of the same rows.
 
-The raw dump reads the table and writes each row as a JSON array; the raw insert reads those lines back and puts them
-into the same tables, with the same indexes and triggers, as many in one transaction as moot takes.
+The raw dump reads the table and writes each row as a JSON array. The raw insert reads those lines and inserts them into
+the same tables, with the same indexes and triggers, and with as many rows per transaction as moot.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ def _row(name: str, count: int, ours: float, theirs: float, ratio: Spread, raw: 
         f"{count:,} rows; {ratio}."
     )
     if raw == "insert":
-        note += " Every line is checked and folded on trial first."
+        note += " moot first checks every line and replays it as a test."
     return Row(name, ratio.median, f"of a raw {raw}", None, note)
 
 
 def _single(source: str, target: str) -> None:
-    """The same events, each a commit of its own, as they are in life; they were made in large commits."""
+    """Write the same events, but each in its own commit, as in practice. They were created in large commits."""
     with open(source, encoding="utf-8") as lines, open(target, "w", encoding="utf-8") as file:
         for line in lines:
             found: dict[str, Any] = json.loads(line)
@@ -80,7 +80,7 @@ def _single(source: str, target: str) -> None:
 
 
 class _Field:
-    """The files, and the four ways through them. Each says how long it took."""
+    """The files, and the four variants. Each returns how long it took."""
 
     def __init__(self, room: str, repository: str) -> None:
         self._room, self._repository = room, repository
@@ -135,7 +135,7 @@ class _Field:
             while batch := [json.loads(line) for line in islice(lines, _BATCH)]:
                 with db:
                     db.executemany(queries.SQL["add_event"], [(*row[:13], bytes.fromhex(row[14])) for row in batch])
-                    # A commit's hash is as long as a digest, which stands for it here: nothing is computed.
+                    # The digest takes the place of the commit's hash, which has the same length: nothing is computed.
                     commits = [
                         (f"{row[11]}-{row[0]}", row[0], row[0], row[13], bytes.fromhex(row[14])) for row in batch
                     ]

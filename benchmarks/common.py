@@ -1,7 +1,7 @@
-"""Measuring side by side: short rounds in shuffled order, medians, and what becomes of them: rows, a table, JSON.
+"""Compares variants in short rounds in random order, and reports medians as rows, a table and JSON.
 
-A ratio is taken inside a round, where both sides meet the same machine; the row shows the median over the rounds, its
-note how far they lie apart. This module knows nothing of moot.
+Each round gives one ratio, so both variants run under the same load. A row shows the median over all rounds, and its
+note the spread. This module knows nothing about moot.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _COMPARED: dict[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Size:
-    """How long to measure, and on how much."""
+    """How long to measure, and with how much data."""
 
     name: str
     seconds: float  # for each comparison within one process
-    least: int  # rounds, however long they take
+    least: int  # minimum number of rounds
     events: int  # in the large log
-    many: int  # in the very large one
-    crowd_rounds: int  # of thirty writers
+    many: int  # in the very large log
+    crowd_rounds: int  # rounds with thirty writers
     crowd_seconds: float
     followed: int  # events
-    repeats: int  # of what is counted and not timed
-    letters: int  # that each of eight processes writes into a mailbox
+    repeats: int  # of measurements that count instead of timing
+    letters: int  # messages that each of eight processes writes to a mailbox
 
     @property
     def small(self) -> int:
@@ -50,7 +50,7 @@ class Size:
         return min(1_000, self.events)
 
 
-# The last one only runs everything once, for the tests: what it measures means nothing.
+# SMOKE runs everything once, for the tests. Its figures mean nothing.
 FULL = Size("full", 30, 30, 100_000, 1_000_000, crowd_rounds=9, crowd_seconds=3, followed=300, repeats=5, letters=25)
 QUICK = Size("quick", 3, 11, 10_000, 20_000, crowd_rounds=3, crowd_seconds=0.5, followed=100, repeats=1, letters=25)
 SMOKE = Size("smoke", 0, 2, 200, 300, crowd_rounds=1, crowd_seconds=0.1, followed=10, repeats=1, letters=3)
@@ -58,7 +58,7 @@ SMOKE = Size("smoke", 0, 2, 200, 300, crowd_rounds=1, crowd_seconds=0.1, followe
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table. `goal` is a comparison such as `>= 0.4`; None where the value is only told."""
+    """One line of the table. `goal` is a comparison such as `>= 0.4`; None if there is no goal."""
 
     name: str
     value: float | None
@@ -77,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Spread:
-    """A median and where the middle half of the values lies."""
+    """A median, and the range of the middle half of the values."""
 
     median: float
     low: float
@@ -96,7 +96,7 @@ class Spread:
 
 
 class Rounds:
-    """What each variant cost in each round."""
+    """The cost of each variant in each round."""
 
     def __init__(self) -> None:
         self._costs: dict[str, list[float]] = {}
@@ -116,7 +116,7 @@ class Rounds:
 
 
 def interleaved(variants: Mapping[str, Callable[[], float]], seconds: float, least: int) -> Rounds:
-    """Run all variants in every round, in an order of chance. Each does a short piece of work and says what it cost."""
+    """Run all variants in every round, in random order. A variant does a little work and returns its cost."""
     rounds, order = Rounds(), list(variants)
     end, done = time.monotonic() + seconds, 0
     while done < least or time.monotonic() < end:
@@ -128,7 +128,7 @@ def interleaved(variants: Mapping[str, Callable[[], float]], seconds: float, lea
 
 
 def timed(act: Callable[[], object], times: int) -> Callable[[], float]:
-    """A variant: do it so often; the cost is seconds for one."""
+    """A variant that calls `act` this many times. The cost is the seconds per call."""
 
     def burst() -> float:
         start = time.perf_counter()
@@ -140,7 +140,7 @@ def timed(act: Callable[[], object], times: int) -> Callable[[], float]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that `share` of all do not exceed."""
+    """The smallest value that a `share` of all values do not exceed."""
     return sorted(values)[math.ceil(share * len(values)) - 1]
 
 
@@ -164,7 +164,7 @@ def write(rows: Iterable[Row], path: str) -> None:
 
 
 def lines(row: Row) -> list[str]:
-    """A row for people: the figures, and its note below."""
+    """A row as text: the figures, with the note below."""
     verdict = {True: "holds", False: "MISSED", None: ""}[row.holds]
     value = "-" if row.value is None else f"{row.value:,.0f}" if row.unit == "messages" else f"{row.value:,.2f}"
     head = f"{row.name:<32}{value:>10} {row.unit:<20}{row.goal or '':<10}{verdict}".rstrip()

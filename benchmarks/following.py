@@ -1,6 +1,7 @@
-"""How soon a follower in another process has an event after its append has returned. Both read one monotonic clock.
+"""Measures how soon after an append returns a follower in another process has the event.
 
-Beside it, in turns, a bare byte through a pipe to a process that waits for it: how late the machine itself is.
+Both processes read the same monotonic clock. For comparison, a byte is sent through a pipe to a process that waits for
+it, alternating with the appends: this is the latency of the machine itself.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
     from moot.api.call import Call
 
 _PACE = 0.02  # seconds between two sends
-_POLL = 5.0  # seconds between two looks of a protocol that polls
+_POLL = 5.0  # the interval of a protocol that polls, in seconds
 _PATIENCE = 60.0
 
 
 class Other:
-    """Another process that says when it heard what, as a context manager that ends it."""
+    """Another process that reports when it received what. The context manager ends it."""
 
     def __init__(self, role: Callable[..., None], *arguments: Any) -> None:
         context = multiprocessing.get_context("fork")
@@ -61,12 +62,12 @@ def measure(stage: Stage) -> list[Row]:
         seen, bare = follower.heard(), listener.heard()
     delays = [(seen[position] - moment) / 1e6 for position, moment in appended.items()]
     note = (
-        f"From the append returning in one process to the event being in another one's hands, {size.followed} times at "
-        f"about {1 / _PACE:.0f} a second; in between the sender writes the views and rings. "
-        f"A bare byte through a pipe, in turns with it: median {statistics.median(bare):.2f} ms, "
+        f"From the return of the append in one process to the arrival of the event in another, {size.followed} times "
+        f"at about {1 / _PACE:.0f} a second; in between the sender writes the views and wakes the follower. "
+        f"For comparison, a byte through a pipe: median {statistics.median(bare):.2f} ms, "
         f"p99 {percentile(bare, 0.99):.2f} ms."
     )
-    worst = f" The longest {max(delays):.2f} ms, and {max(bare):.2f} ms through the pipe."
+    worst = f" The longest: {max(delays):.2f} ms; through the pipe: {max(bare):.2f} ms."
     return [
         Row("follow.median", statistics.median(delays), "ms", "< 2", note),
         Row("follow.p99", percentile(delays, 0.99), "ms", "< 10", note + worst),
@@ -75,7 +76,7 @@ def measure(stage: Stage) -> list[Row]:
 
 
 def _follow(pipe: Connection[Any, Any], repository: str, count: int) -> None:
-    """The follower: when it had which position."""
+    """The follower. Reports when it received each position."""
     seen: dict[int, int] = {}
     with Workspace(repository, agent=workspaces.READER, incarnation=1) as ws:
         events = ws.follow(types="message:sent", timeout=_PATIENCE)
@@ -88,13 +89,13 @@ def _follow(pipe: Connection[Any, Any], repository: str, count: int) -> None:
 
 
 def _listen(pipe: Connection[Any, Any], count: int) -> None:
-    """The bare comparison: how many milliseconds each moment was on its way."""
+    """The comparison. Reports how many milliseconds each timestamp took to arrive."""
     pipe.send("ready")
     pipe.send([(time.monotonic_ns() - sent) / 1e6 for sent in (pipe.recv() for _ in range(count))])
 
 
 def _send(repository: str, count: int, bare: Connection[Any, Any]) -> dict[int, int]:
-    """Send notes; when the append of which position returned."""
+    """Send notes, and return when the append of each position returned."""
     session = open_workspace(repository, {}).call(decide({}, agent=workspaces.SENDER, incarnation=1))
     appended = _watch(session)
     try:
@@ -110,7 +111,7 @@ def _send(repository: str, count: int, bare: Connection[Any, Any]) -> dict[int, 
 
 
 def _watch(session: Call) -> dict[int, int]:
-    """Note the moment at which each append of this session's log returns."""
+    """Record when each append to this session's log returns."""
     moments: dict[int, int] = {}
     append: Any = session.engine.log.append
 

@@ -1,4 +1,4 @@
-"""Whether a long log makes anything slower: a send and an inbox in a large workspace beside the same in a small one."""
+"""Measures whether a long log slows anything down: a send and an inbox in a large and in a small workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking back over a long log: all views made anew, a moment of the past, and a search."""
+"""Measures reads of a long log: a rebuild of all views, a view of the past, and a search."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def measure(stage: Stage) -> list[Row]:
             events / rebuilding,
             "events/s",
             None,
-            f"All views of {events:,} events made anew in {rebuilding:.1f} s, "
-            f"{rebuilding / reading:.1f} times as long as reading them.",
+            f"All views of {events:,} events rebuilt in {rebuilding:.1f} s, "
+            f"{rebuilding / reading:.1f} times as long as reading the events.",
         ),
         Row("look.past_first", first, "s", None, f"Agents at event {middle:,}, asked for the first time."),
-        Row("look.past_again", again * 1000, "ms", None, "The same again, with the workspace opened for it."),
-        Row("look.past_near", near * 1000, "ms", None, f"At event {middle + 10:,}, after that."),
-        Row("look.agents_now", now * 1000, "ms", None, "Agents now, in an open workspace, to compare."),
+        Row("look.past_again", again * 1000, "ms", None, "The same again, in a newly opened workspace."),
+        Row("look.past_near", near * 1000, "ms", None, f"At event {middle + 10:,}, after those two."),
+        Row("look.agents_now", now * 1000, "ms", None, "For comparison: agents now, in an open workspace."),
         Row("look.index", events / indexing, "events/s", None, f"The first search of {events:,} events."),
-        Row("look.search", searching * 1000, "ms", None, "Two words that all messages have, newest first."),
+        Row("look.search", searching * 1000, "ms", None, "Two words that occur in every message, newest first."),
     ]
 
 

@@ -1,7 +1,7 @@
-"""The protocol's mailbox file, written by eight processes at once: how many messages survive.
+"""Eight processes write to the protocol's mailbox file at once: how many messages survive?
 
-Three ways: the file alone, as the protocol has it (read, append, write); a send through moot; and the file again while
-moot's mirror watches it, each process in its own worktree or all of them in one.
+There are three variants: the file alone, as the protocol prescribes (read, append, write); a send through moot; and the
+file while moot's mirror watches it, with each process in its own worktree, or all of them in one.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 WRITERS = 8
 FILE = ".claude-orchestrator/tasks/messages/to-developer.json"
 _EMPTY: dict[str, Any] = {"messages": [], "lastRead": None}
-_PAUSE = 0.02  # seconds at most between two messages of one process
-_TORN_PATIENCE = 0.5  # seconds after which a writer gives up on what was in a broken file
-_QUIET, _QUIET_IF_TORN = 2.0, 8.0  # seconds without news after which nothing more is expected; moot gives a torn file 5
+_PAUSE = 0.02  # maximum seconds between two messages of one process
+_TORN_PATIENCE = 0.5  # seconds after which a writer discards the content of a torn file
+_QUIET, _QUIET_IF_TORN = 2.0, 8.0  # seconds without a new message before it stops waiting; moot gives a torn file 5
 _PATIENCE = 120.0
 
 
@@ -58,8 +58,8 @@ def _files_alone(rooms: Sequence[str], each: int) -> Row:
         _all_write(_by_file, [path] * WRITERS, each)
         left.append(len({message["taskId"] for message in (_parsed(path) or _EMPTY)["messages"]}))
     note = (
-        f"{WRITERS} processes, {each} messages each, read, append, write: what is in the file at the end, of "
-        f"{WRITERS * each}; the median of {len(left)} times, from {min(left)} to {max(left)}."
+        f"{WRITERS} processes, {each} messages each, read, append, write: messages in the file at the end, of "
+        f"{WRITERS * each}; the median of {len(left)} runs, from {min(left)} to {max(left)}."
     )
     return Row("mailbox.files_alone", statistics.median(left), "messages", None, note)
 
@@ -73,7 +73,9 @@ def _through_moot(rooms: Sequence[str], each: int) -> Row:
         arrived.append(_arrived(repository))
     took = (time.monotonic() - start) / len(rooms)
     sent = WRITERS * each
-    note = f"The same sent through moot, its files rendered after each: of {sent}, in {took:.1f} s{_worst(arrived)}."
+    note = (
+        f"The same through moot, which writes its files after each send: of {sent}, in {took:.1f} s{_worst(arrived)}."
+    )
     return Row("mailbox.moot", min(arrived), "messages", f"== {sent}", note)
 
 
@@ -82,19 +84,19 @@ def _through_mirror(rooms: Sequence[str], each: int, *, own: bool) -> Row:
     sent = WRITERS * each
     if own:
         note = (
-            "Processes that know only the file, each in the copy of its own worktree, while `moot mirror --watch` "
-            f"runs: what arrives in the log, of {sent}{_worst(arrived)}."
+            "Processes that know only the file, each in its own worktree, while `moot mirror --watch` runs: messages "
+            f"in the log, of {sent}{_worst(arrived)}."
         )
         return Row("mailbox.mirror_own", min(arrived), "messages", f"== {sent}", note)
     note = (
-        f"The same with all {WRITERS} in one copy of the file: of {sent}{_worst(arrived)}. What two writers overwrite "
-        "before anybody has seen it nobody can bring back; this is what the mirror saw in time."
+        f"The same with all {WRITERS} in one worktree: of {sent}{_worst(arrived)}. Messages that another writer "
+        "overwrites before the mirror reads the file are lost."
     )
     return Row("mailbox.mirror_shared", min(arrived), "messages", None, note)
 
 
 def _worst(arrived: Sequence[int]) -> str:
-    return f"; the worst of {len(arrived)} times" if len(arrived) > 1 else ""
+    return f"; the worst of {len(arrived)} runs" if len(arrived) > 1 else ""
 
 
 def _mirrored(directory: str, each: int, *, own: bool) -> int:
@@ -155,7 +157,7 @@ def _messages(number: int, each: int) -> Iterator[dict[str, Any]]:
 
 
 def _read(path: str) -> dict[str, Any]:
-    """The mailbox. Whoever finds it half written looks again, and after a while starts a new one."""
+    """The mailbox. If it is half written, read it again; after a while, start with an empty one."""
     end = time.monotonic() + _TORN_PATIENCE
     while time.monotonic() < end:
         if (box := _parsed(path)) is not None:
@@ -197,12 +199,12 @@ def _until_there(paths: Sequence[str]) -> None:
     end = time.monotonic() + _PATIENCE
     while not all(map(os.path.exists, paths)):
         if time.monotonic() > end:
-            raise TimeoutError("the mirror does not render its files")
+            raise TimeoutError("the mirror does not write its files")
         time.sleep(0.01)
 
 
 def _settled(repository: str, files: Sequence[str], sent: int) -> int:
-    """How many have arrived, once all have, or nothing more has come for a while."""
+    """How many messages arrived. Returns when all did, or when no more arrived for a while."""
     last, since = 0, time.monotonic()
     while last < sent:
         patience = _QUIET if all(map(_parsed, files)) else _QUIET_IF_TORN

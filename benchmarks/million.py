@@ -1,4 +1,4 @@
-"""A very long log, a million events in the full run: whether what one does every day gets slower or larger in it."""
+"""Measures whether a very long log (a million events in the full run) makes everyday commands slower or larger."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BURST = 4
 _DAILY = {
     "send": "A note sent",
     "inbox": f"An inbox with {_WAITING} requests read",
-    "claim": "A file claimed and freed",
+    "claim": "A file claimed and released",
 }
 
 
@@ -65,7 +65,7 @@ def _claim(ws: Workspace) -> None:
     ws.release("src/parser.py")
 
 
-# What Linux counts for this very program. `getrusage` would count the one that started it, too.
+# The peak memory of this process only. `getrusage` would include the process that started it.
 _SCRIPT = """
 import sys
 from moot.surfaces.cli.main import main
@@ -77,7 +77,7 @@ sys.exit(code)
 
 
 def _memory(places: dict[str, str], sizes: dict[str, int], repeats: int) -> list[Row]:
-    """What a command needs at most."""
+    """The peak memory of a command."""
     rows = []
     for words in (["inbox"], ["send", workspaces.OTHER, "hello"]):
         name = f"million.memory.{words[0]}"

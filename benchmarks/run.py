@@ -1,10 +1,10 @@
-"""All measurements: a table for people, `results.json` for programs.
+"""Runs all benchmarks. Prints a table, and writes `results.json`.
 
     python benchmarks/run.py            everything, in some minutes
-    python benchmarks/run.py --quick    the same on less, within a minute
+    python benchmarks/run.py --quick    the same with less data, within a minute
 
-Everything timed is a ratio, measured side by side in this run; figures of two runs or two machines do not compare. The
-files are made below `build/`, because where temporary files live, writing them to disk often costs nothing.
+Times are given as ratios between variants that were measured side by side. Do not compare times of two runs or two
+machines. The files are in `build/`: the directory for temporary files is often in memory, where a flush is free.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def main() -> None:
     asked = _arguments()
     for name in [*os.environ]:
         if name.startswith("MOOT_") or name in (*AGENTS_SHELLS, "PYTHONDONTWRITEBYTECODE"):
-            del os.environ[name]  # neither who calls nor how it is set up may change what is measured
+            del os.environ[name]  # the caller and its settings must not change the results
     os.environ["MOOT_PERSON"] = "1"
     os.makedirs(asked.directory, exist_ok=True)
     start, rows = time.monotonic(), []
@@ -65,7 +65,7 @@ def main() -> None:
                 rows.append(row)
     missed = [row.name for row in rows if row.holds is False]
     held = sum(row.holds is True for row in rows)
-    print(f"\n{held} goals hold, {len(missed)} missed{': ' if missed else ''}{', '.join(missed)}")
+    print(f"\n{held} goals met, {len(missed)} missed{': ' if missed else ''}{', '.join(missed)}")
     print(f"{time.monotonic() - start:.0f} s")
     if asked.output or not asked.only:
         common.write(rows, asked.output or os.path.join(HERE, "results.json"))
@@ -73,14 +73,16 @@ def main() -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=SIZES, default="full", help="smoke only runs everything once")
+    parser.add_argument("--size", choices=SIZES, default="full", help="smoke runs everything once, for tests")
     parser.add_argument(
         "--quick", dest="size", action="store_const", const="quick", default="full", help="--size quick"
     )
-    parser.add_argument("--only", choices=PARTS, action="append", help="one part (repeat for more)")
-    parser.add_argument("--output", help="where the JSON goes; benchmarks/results.json if everything is measured")
+    parser.add_argument("--only", choices=PARTS, action="append", help="run one part (repeatable)")
+    parser.add_argument("--output", help="the JSON file (default for a complete run: benchmarks/results.json)")
     parser.add_argument(
-        "--directory", default=os.path.join(os.path.dirname(HERE), "build"), help="on the disk to measure; build/"
+        "--directory",
+        default=os.path.join(os.path.dirname(HERE), "build"),
+        help="a directory on the disk to measure (default: build/)",
     )
     return parser.parse_args()
 

@@ -1,6 +1,6 @@
-"""A durable send (validated, projected) beside a bare insert and beside its own rows written by hand.
+"""Compares a durable send (validated, projected) with a bare insert, and with its own rows written by hand.
 
-One process first, then thirty that all write at once. Each variant has its own files on the same disk.
+First with one process, then with thirty that write at the same time. Each variant has its own files on the same disk.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CROWD = 30
 VARIANTS = ("moot", "bare", "hand")
 GOALS = {"bare": ">= 0.4", "hand": ">= 0.7"}
 AGAINST = {"bare": "a bare INSERT of its 200 bytes", "hand": "its own rows, written by hand"}
-LONGEST = "< 5"  # seconds that any send may take among thirty; moot gives up after 30
+LONGEST = "< 5"  # seconds that a send of one of thirty processes may take; moot gives up after 30
 _BURST = 4
 _PATIENCE = 120.0
 
@@ -75,7 +75,7 @@ def _alone(field: Field, size: Size) -> list[Row]:
         for act in acts.values():
             act()
         _check_rows(field)
-        if size.seconds:  # until every write-ahead log has been filled once and is written over, as it is from then on
+        if size.seconds:  # warm up: fill each write-ahead log once, because it is overwritten from then on
             timed(acts["moot"], 400)()
             hand.hurry(TEXT, 400)
             bare.hurry(TEXT, 1200)
@@ -88,7 +88,7 @@ def _costs(rounds: Rounds, other: str) -> str:
     ours, theirs, disk = (rounds.median(name) * 1e6 for name in ("moot", other, "disk"))
     return (
         f"{ours:,.0f} µs against {theirs:,.0f} µs, of which the disk takes {disk:,.0f} µs; "
-        f"all rounds together {whole:.2f}"
+        f"ratio of the totals {whole:.2f}"
     )
 
 
@@ -98,7 +98,7 @@ def _compared(name: str, other: str, ratio: Spread, figures: str) -> Row:
 
 
 def _check_rows(field: Field) -> None:
-    """A comparison with other rows than moot's would be worth nothing."""
+    """Raise if the rows written by hand differ from moot's: the comparison would be worthless."""
     state = f"{field.repository}/.git/moot"
     with open(f"{state}/views-{Store.version}", encoding="ascii") as pointer:
         views = f"{state}/{pointer.read().strip()}"
@@ -127,8 +127,8 @@ def _crowd(field: Field, size: Size) -> list[Row]:
                 written[name] += results
                 rounds.add(name, size.crowd_seconds / max(1, sum(result.done for result in results)))
     figures = (
-        f"Stored sends of {CROWD} processes together. There is no queue: each decides, appends and folds while it "
-        f"holds the writer lock. By each process in a round: {_shares(written['moot'])}."
+        f"Stored sends of {CROWD} processes together. There is no queue: each decides, appends and projects while it "
+        f"holds the writer lock. Sends per process and round: {_shares(written['moot'])}."
     )
     rows = [Row(f"send.{CROWD}.per_second", 1 / rounds.median("moot"), "sends a second", None, figures)]
     for other in AGAINST:
@@ -139,32 +139,34 @@ def _crowd(field: Field, size: Size) -> list[Row]:
 
 
 def _shares(results: list[Written]) -> str:
-    """How evenly the processes were served."""
+    """How evenly the sends were spread over the processes."""
     done = sorted(result.done for result in results)
-    return f"{done[0]} at least, {done[len(done) // 2]} in the middle, {done[-1]} at most"
+    return f"minimum {done[0]}, median {done[len(done) // 2]}, maximum {done[-1]}"
 
 
 def _troubles(written: dict[str, list[Written]], size: Size) -> list[Row]:
     errors = {name: [error for result in results for error in result.errors] for name, results in written.items()}
     others = ", ".join(f"{name}: {len(errors[name])}" for name in AGAINST)
     first = f" The first: {errors['moot'][0]}" if errors["moot"] else ""
-    rows = [Row(f"send.{CROWD}.errors", len(errors["moot"]), "errors", "== 0", f"Of moot. {others}.{first}")]
+    rows = [Row(f"send.{CROWD}.errors", len(errors["moot"]), "errors", "== 0", f"Errors of moot. {others}.{first}")]
     for name, results in written.items():
         longest = max(result.longest for result in results)
         sends = sum(result.done for result in results)
-        note = f"The longest single one of {sends:,}, in rounds of {size.crowd_seconds:g} s."
+        note = f"The slowest of {sends:,} sends, in rounds of {size.crowd_seconds:g} s."
         rows.append(Row(f"send.{CROWD}.longest_wait.{name}", longest, "s", LONGEST if name == "moot" else None, note))
     return rows
 
 
 class Crowd:
-    """Thirty processes with everything open, as a context manager that ends them.
+    """Thirty processes that have everything open. The context manager ends them.
 
-    The process that makes it must have no database open: SQLite does not survive a fork.
+    The parent process must have no database open: SQLite does not survive a fork.
     """
 
     def __init__(self, field: Field) -> None:
-        context = multiprocessing.get_context("fork")  # thirty interpreters would take longer than the measurement
+        context = multiprocessing.get_context(
+            "fork"
+        )  # starting thirty interpreters would take longer than the measurement
         self._pipes: list[Connection[Any, Any]] = []
         self._processes = []
         for _ in range(CROWD):
@@ -201,7 +203,7 @@ def _heard(pipe: Connection[Any, Any]) -> Any:
 
 
 def _write(pipe: Connection[Any, Any], field: Field) -> None:
-    """One of the thirty."""
+    """The main function of one of the thirty processes."""
     bare, hand = by_hand.Bare(field.directory), by_hand.ByHand(field.directory)
     ws = Workspace(field.repository, agent=workspaces.SENDER)
     acts: dict[str, Callable[[], object]] = {

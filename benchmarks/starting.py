@@ -1,7 +1,7 @@
-"""How long a command takes from start to end, beside the bare interpreter and beside hcom's native binary.
+"""Measures how long a command takes, compared with the bare interpreter and with hcom's native binary.
 
-The installed start script runs as a person's shell runs it. Byte code is compiled before, and the children may write
-it: an environment that forbids it would make every start compile moot anew.
+The installed script runs as from a shell. moot is compiled to byte code first, and PYTHONDONTWRITEBYTECODE is not set,
+because it would make each start compile moot again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ASSIGNMENT = {
 
 
 class Command:
-    """A command that is run again and again. The cost of a run is its wall time; its processor time is kept too."""
+    """A command that runs repeatedly. The cost of a run is its wall time; its CPU time is recorded too."""
 
     def __init__(
         self, words: list[str], env: dict[str, str], cwd: str, before: Callable[[], object] | None = None
@@ -103,7 +103,7 @@ def _as(env: dict[str, str], agent: str) -> dict[str, str]:
 
 
 def script(directory: str) -> str:
-    """The installed command, or one like it where moot is not installed."""
+    """The installed command, or an equivalent script if moot is not installed."""
     beside = os.path.join(os.path.dirname(sys.executable), "moot")
     if os.access(beside, os.X_OK):
         return beside
@@ -117,7 +117,7 @@ def script(directory: str) -> str:
 
 
 def _hcom(home: str) -> dict[str, Command]:
-    """hcom with a home of its own. It finds no program to reach the network with."""
+    """hcom with its own home directory, and with a PATH that has no program to reach the network."""
     binary = os.path.join(os.path.dirname(sys.executable), "hcom")
     if not os.access(binary, os.X_OK):
         return {}
@@ -130,14 +130,14 @@ def _hcom(home: str) -> dict[str, Command]:
     }
 
 
-# What is measured: goal, and what the note says first.
+# For each row: the goal, and the start of the note.
 _ROWS: dict[str, tuple[str | None, str]] = {
     "inbox": ("<= 4", "`moot inbox` with nothing new"),
     "inbox_new": ("<= 4", "`moot inbox` that shows one new note and records it"),
     "note": ("<= 4", "`moot send`: a note"),
-    "packed_inbox": (None, "`moot inbox` with nothing new, with a pack switched on"),
-    "packed_note": (None, "`moot send`: a note, with a pack switched on"),
-    "typed": ("<= 6", "`moot send --type task_assignment`, validated, its mailbox files rendered"),
+    "packed_inbox": (None, "`moot inbox` with nothing new, with an active pack"),
+    "packed_note": (None, "`moot send`: a note, with an active pack"),
+    "typed": ("<= 6", "`moot send --type task_assignment`, validated, with its mailbox files written"),
     "hcom_version": (None, "hcom's native binary: `hcom --version`"),
     "hcom_list": (None, "hcom's native binary: `hcom list`"),
     "hcom_send": (None, "hcom's native binary: `hcom send`, to everybody"),
@@ -149,7 +149,11 @@ def _row(name: str, commands: dict[str, Command], rounds: Rounds, size: Size) ->
     unit = "x bare interpreter"
     if name not in commands:
         return Row(
-            f"start.{name}", None, unit, goal, f"{what}: not measured, hcom is not installed (`make bench` does)."
+            f"start.{name}",
+            None,
+            unit,
+            goal,
+            f"{what}: not measured, hcom is not installed (`make bench` installs it).",
         )
     ratio = rounds.ratio(name, "python")
     ours, bare = rounds.median(name) * 1e3, rounds.median("python") * 1e3
@@ -160,6 +164,6 @@ def _row(name: str, commands: dict[str, Command], rounds: Rounds, size: Size) ->
     log = "" if name.startswith("hcom") else f", {size.events:,} events in the log"
     note = (
         f"{what}{log}: {ours:.1f} ms against {bare:.1f} ms of `python -I -c pass`; {ratio}; "
-        f"processor time {used.ratio(name, 'python').median:.2f} x."
+        f"CPU time {used.ratio(name, 'python').median:.2f} x."
     )
     return Row(f"start.{name}", ratio.median, unit, goal, note)

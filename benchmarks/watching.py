@@ -1,7 +1,7 @@
-"""How long `moot watch` takes to its first full screen, or to say everything once, beside the bare interpreter.
+"""Measures how long `moot watch` takes to show its first full screen, or to print once.
 
-Warm is as it mostly is: the shared views are there. Cold is without them, for one who may only read: everything is
-folded from the log, in private, and stays cold because looking writes nothing.
+Warm is the usual case: the shared views exist. Cold is without them, with read-only access: moot replays the whole log
+into private views. It stays cold, because watching writes nothing.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from workspaces import Stage
 
 _COLUMNS, _LINES = 100, 30
-_LAST = b"7 Events"  # the title of the last section; a screen is written as a whole
+_LAST = b"7 Events"  # the title of the last section; moot writes a screen as a whole
 _PATIENCE = 60.0
 
 
 class Screen:
-    """`moot watch` in a terminal of its own. The cost is the time to the first full screen."""
+    """`moot watch` in its own terminal. The cost is the time to the first full screen."""
 
     def __init__(self, words: list[str], env: dict[str, str], cwd: str) -> None:
         self._words, self._env, self._cwd = words, {**env, "TERM": "xterm-256color"}, cwd
@@ -62,7 +62,7 @@ def _drained(terminal: int) -> None:
     try:
         while os.read(terminal, 65536):
             pass
-    except OSError:  # Linux says so when the last writer is gone
+    except OSError:  # Linux raises it when the last writer is gone
         return
 
 
@@ -84,7 +84,7 @@ def measure(stage: Stage) -> list[Row]:
     return [
         _row("once", rounds, size, "`moot watch --once`"),
         _row("screen", rounds, size, f"`moot watch` to its first full screen ({_COLUMNS} x {_LINES})"),
-        _row("cold", few, size, "`moot watch --once` without shared views, folded in private"),
+        _row("cold", few, size, "`moot watch --once` without shared views, with private ones"),
     ]
 
 

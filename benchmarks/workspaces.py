@@ -1,4 +1,4 @@
-"""Repositories with a workspace in them, and logs of any length, built in large commits through the engine."""
+"""Creates repositories with a workspace, and logs of any length, in large commits through the engine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHOWN = 50  # messages that an inbox shows at once
 
 
 class Stage:
-    """Where everything is measured: a directory of its own, on the disk that the figures speak of."""
+    """The directory for all measurements, on the disk that is measured."""
 
     def __init__(self, directory: str, size: Size) -> None:
         self.directory = directory
@@ -38,7 +38,7 @@ class Stage:
         return path
 
     def populated(self, name: str, events: int) -> str:
-        """A workspace with a log of so many events; a long one is built once and copied."""
+        """A workspace with a log of this many events. It is built once and copied."""
         built = os.path.join(self.directory, f"of-{events}")
         if not os.path.exists(built):
             populate(built, events)
@@ -54,7 +54,7 @@ def git(directory: str, *words: str) -> None:
 
 
 def make(directory: str, *, packs: tuple[str, ...] = (), worktrees: int = 0) -> str:
-    """A repository with a workspace, and linked worktrees beside it: `<directory>-0` and so on."""
+    """A repository with a workspace, and linked worktrees next to it: `<directory>-0` and so on."""
     os.makedirs(directory)
     git(directory, "init", "--quiet", "--initial-branch=main")
     git(directory, "commit", "--quiet", "--allow-empty", "--message=begin")
@@ -65,7 +65,7 @@ def make(directory: str, *, packs: tuple[str, ...] = (), worktrees: int = 0) -> 
 
 
 def populate(directory: str, events: int) -> None:
-    """A workspace with three agents and a log of so many events: notes that were sent, and shown to their reader."""
+    """A workspace with three agents and a log of this many events: notes that were sent and shown."""
     make(directory)
     for name in (SENDER, READER, OTHER):
         with Workspace(directory, agent=name) as ws:

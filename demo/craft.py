@@ -1,6 +1,6 @@
-"""The part of an agent that thinks and types. No model works here: the files come finished from `demo/till`.
+"""The work of an agent apart from moot. There is no model: the files are copied from `demo/till`.
 
-How one takes part in a workspace is in the four scripts of `demo/agents`; none of it is here.
+The four scripts in `demo/agents` show how an agent uses a workspace.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ FINISHED = Path(__file__).resolve().parent
 
 
 def think(seconds: float) -> None:
-    """Work for a while, as an agent does."""
+    """Pause, as an agent that works does."""
     time.sleep(seconds / float(os.environ.get("DEMO_SPEED", "1")))
 
 
@@ -28,13 +28,13 @@ def write(path: str, share: float = 1.0) -> None:
 
 
 def commit(task: str, *paths: str) -> None:
-    """Commit these files, with the task's name in front of the message."""
+    """Commit these files. The message starts with the id of the task."""
     _git("add", *paths)
     _git("commit", "--quiet", "--message", f"{task}: {', '.join(paths)}", "--", *paths)
 
 
 def objections(branch: str, task: str) -> list[str]:
-    """What is wrong with the last commit of a task: files that are no Python, and lines that are too long."""
+    """What is wrong with the last commit of a task: files that are not valid Python, and lines that are too long."""
     change = f"{branch}^{{/^{task}:}}"
     found = []
     for path in _git("show", "--pretty=", "--name-only", change).split():
@@ -48,18 +48,18 @@ def objections(branch: str, task: str) -> list[str]:
 
 
 def adopt(branch: str, task: str) -> None:
-    """Bring a task's commit from another branch to this one."""
+    """Cherry-pick a task's commit from another branch."""
     _git("cherry-pick", f"{branch}^{{/^{task}:}}")
 
 
 def python(*words: str) -> str:
-    """Run Python on this worktree; what it has against it, or nothing."""
+    """Run Python in this worktree, and return its errors, if it fails."""
     done = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
     return done.stderr if done.returncode else ""
 
 
 def _git(*words: str) -> str:
-    """One at a time in each worktree: git's own lock refuses instead of waiting."""
+    """Run git. Only one process at a time in each worktree, because git fails instead of waiting for its lock."""
     with Path(".gitignore").open(encoding="utf-8") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         done = subprocess.run(["git", *words], capture_output=True, text=True, check=False)

@@ -1,9 +1,9 @@
-"""The main job of moot, in half a minute: four agents build one small program together.
+"""Shows what moot is for, in half a minute: four agents build one small program together.
 
-Two of them speak to moot (`agents/builder.py`, `agents/reviewer.py`), two know nothing of it and only read and write
-the JSON files of their own protocol (`agents/lead.py`, `agents/developer.py`). They sit in two worktrees of a temporary
-repository and work through eight tasks that depend on each other. Two of them want the same file; one is killed in the
-middle of its work and replaced. What comes out is checked, and every number is counted from the log.
+Two agents use moot (`agents/builder.py`, `agents/reviewer.py`). Two know nothing about it, and only read and write the
+JSON files of their own protocol (`agents/lead.py`, `agents/developer.py`). They work in two worktrees of a temporary
+repository, on eight tasks that depend on each other. Two agents want the same file. One is killed while it works, and
+replaced. At the end the demo checks the result, and counts every number from the log.
 
     make demo
     .venv/bin/python demo/run.py --help
@@ -38,7 +38,7 @@ MIRROR, WAITING = "moot mirror", "moot wait"
 
 INTRODUCTION = (
     "Four agents build a program, in two worktrees (desk, bench) of one repository.",
-    f"{BUILDER} builds and {REVIEWER} reviews; they speak to moot. A team lead and a developer know only their files.",
+    f"{BUILDER} builds and {REVIEWER} reviews; they use moot. A team lead and a developer know only their files.",
 )
 
 
@@ -81,7 +81,7 @@ def main() -> int:
                 view.end()
             return _report(stage, ws, view)
     except PlayStopped as stopped:
-        print(f"\nThe demo did not come to its end. {stopped}", file=sys.stderr)
+        print(f"\nThe demo failed. {stopped}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -97,9 +97,9 @@ def main() -> int:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--plain", action="store_true", help="plain lines, also on a terminal")
+    parser.add_argument("--plain", action="store_true", help="print plain lines, even on a terminal")
     parser.add_argument("--speed", type=float, default=1.0, help="how fast the agents work (default 1)")
-    parser.add_argument("--keep", action="store_true", help="keep the repository afterwards, and say how to look at it")
+    parser.add_argument("--keep", action="store_true", help="keep the repository, and print how to explore it")
     options = parser.parse_args()
     if options.speed <= 0:
         parser.error("--speed must be more than 0")
@@ -114,11 +114,11 @@ def _can_show_pictures() -> bool:
 
 
 class PlayStopped(Exception):
-    """Somebody failed, or it takes too long."""
+    """An agent failed, or the demo took too long."""
 
 
 class Play:
-    """Starts everybody, follows the log, and gives two cues: the kill, and the replacement."""
+    """Starts the agents, follows the log, kills the builder and replaces it."""
 
     def __init__(self, stage: Stage, ws: Workspace, view: Plain) -> None:
         self.stage, self.ws, self.view = stage, ws, view
@@ -136,13 +136,13 @@ class Play:
         stage.start_script(DEVELOPER, stage.bench, "developer.py")
         stage.start_agent(REVIEWER, stage.desk, "reviewer.py", "--role", "reviewer", "--role", "team-lead")
         stage.start_agent(BUILDER, stage.bench, "builder.py")
-        # The person waits for all of it. Who waits for a task also ends the hold of somebody who fell silent.
+        # The person waits for all tasks. `moot wait` also ends the lease of a holder that fell silent.
         named = [word for task in PLAN for word in ("--task", task.id)]
         stage.start(WAITING, stage.desk, "moot", "wait", *named, "--timeout", f"{LONGEST:.0f}s")
         for name in (WAITING, BUILDER, REVIEWER, LEAD):
             self._follow_until_gone(name)
         for name in (DEVELOPER, MIRROR):
-            stage.end(name)  # whoever looks at files for ever has to be told that it is over
+            stage.end(name)  # they watch files forever
         self._follow(0.0)
 
     def _follow_until_gone(self, name: str) -> None:
@@ -167,11 +167,11 @@ class Play:
         if asked and event.data["to"] == [f"person:{self.stage.person}"]:
             self._kill_and_answer(event)
         elif event.type == "task:lapsed" and BUILDER not in self.stage.started:
-            # The person knows that the old one is gone, and says so.
+            # The person knows that the old process is dead, and passes --take-over.
             self.stage.start_agent(BUILDER, self.stage.bench, "builder.py", "--take-over")
 
     def _kill_and_answer(self, question: Event) -> None:
-        """The builder dies while it waits for an answer; the answer waits for the next builder."""
+        """Kill the builder while it waits for an answer. Its replacement finds the answer."""
         self.stage.kill(BUILDER)
         self.view.tell(Line(f"{BUILDER} is killed (SIGKILL), {question.data['task']} half written", "killed"))
         for letter in self.ws.inbox().new:
@@ -190,13 +190,13 @@ def _report(stage: Stage, ws: Workspace, view: Plain) -> int:
     commits = stage.git("log", "--format=%s").splitlines()
     promised = {
         "all eight tasks are done": numbers.done == numbers.tasks == len(PLAN),
-        "each was approved by another than its author": numbers.own_approvals == 0,
-        "a collision on a file was refused, and settled by a message": numbers.refusals == numbers.resolved > 0,
+        "no task was approved by its author": numbers.own_approvals == 0,
+        "a conflicting claim was refused, and resolved by a message": numbers.refusals == numbers.resolved > 0,
         "exactly one task lapsed, and its builder came back": numbers.lapses == numbers.replaced == 1,
         "every message arrived and is settled": numbers.settled == numbers.deliveries > 0 and not ws.held(),
         "the log is sound, and the views agree with it": verified.returncode == 0,
-        "all work is on main, one commit for each task": _all_there(commits) and not stage.git("status", "--porcelain"),
-        "the program that they built passes its tests": tested.returncode == 0,
+        "all work is on main, with one commit per task": _all_there(commits) and not stage.git("status", "--porcelain"),
+        "the program passes its tests": tested.returncode == 0,
     }
     for sentence, kept in promised.items():
         view.say(f"{'ok  ' if kept else 'NOT '} {sentence}", "green" if kept else "bold red")

@@ -1,6 +1,6 @@
-"""The stage: a temporary repository with two worktrees, and the processes that play on it.
+"""A temporary repository with two worktrees, and the processes of the demo.
 
-Processes are ended by the ids of those that were started here, and nothing else is touched.
+Only processes that were started here are killed, by their ids.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ SETTINGS = """\
 packs = ["orchestrator"]     # the protocol of the two file-only agents
 
 [tasks]
-ttl = "4s"                   # whoever is silent for longer has lost its task; half an hour in ordinary life
+ttl = "4s"                   # a holder that is silent for longer loses its task (default: 30m)
 
 [claims]
 ttl = "4s"                   # the same for files
 """
 
-# What would lead the processes of the demo out of it.
+# Variables that would make the processes of the demo use something outside of it.
 FOREIGN = ("GIT_", "MOOT_", "PYTHONDONTWRITEBYTECODE", *AGENTS_SHELLS)
 
 
 class Stage:
-    """Two worktrees: `desk`, on main, for whoever plans and judges; `bench` for whoever builds."""
+    """Two worktrees: `desk`, on main, for planning and reviewing; `bench` for building."""
 
     def __init__(self, speed: float) -> None:
         self.root = Path(tempfile.mkdtemp(prefix="moot-demo-"))
@@ -43,7 +43,7 @@ class Stage:
         self.started: dict[str, subprocess.Popen[bytes]] = {}
 
     def build(self) -> None:
-        """Make the repository, its two worktrees, and a `moot` command that runs this very code."""
+        """Create the repository, its two worktrees, and a `moot` command that runs the code of this tree."""
         command = self.root / "bin" / "moot"
         command.parent.mkdir()
         command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m moot "$@"\n', encoding="utf-8")
@@ -74,7 +74,7 @@ class Stage:
         )
 
     def start(self, name: str, folder: Path, *words: str) -> None:
-        """Start a process in a group of its own; what it says goes into a file."""
+        """Start a process in its own process group. Its output goes into a file."""
         environment = {**self.env, "GIT_AUTHOR_NAME": name, "GIT_COMMITTER_NAME": name}
         with self.said(name).open("ab") as out:
             self.started[name] = subprocess.Popen(
@@ -91,30 +91,30 @@ class Stage:
         self.start(name, folder, sys.executable, str(HERE / "agents" / script))
 
     def start_agent(self, name: str, folder: Path, script: str, *options: str) -> None:
-        """Start an agent script under a name of its own: `moot as NAME -- python SCRIPT`."""
+        """Start an agent script under a name: `moot as NAME -- python SCRIPT`."""
         self.start(name, folder, "moot", "as", name, *options, "--", sys.executable, str(HERE / "agents" / script))
 
     def said(self, name: str) -> Path:
         return self.root / f"{name}.txt"
 
     def kill(self, name: str) -> None:
-        """End a process and its children at once, as a crash does."""
+        """Kill a process and its children, as a crash would."""
         process = self.started.pop(name)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def end(self, name: str) -> None:
-        """Ask a process that would go on for ever to end."""
+        """Ask a process to end, and wait for it."""
         process = self.started.pop(name)
         os.killpg(process.pid, signal.SIGTERM)
         process.wait(timeout=20)
 
     def ended_well(self, name: str) -> bool:
-        """Whether a process has come to its end by itself."""
+        """Whether a process ended with success."""
         return name in self.started and self.started[name].poll() == 0
 
     def failed(self) -> list[str]:
-        """Those that ended, and not well."""
+        """The processes that ended with an error."""
         return [name for name, process in self.started.items() if process.poll()]
 
     def clear(self, *, keep: bool) -> None:
@@ -129,7 +129,7 @@ class Stage:
         return {
             **kept,
             "PATH": f"{self.root / 'bin'}{os.pathsep}{kept.get('PATH', os.defpath)}",
-            # Only the hands: beside them lies the finished program, which nobody must import by accident.
+            # Only `craft.py`. Its folder also has the finished program, which no agent may import by accident.
             "PYTHONPATH": os.pathsep.join([str(self.root / "lib"), *filter(None, [kept.get("PYTHONPATH")])]),
             "MOOT_PERSON": "1",
             "XDG_RUNTIME_DIR": str(self.root / "run"),

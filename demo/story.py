@@ -1,4 +1,4 @@
-"""Events in the words of the demo, and the numbers of the story. Everything here is read from the log."""
+"""Describes events in the words of the demo, and counts the numbers for its report. All of it comes from the log."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Line:
-    """One thing worth telling; a turning point of the story has a mark that says which."""
+    """One line of the output. Important lines have a `mark`."""
 
     text: str
     mark: str = ""
 
 
 def told(event: Event) -> Iterator[Line]:
-    """What is worth telling about an event; often nothing."""
+    """The lines for an event; often none."""
     match event.type.partition(":")[0]:
         case "agent":
             yield from _about_agent(event)
@@ -35,7 +35,7 @@ def told(event: Event) -> Iterator[Line]:
 
 
 def who(principal: str) -> str:
-    """A principal as the story calls it: a name, `person`, or the role of somebody who only writes files."""
+    """A principal as the demo shows it: a name, `person`, or the role of an agent that only writes files."""
     if principal.startswith("person:"):
         return "person"
     return principal.removeprefix("role:").partition("#")[0]
@@ -91,7 +91,7 @@ def _about_message(event: Event) -> Iterator[Line]:
         case "message:sent", "completion_report":
             yield Line(f"{by} writes a report on {data['task']} into a file")
         case "message:sent", "note":
-            return  # about a submission or a verdict, which has a line of its own
+            return  # mail about a submission or a verdict, which has its own line
         case "message:sent", kind:
             refusal = refusal_of(event)
             if refusal:
@@ -107,7 +107,7 @@ def _about_message(event: Event) -> Iterator[Line]:
 
 
 def refusal_of(event: Event) -> str | None:
-    """A refusal writes nothing. Whoever met one and asks for the file quotes it, and so it is in the log after all."""
+    """The refusal that a request for a file quotes. moot itself does not record refusals in the log."""
     return (event.data.get("data") or {}).get("refusal")
 
 
@@ -117,7 +117,7 @@ def seconds(event: Event) -> float:
 
 @dataclass
 class Numbers:
-    """The story in numbers, each counted from the log."""
+    """The numbers of the report, all counted from the log."""
 
     events: int = 0
     tasks: int = 0
@@ -138,7 +138,7 @@ class Numbers:
 
 
 def counted(events: Iterable[Event]) -> Numbers:
-    """Count it all, from the first event to the last."""
+    """Count the numbers in all events."""
     events = list(events)
     types = Counter(event.type for event in events)
     deliveries = _deliveries(events)
@@ -165,7 +165,7 @@ def counted(events: Iterable[Event]) -> Numbers:
 
 
 def _deliveries(events: list[Event]) -> dict[tuple[str, str], bool]:
-    """Each message at each recipient, and whether it is settled there: shown, confirmed or answered, as it wants."""
+    """Each message and recipient, and whether it is settled: shown, acked or answered, as the message wants."""
     wants: dict[str, str] = {}
     settled: dict[tuple[str, str], bool] = {}
     for event in events:
@@ -190,7 +190,7 @@ def _ids(kind: str, data: dict[str, Any]) -> list[str]:
 
 
 def _resolved(request: Event, events: list[Event]) -> bool:
-    """Whether a request for a refused file was answered, and whoever asked got the file afterwards."""
+    """Whether a request for a file was answered, and the requester claimed the file afterwards."""
     name, path = request.stream.partition("/")[2], request.data["data"]["path"]
     later = [event for event in events if event.position > request.position]
     answered = any(event.type == "message:answered" and event.data["id"] == name for event in later)
@@ -200,6 +200,6 @@ def _resolved(request: Event, events: list[Event]) -> bool:
 
 
 def _verdicts(events: list[Event]) -> list[tuple[str, str]]:
-    """For each approval: who had submitted the work, and who approved it."""
+    """For each approval: the author of the work, and the reviewer."""
     authors = {event.stream: who(event.by) for event in events if event.type == "task:submitted"}
     return [(authors[event.stream], who(event.by)) for event in events if event.type == "task:approved"]

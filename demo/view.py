@@ -1,4 +1,4 @@
-"""Two ways to watch: plain lines anywhere, a picture on a terminal. Both only read."""
+"""Shows the demo: as plain lines, or as a picture on a terminal. Both are read-only."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.core.task import Task
 
-MARKED = {"refused": "bold red", "killed": "bold red", "lapsed": "bold red"}  # the other turning points:
+MARKED = {"refused": "bold red", "killed": "bold red", "lapsed": "bold red"}  # other marked lines:
 TURNING = "bold yellow"
 STATES = {"waits for": "dim", "ready": "", "working": "cyan", "in review": "yellow", "done": "green", "stopped": "red"}
 PHASES = {"open": "ready", "review": "in review"}
-QUIET = 2.0  # seconds; agents that are well are heard of every second
+QUIET = 2.0  # seconds; a running agent gives a sign of life every second
 
 
 class Plain:
-    """One line for each thing worth telling."""
+    """Plain lines."""
 
     def __init__(self) -> None:
         self.began: float | None = None
         self.lines: list[tuple[float, Line]] = []
 
     def begin(self) -> None:
-        """The lines need no stage."""
+        """Prepare the display. Plain lines need nothing."""
 
     def end(self) -> None:
-        """Nor a curtain."""
+        """Restore the terminal. Plain lines need nothing."""
 
     def happened(self, event: Event) -> None:
-        """Tell what is to be told about an event."""
+        """Show the lines for an event."""
         now = seconds(event)
         self.began = self.began or now
         for line in told(event):
             self.tell(line, now - self.began)
 
     def tell(self, line: Line, at: float | None = None) -> None:
-        """Add a line. What is no event happens when the last event did."""
+        """Add a line. Without `at`, it gets the time of the last line."""
         if at is None:
             at = self.lines[-1][0] if self.lines else 0.0
         self.lines.append((at, line))
@@ -58,20 +58,20 @@ class Plain:
         self.say(_timed(at, line))
 
     def tick(self) -> None:
-        """Nothing moves between the lines."""
+        """Redraw. Plain lines need nothing."""
 
-    def say(self, text: str = "", style: str = "") -> None:  # noqa: ARG002 (a plain line has none)
+    def say(self, text: str = "", style: str = "") -> None:  # noqa: ARG002 (plain lines have no style)
         print(text, flush=True)
 
     def look_back(self) -> None:
-        """The lines are all still there."""
+        """Repeat the marked lines. Plain lines are still visible."""
 
 
 class Screen(Plain):
-    """The board, who is here, what is held, and the last lines; drawn anew whenever something happens."""
+    """The board, the agents, the claimed files and the last lines, redrawn after each event."""
 
     def __init__(self, workspace: Workspace, plan: list[str], by_files: dict[str, str]) -> None:
-        """`plan` are the tasks, `by_files` those who only write files, each with its worktree."""
+        """`plan` has the ids of the tasks; `by_files` the agents that only write files, with their worktrees."""
         super().__init__()
         from rich.console import Console
         from rich.live import Live
@@ -87,7 +87,7 @@ class Screen(Plain):
         self.live.stop()
 
     def show(self, at: float, line: Line) -> None:
-        """It is in the next picture."""
+        """The next picture shows the line."""
 
     def tick(self) -> None:
         self.live.update(self._picture(), refresh=True)
@@ -96,7 +96,7 @@ class Screen(Plain):
         self.console.print(text, style=style or None, markup=False)
 
     def look_back(self) -> None:
-        """Say again what turned the story: the picture is gone."""
+        """Repeat the marked lines, because the picture is gone."""
         for at, line in self.lines:
             if line.mark:
                 self.say("\n".join(_folded(at, line, self.console.width)), _style(line))
@@ -151,7 +151,7 @@ class Screen(Plain):
         return _panel(table, "files held")
 
     def _last(self, above: int) -> Panel:
-        """As many of the last lines as there is room for, long ones folded."""
+        """As many of the last lines as fit, with long ones wrapped."""
         from rich.text import Text
 
         rows = max(1, self.console.height - above)
@@ -174,7 +174,7 @@ def _style(line: Line) -> str:
 
 
 def _worker(task: Task) -> str:
-    """Who works on it, or did. What a lead assigns through a file is the developer's."""
+    """Who works on the task, or did. A task that the lead assigns through a file is the developer's."""
     name = who(task.holder or task.author or "")
     return "developer" if name == "team-lead" else name
 

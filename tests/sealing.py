@@ -1,7 +1,7 @@
-"""Decisions that cannot look at the world: in the process of the tests, a decision that tries is stopped.
+"""Checks in every test that decisions do no I/O.
 
-What runs between the begin of a commit and its append (`act`, `by`, what effects are requested) decides from states and
-facts alone. Here the files, the clock and the accounts of the machine are out of its reach, in every test.
+The code between the start of a commit and its append (`act`, `by`, requests for effects) may read only states and
+facts. If it uses files, the clock, processes or the accounts of the machine, the call raises `LookedOutsideError`.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _here = threading.local()
 
 
 class LookedOutsideError(BaseException):
-    """Not an `Exception`: nothing may take it for a refusal, or for a file that is not there."""
+    """A decision did I/O. Not an `Exception`, so that no code mistakes it for a refusal or a missing file."""
 
 
 @contextmanager
 def deciding(really: bool = True) -> Iterator[None]:
-    """Whatever is called in here is a decision, or is none although one is under way."""
+    """Treat the calls in this block as a decision; with `really=False`, not, even inside of a decision."""
     before, _here.deciding = getattr(_here, "deciding", False), really
     try:
         yield
@@ -55,14 +55,14 @@ def deciding(really: bool = True) -> Iterator[None]:
 
 
 def seal() -> None:
-    """From now on, for the rest of this process."""
+    """Install the checks, for the rest of this process."""
     for module, names in OUT_OF_REACH.items():
         for name in names.split():
             setattr(module, name, _unless_deciding(getattr(module, name), f"{module.__name__}.{name}"))
     commit, rehearse, request = Engine.commit, Engine.rehearse, Requests.__call__
 
     def sealed_commit(self: Engine, by: Any, act: Any, *more: Any, **named: Any) -> Any:
-        with deciding(False):  # a test may let another commit come in between
+        with deciding(False):  # a test may make another commit in between
             return commit(self, _decision(by) if callable(by) else by, _decision(act), *more, **named)
 
     Engine.commit = sealed_commit  # type: ignore[method-assign]
@@ -77,14 +77,16 @@ def _unless_deciding(function: Callable[..., Any], name: str) -> Callable[..., A
     @functools.wraps(function)
     def checked(*given: Any, **named: Any) -> Any:
         if getattr(_here, "deciding", False) and not _is_pythons_own():
-            raise LookedOutsideError(f"a decision called {name}: look it up before, see `moot.engine.facts`")
+            raise LookedOutsideError(
+                f"a decision called {name}; look it up before the decision, see `moot.engine.facts`"
+            )
         return function(*given, **named)
 
     return checked
 
 
 def _is_pythons_own() -> bool:
-    """Whether a module is being imported or garbage collected, which no decision can know."""
+    """Whether Python is importing a module or collecting garbage, which a decision does not control."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         code = frame.f_code

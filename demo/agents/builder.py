@@ -1,9 +1,9 @@
-"""Yeats, who builds. He speaks to moot through its command, as any agent with a shell can.
+"""Yeats, the builder. He uses the command `moot`, as any agent with a shell can.
 
     moot as Yeats -- python builder.py
 
-`moot as` joins under that name and leaves at the end; as long as this script runs, Yeats counts as present. Kill both,
-and he falls silent: what he held is given to the next who asks for it.
+`moot as` joins under that name, and leaves when the script ends. While the script runs, Yeats counts as present. If
+both processes are killed, he falls silent, and another agent can take over his task and files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ QUESTIONS = {"basket": "Shall equal things share one line of the basket?"}
 
 
 def moot(*words: str) -> Any:
-    """Run a moot command; its answer, or what it says against it."""
+    """Run a moot command and return its result. Raises its error."""
     done = subprocess.run(["moot", "--json", *words], stdout=subprocess.PIPE, text=True, check=False)
     answer = json.loads(done.stdout)
     if done.returncode != 0:
@@ -66,14 +66,13 @@ def build(task: str) -> None:
     craft.think(0.8)
     craft.commit(task, *FILES[task])
     moot("task", "submit", task)
-    moot("release", FILES[task][-1])  # the package he keeps: he may need it again
+    moot("release", FILES[task][-1])  # he keeps the package: he may need it again
 
 
 def ask(task: str, question: str) -> None:
-    """Ask whoever set the task, and wait for the answer.
+    """Ask the creator of the task, and wait for the answer.
 
-    The key makes the question one question, however often it is asked: an answer to an earlier Yeats, who did not live
-    to read it, is found by the next.
+    With the key, the question is sent only once. So after a crash, the next Yeats finds the answer to it.
     """
     whom = moot("task", "show", task)["task"]["creator"]
     asked = moot("send", whom, question, "--type", "request", "--task", task, "--key", f"question about {task}")
@@ -91,7 +90,7 @@ def read_mail() -> None:
 
 
 def by_a_colleague(task: dict[str, Any]) -> bool:
-    """Nobody reviews their own work; moot would refuse it."""
+    """Whether another agent wrote it. moot refuses reviews of one's own work."""
     return task["lifecycle"] == "core" and not task["author"].startswith(f"{ME}#")
 
 

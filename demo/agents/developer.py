@@ -1,7 +1,7 @@
-"""The developer of the file protocol. Knows nothing of moot: reads one JSON file, builds, and writes another.
+"""The developer of the file protocol. It knows nothing about moot: it reads one JSON file, builds, and writes another.
 
-It works in another worktree than the lead. Their files are two copies each; that a message written into one is read in
-the other is moot's doing.
+The developer and the lead work in different worktrees, each with its own copy of the files. moot keeps the copies in
+sync.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def build(assignment: dict[str, Any]) -> dict[str, Any]:
-    """Write the files, compile them, and say truthfully how that went."""
+    """Write the files, compile them, and return the result of the build."""
     paths = assignment["filesToCreate"]
     for path in paths:
         craft.write(path, share=0.5)

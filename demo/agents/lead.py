@@ -1,6 +1,6 @@
-"""The team lead of the file protocol. Knows nothing of moot: reads and writes two JSON files, and looks at its folder.
+"""The team lead of the file protocol. It knows nothing about moot: it reads and writes two JSON files.
 
-It hands out one task after the other, reads the report, and takes a task for completed when it has left the files.
+It assigns one task after the other and reads the reports. A task is completed when its messages have left the files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ FOLDER = Path(".claude-orchestrator")
 TO_DEVELOPER = FOLDER / "tasks/messages/to-developer.json"
 TO_TEAM_LEAD = FOLDER / "tasks/messages/to-team-lead.json"
 
-# What is to be done, the file that must be on main before, the file to make, and how.
+# The task, the file that must be on main first, the file to create, and the instructions.
 TASKS = [
     ("discount", "till/money.py", "till/discount.py", "Ten per cent off from 10.00 upwards, in whole cents."),
     ("receipt", "till/basket.py", "till/receipt.py", "One line for each thing, the discount, what is to be paid."),
@@ -65,7 +65,7 @@ def mentions(path: Path, task: str) -> bool:
 
 
 def pause() -> None:
-    """Files do not ring: whoever has only files has to look again and again."""
+    """Wait. An agent that has only files must poll them."""
     time.sleep(0.2)
 
 
@@ -78,7 +78,7 @@ def save(path: Path, mailbox: Any) -> None:
 
 
 def note(line: str) -> None:
-    """Keep the development log."""
+    """Add a line to the development log."""
     log = FOLDER / "logs/log.md"
     log.parent.mkdir(exist_ok=True)
     with log.open("a", encoding="utf-8") as file:

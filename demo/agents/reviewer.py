@@ -1,9 +1,9 @@
-"""Sappho, who reviews, and writes two files herself. She speaks to moot through Python.
+"""Sappho, the reviewer, who also writes two files. She uses moot's Python API.
 
     moot as Sappho --role reviewer --role team-lead -- python reviewer.py
 
-She has the role `team-lead` too: the file protocol has two mailboxes and none for verdicts, so a lead who knows only
-files can read a report but not approve it. Sappho does that, once the lead has read it.
+She also has the role `team-lead`. The file protocol has no mailbox for verdicts, so a lead that knows only files can
+read a report but cannot approve it. Sappho approves it after the lead has read it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from moot import Held, Workspace
 if TYPE_CHECKING:
     from moot.core.task import Task
 
-# Her own tasks: the file of each, and how she checks it.
+# Her own tasks: the file, and how she checks it.
 OWN = {
     "exports": ("till/__init__.py", ("-c", "import till")),
     "tests": ("till/test_till.py", ("-m", "unittest", "till.test_till")),
@@ -54,7 +54,7 @@ def write(ws: Workspace, task: str) -> None:
 
 
 def hold(ws: Workspace, path: str, task: str) -> None:
-    """Claim a file; if another holds it, ask for it and claim it then."""
+    """Claim a file. If another agent holds it, ask for it, and claim it after the answer."""
     try:
         ws.claim(path, task=task)
     except Held as refusal:
@@ -74,7 +74,7 @@ def hold(ws: Workspace, path: str, task: str) -> None:
 
 
 def may_be_judged(ws: Workspace, task: Task) -> bool:
-    """Another's work; and if it was reported through a file, the lead has read the report."""
+    """Whether it is another agent's work and, if it was reported through a file, the lead has read the report."""
     if task.lifecycle == "core":
         return not str(task.author).startswith(f"{ws.agent}#")
     return any(report.stage == "acked" for report in ws.mailbox("@team-lead", task=task.id).messages)
@@ -87,7 +87,7 @@ def judge(ws: Workspace, task: Task) -> None:
         ws.task_reject(task.id, reason="; ".join(wrong))
     else:
         ws.task_approve(task.id)
-        craft.adopt("bench", task.id)  # only what is approved gets onto main
+        craft.adopt("bench", task.id)  # only approved work gets onto main
 
 
 if __name__ == "__main__":

@@ -1,18 +1,18 @@
 """moot: where coding agents meet.
 
-The public face, made by hand: what `__all__` names is meant for others. Loading it loads nothing else, because every
-command starts here; nothing inside the package imports it.
+`__all__` is the public API. Importing this module loads no other module of moot, because every command starts here.
+No module inside the package imports it.
 
-`python -m moot` puts the current directory in front of all others from which Python imports, and that may be a
-stranger's repository. So it is taken away, before anything is imported (even `__future__` would come from there).
-A `moot.py` in the current directory is found before this file: against that only the command `moot` helps, or
-`python -P -m moot`.
+`python -m moot` puts the current directory first in `sys.path`, and that directory may be a stranger's repository. So
+this module removes it before it imports anything; even `__future__` would be found there. It cannot help against a
+`moot.py` in the current directory, because Python finds that file first. The command `moot` and `python -P -m moot`
+are safe from it.
 """
 
 import sys
 
 if (
-    sys.argv[:1] == ["-m"]  # so it is only while Python looks for the module that it was told to run
+    sys.argv[:1] == ["-m"]  # only while Python looks for the module that it was told to run
     and not sys.flags.safe_path
     and any(
         said.startswith("-") and f"{said} {module}".endswith(("m moot", "m moot.__main__"))

@@ -145,7 +145,7 @@ def test_every_variant_has_its_turn_in_every_round() -> None:
     rounds = common.interleaved({name: lambda name=name: variant(name) for name in costs}, seconds=0, least=50)
     assert Counter(turns) == dict.fromkeys(costs, 50)
     assert all(set(turns[start : start + 3]) == set(costs) for start in range(0, 150, 3))
-    assert len({tuple(turns[start : start + 3]) for start in range(0, 150, 3)}) > 1, "the order is of chance"
+    assert len({tuple(turns[start : start + 3]) for start in range(0, 150, 3)}) > 1, "the order is random"
     assert rounds.ratio("three", "one").median == 4.0
 
 

@@ -96,7 +96,8 @@ class Dying:
     def before(self, operation: Operation) -> None:
         self.count += 1
         if self.count == self._at:
-            if self._torn and operation.kind == "write":
+            # A private file loses its name once it is open: nobody will ever see how far it was written.
+            if self._torn and operation.kind == "write" and os.path.exists(operation.path):
                 with open(operation.path, "r+b", buffering=0) as file:
                     file.seek(operation.offset)
                     file.write(operation.data[: len(operation.data) // 2])

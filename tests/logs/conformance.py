@@ -137,6 +137,10 @@ class Basics:
         for conditions in ({}, {"a": 0}, {"a": 1}, {"a": 7, "b": 7}):
             assert log.append(commit("one"), conditions, [draft("a"), draft("b")]) == Duplicate(1, 1)
 
+    def test_a_conflict_names_the_first_stream_that_moved(self, log: Log) -> None:
+        log.append(commit("one"), {}, [draft("a")])
+        assert log.append(commit("two"), {"a": 0, "b": 1}, [draft("b"), draft("a")]) == Conflict("a", 1)
+
     def test_a_stream_that_is_only_read_is_a_condition_too(self, log):
         log.append(commit("one"), {}, [draft("read")])
         assert log.append(commit("two"), {"read": 0}, [draft("written")]) == Conflict("read", 1)

@@ -68,13 +68,13 @@ def test_defects_are_a_text_for_a_snapshot(tmp_path: Path) -> None:
         ("name = ", 1, "Invalid value"),
         ('name = "x"\ntitle = "X"\nroles = 3\n', 3, "roles: expected an object, got 3"),
         ('name = "x"\n', 1, "title is missing"),
-        ('name = "core"\ntitle = "X"\n', 1, "moot uses itself"),
+        ('name = "core"\ntitle = "X"\n', 1, "is reserved; choose another name"),
         ('name = "x"\ntitle = "X"\n[messages.note]\nto = "@all"\n', 3, "a built-in message type"),
         ('name = "x"\ntitle = "X"\n[messages.m]\nto = "@requester"\n', 4, "requires `answers`"),
         ('name = "x"\ntitle = "X"\n[messages.m]\nto = "@all"\nmoves = "claim"\n', 5, "no verb 'claim'"),
         ('name = "x"\ntitle = "X"\n[messages.m]\nto = "@all"\nschema = "../m.json"\n', 5, "plain relative path"),
         ('name = "x"\ntitle = "X"\n[mirrors.m]\npath = ".git/x"\nform = "entries"\n', 4, "belongs to git"),
-        ('name = "x"\ntitle = "X"\n[events."task:done"]\n', 3, "are moot's own"),
+        ('name = "x"\ntitle = "X"\n[events."task:done"]\n', 3, "is reserved for moot's own events"),
         ('name = "x"\ntitle = "X"\n[settings.path]\ndefault = 1\n', 3, "other than path"),
         ('name = "x"\ntitle = "X"\n[lifecycle.states]\n[[lifecycle.edges]]\nverb = "a"\n', 4, "from is missing"),
     ],
@@ -156,7 +156,7 @@ def test_an_event_of_moots_own_cannot_be_bound(tmp_path: Path, noun: str) -> Non
         '[[lifecycle.edges]]\nverb = "go"\nfrom = "a"\nto = "b"\nwho = ["anyone"]\n'
     )
     (found,) = defects(tmp_path, Desk).splitlines()
-    assert "are moot's own" in found
+    assert "is reserved for moot's own events" in found
 
 
 def test_an_empty_schema_is_refused(tmp_path: Path) -> None:

@@ -46,6 +46,8 @@ FOR_PEOPLE = [
     ("handle", "--allow", "tell"),
     ("handle", "--forbid", "tell"),
     ("task", "reopen", "task-001", "--override", "--reason", "Again."),
+    ("guard", "remove"),
+    ("deinit", "--yes", "--force"),
 ]
 
 

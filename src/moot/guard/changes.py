@@ -1,7 +1,7 @@
 """The files that a commit or a push changes, as git knows them.
 
-A file that a merge only takes over from one of its sides is not changed by it: its change was checked when it was
-committed. Of a rename, both names count.
+A merge changes only files that differ from all of its parents: other changes were checked when they were committed. For
+a renamed file, both names count.
 """
 
 from __future__ import annotations

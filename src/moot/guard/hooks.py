@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 BEFORE = ".before-moot"
 LEGACY = ".legacy"  # where the program `pre-commit` moves the hook that it finds, and calls it from
 RECORD = "guard"  # a file of the state directory: the guard was installed, and where
-_LOCK = "guard.lock"  # another one, locked while hooks are changed
+_LOCK = "guard.lock"  # another file there, locked while hooks are changed
 _LONGEST = 1 << 20  # bytes of a hook
 _CONFIG = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
 _SAID = {
@@ -48,7 +48,7 @@ _GUARDED = ("installed", "by hand", "by pre-commit")
 
 
 class HookFolder(Record):
-    """Where git looks for hooks. Only in a folder `inside` the git directory moot writes."""
+    """Where git looks for hooks. moot writes only to a folder `inside` the git directory."""
 
     path: str
     inside: bool
@@ -231,7 +231,7 @@ def _install(path: str, hook: str) -> None:
 
 
 def _set_aside(path: str) -> None:
-    """Keep a hook as the one that the guard runs first. A hook that was kept before is only kept."""
+    """Keep a hook as the one that the guard runs first. One that was kept before gets a numbered name."""
     before = f"{path}{BEFORE}"
     found = os.lstat(path)
     if S_ISREG(found.st_mode):
@@ -240,7 +240,7 @@ def _set_aside(path: str) -> None:
         raise unsafe(path, "it is not a regular file")
     if os.path.lexists(before):
         if _is_same(path, before):
-            return  # a former installation was interrupted
+            return  # an earlier installation was interrupted
         os.rename(before, next(name for name in _numbered(before) if not os.path.lexists(name)))
     try:
         os.link(path, before, follow_symlinks=False)
@@ -298,7 +298,7 @@ def _removed(path: str, found: GuardRemoved) -> GuardRemoved:
         return found.replace(removed=(*found.removed, path))
     if path.endswith(LEGACY) or not os.path.lexists(before):
         return found
-    if not os.path.lexists(path):  # a former removal or installation was interrupted
+    if not os.path.lexists(path):  # an earlier removal or installation was interrupted
         os.rename(before, path)
         return found.replace(restored=(*found.restored, path))
     if _is_same(path, before):

@@ -90,7 +90,7 @@ def check(call: Call, hook: str, remote: tuple[str, ...], refs: str | None) -> A
     found = barred(claims, files, worktree=worktree, fold=fold)
     if not found:
         return _passed(hook, len(files))
-    unknown = me is None and call.caller.agent is not None  # not joined, or replaced: nobody who could answer for it
+    unknown = me is None and call.caller.agent is not None  # not joined, or replaced: it cannot be held responsible
     if call.env.get(VARIABLE, "").lower() != "off" or unknown:
         raise _refusal(call, hook, found)
     overridden: list[Barred] = []

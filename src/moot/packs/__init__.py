@@ -1,4 +1,4 @@
-"""Protocols as data. Each folder is one pack: `pack.toml`, message schemas, and the few rules that need code.
+"""Protocols as data. Each folder is one pack: `pack.toml`, message schemas, and code for rules that data cannot state.
 
 A pack depends on the contracts in `moot.api` and does no I/O.
 """

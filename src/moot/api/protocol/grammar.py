@@ -1,4 +1,4 @@
-"""The JSON Schema of `pack.toml`. The loader checks with it, and editors get it as a file.
+"""The JSON Schema of `pack.toml`. The loader validates packs with it, and editors can use it as a file.
 
 `moot.api.protocol.references` checks what a schema cannot: that a role exists, that a state can be reached.
 """
@@ -50,36 +50,36 @@ def _tables(of: str, said: str) -> Schema:
 
 
 _SAID = {  # what messages and bound events have in common
-    "title": _text("Its name for people."),
-    "from": _one_or_more("The role that sends it, or several. Without it, anybody may."),
+    "title": _text("The name that people see."),
+    "from": _one_or_more("The role or roles that may send it. Without it, anybody may."),
     "schema": _text("The file with its JSON Schema, in the pack's folder."),
-    "task": _text("The field that names the task it is about."),
+    "task": _text("The field with the id of its task."),
     "creates": _table(
         {
-            "lifecycle": _text("Which of [lifecycles] the task follows. Without it, [lifecycle]."),
+            "lifecycle": _text("The entry of [lifecycles] that the task follows. Without it, [lifecycle]."),
             "title": _text("The field with the title of the task."),
-            "body": _text("The field with everything else that is to be known."),
-            "extra": _list("Fields that the task keeps."),
+            "body": _text("The field with the body of the task."),
+            "extra": _list("Fields that are stored with the task."),
         },
         "title",
-        said="It adds its task if there is none.",
+        said="Adds the task if it does not exist.",
     ),
-    "moves": _text("The verb by which it moves its task: one. Two verbs take two types, or code."),
-    "reason": _text("The field with the reason of that move."),
-    "paths": _list("Fields that are lists of paths: stored relative to the root of the worktree."),
-    "stamp": _text("The field with the time: set by moot when a caller leaves it out. A file has to bring it."),
+    "moves": _text("The verb that it applies to its task. For two verbs, define two types or write code."),
+    "reason": _text("The field with the reason for that move."),
+    "paths": _list("Fields that are lists of paths. They are stored relative to the root of the worktree."),
+    "stamp": _text("The field with the time. If a caller omits it, moot sets it. In a file it is required."),
 }
 _MESSAGE = _table(
     {
         **_SAID,
-        "to": _one_or_more("The role that gets it, @requester, @all, or several of these."),
-        "order": _list("The keys in the order in which they are written; a dotted one is inside of an object."),
-        "wants": _choice("What a recipient has to do with it. Default: `nothing`.", "nothing", "ack", "answer"),
+        "to": _one_or_more("The recipients: roles, @requester or @all."),
+        "order": _list("The order in which the keys are written. `a.b` is the key `b` of the object `a`."),
+        "wants": _choice("What the recipient must do. Default: `nothing`.", "nothing", "ack", "answer"),
         "answers": _text("The type of message that it answers."),
         "repeat": _choice(
-            "What another one does for a task that was moved already: `store` (the default) keeps it, "
-            "`ignore` drops an equal one "
-            "and refuses others, `amend` drops an equal one and takes another as a correction.",
+            "What happens to another such message after the task was moved: `store` (the default) stores it; `ignore` "
+            "drops it if it is equal, and refuses it otherwise; `amend` drops it if it is equal, and takes it as a "
+            "correction otherwise.",
             "store",
             "ignore",
             "amend",
@@ -89,64 +89,68 @@ _MESSAGE = _table(
 )
 _ROLE = _table(
     {
-        "title": _text("Its name for people."),
-        "does": _text("What it does, in a sentence."),
+        "title": _text("The name that people see."),
+        "does": _text("What the role does, in one sentence."),
         "delivery": _choice(
-            "`each` (the default): every member gets its own; `one`: a mailbox of the role, the first to ack takes.",
+            "`each` (the default): every member gets its own copy. `one`: the role has one mailbox, and the "
+            "member that acknowledges a message first takes it.",
             "one",
             "each",
         ),
-        "also": _list("`person`: people may act in the role without joining with it.", {"enum": ["person"]}),
+        "also": _list("Who may act in the role without joining with it: `person`.", {"enum": ["person"]}),
     }
 )
 _MIRROR = _table(
     {
         "path": _text("The file, relative to the root of the worktree."),
-        "form": _text("How the file is read and written: a shared form, or one of the pack's own."),
-        "mailbox": _text('The mailbox that it shows, such as @reviewer: of a role with `delivery = "one"`.'),
-        "types": _list("The types of messages in it: those that go to that mailbox."),
+        "form": _text("How the file is read and written: a shared form, or one that the pack defines."),
+        "mailbox": _text('The mailbox that it shows, such as @reviewer. The role has `delivery = "one"`.'),
+        "types": _list("The types of messages in it. They are sent to that mailbox."),
         "follows": _list("Prefixes of the streams that it shows."),
         "fields": {
             "type": "object",
-            "description": "What the form calls things in this file. Each form has its own keys, and refuses others.",
+            "description": "Options of the form, such as the names of keys in the file. Each form has its own.",
         },
-        "scope": _choice("One content for all worktrees (the default), or one for each.", "workspace", "worktree"),
+        "scope": _choice(
+            "Whether all worktrees have the same content (the default), or each has its own.", "workspace", "worktree"
+        ),
         "missing": _choice(
-            "What a deleted file means: `restore` (the default) writes it again, `reset` begins anew "
-            "with `initial`, `ignore` leaves it away.",
+            "What happens when the file is deleted: `restore` (the default) writes it again, `reset` starts over with "
+            "`initial`, `ignore` does nothing.",
             "restore",
             "reset",
             "ignore",
         ),
         "emptied": _choice(
-            "What an emptied file means: `clear` (the default) hides the messages, `restore` writes it again.",
+            "What happens when the file is emptied: `clear` (the default) hides the messages, `restore` writes them "
+            "again.",
             "clear",
             "restore",
         ),
-        "wins": _choice("Which counts where file and log changed the same. Default: `log`.", "log", "file"),
-        "counts": _flag("It belongs to the content that receipts are bound to."),
+        "wins": _choice("Which one wins if the file and the log changed the same part. Default: `log`.", "log", "file"),
+        "counts": _flag("Whether receipts cover the file."),
     },
     "path",
     "form",
 )
 _EDGE = _table(
     {
-        "verb": _text("The verb that takes it: one of `moot task`, or one of the pack's own."),
-        "from": _text("The state in which it begins."),
-        "to": _text("The state to which it leads."),
-        "who": _list("Who may take it: anyone, holder, reviewer, creator, person, or a role.", minItems=1),
+        "verb": _text("The verb that makes the move: a verb of `moot task`, or a new one."),
+        "from": _text("The state before."),
+        "to": _text("The state after."),
+        "who": _list("Who may make the move: anyone, holder, reviewer, creator, person, or a role.", minItems=1),
         "needs": _list(
-            "What it requires: a `reason`, the `report` that moves it, the `receipt` of a check, or a "
-            "task added with --no-review (`unreviewed`).",
+            "What the move requires: a `reason`; a message that makes the move (`report`); the `receipt` of a check; "
+            "a task added with --no-review (`unreviewed`).",
             {"enum": list(NEEDS)},
         ),
         "holds": _choice(
-            "Who holds the task afterwards: `actor` (who takes the edge), `keep` (as before), `owner` "
-            "(named by --owner, or who handed it in), `none` (the default).",
+            "Who holds the task afterwards: `actor` (the caller), `keep` (the same as before), `owner` (named by "
+            "--owner, or the author), `none` (the default).",
             *HOLDS,
         ),
-        "attempt": {"enum": [0, 1], "description": "1: it begins a new attempt."},
-        "explicit": _flag("It is taken by its verb only, never by naming the wanted state."),
+        "attempt": {"enum": [0, 1], "description": "1: the move starts a new attempt."},
+        "explicit": _flag("The move is made only by its verb, never by naming the target state."),
     },
     "verb",
     "from",
@@ -155,15 +159,20 @@ _EDGE = _table(
 )
 _LIFECYCLE = _table(
     {
-        "states": _tables("state", "Its states. A task begins in the first."),
-        "edges": {"type": "array", "items": {"$ref": "#/$defs/edge"}, "minItems": 1, "description": "Its moves."},
+        "states": _tables("state", "The states. A task starts in the first one."),
+        "edges": {"type": "array", "items": {"$ref": "#/$defs/edge"}, "minItems": 1, "description": "The moves."},
         "silence": _choice(
-            "What becomes of a task whose holder is silent too long: `return` (the default) opens it "
-            "again, `flag` marks it.",
+            "What happens to a task whose holder is silent for too long: `return` (the default) opens it again, "
+            "`flag` marks it.",
             *SILENCE,
         ),
-        "attempts": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "How often it may be tried."},
-        "exhausted": _text("The state of a task whose attempts are used up."),
+        "attempts": {
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 1000,
+            "description": "The maximum number of attempts.",
+        },
+        "exhausted": _text("The state of a task after its last attempt failed."),
     },
     "states",
     "edges",
@@ -178,23 +187,31 @@ SCHEMA: Schema = {
         "event": _table(_SAID),
         "mirror": _MIRROR,
         "lifecycle": _LIFECYCLE,
-        "state": _table({"phase": _choice("What it means to those who do not know the lifecycle.", *PHASES)}, "phase"),
+        "state": _table(
+            {"phase": _choice("What the state means to programs that do not know the lifecycle.", *PHASES)}, "phase"
+        ),
         "edge": _EDGE,
-        "setting": {"type": "object", "description": "A JSON Schema of the value, with a default."},
+        "setting": {"type": "object", "description": "The JSON Schema of the value, with a default."},
     },
     **_table(
         {
-            "name": {"type": "string", "pattern": NAME, "description": "a name in small letters, digits, `-` and `_`"},
-            "title": _text("What it is, in a few words."),
-            "version": _text("The version of the pack. It is recorded in the log when it is used."),
-            "limits": _table({"message": {"type": ["integer", "string"], "description": "The largest message."}}),
+            "name": {
+                "type": "string",
+                "pattern": NAME,
+                "description": "a name of lower-case letters, digits, `-` and `_`",
+            },
+            "title": _text("What the pack is, in a few words."),
+            "version": _text("The version of the pack. The log records which version is active."),
+            "limits": _table(
+                {"message": {"type": ["integer", "string"], "description": "The maximum size of a message."}}
+            ),
             "roles": _tables("role", "The roles of the protocol, by name."),
-            "messages": _tables("message", "Its types of messages, by name."),
-            "events": _tables("event", "Events that are commands of the pack, by type: `build:broken`, `build:*`."),
-            "mirrors": _tables("mirror", "Its files, by name."),
+            "messages": _tables("message", "The message types, by name."),
+            "events": _tables("event", "Events that the pack acts on, by type: `build:broken`, `build:*`."),
+            "mirrors": _tables("mirror", "The files, by name."),
             "lifecycle": {"$ref": "#/$defs/lifecycle"},
-            "lifecycles": _tables("lifecycle", "More lifecycles; tasks name them as pack/name."),
-            "settings": _tables("setting", "What [pack.NAME] in moot.toml may set, by key."),
+            "lifecycles": _tables("lifecycle", "More lifecycles, by name. Tasks refer to them as pack/name."),
+            "settings": _tables("setting", "The keys that [pack.NAME] in moot.toml may have."),
         },
         "name",
         "title",

@@ -27,7 +27,7 @@ def problems(data: Mapping[str, Any], raw: Mapping[str, Any], forms: Mapping[str
     for name, mirror in tables(data, "mirrors"):
         place, path = ("mirrors", name), str(mirror.get("path", ""))
         if not is_word(name):
-            yield place, f"{name!r}: expected a name in small letters, digits and `-`"
+            yield place, f"{name!r}: expected a name of lower-case letters, digits and `-`"
         if outside := inside(path):
             yield (*place, "path"), outside
         if not path.startswith(below):  # files of others are not its to write

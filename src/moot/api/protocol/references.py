@@ -33,12 +33,12 @@ def problems(
     name: str | None,
     schemas: Mapping[str, Mapping[str, Any]],
 ) -> Found:
-    """`data` has only what the grammar allows. The names in `raw` are valid even if other keys beside them are not."""
+    """`data` has only what the schema allows. `raw` is the whole file: names in an invalid table still count."""
     names = _Names(raw)
     if name is not None and data.get("name", name) != name:
-        yield ("name",), f"the pack is called {data['name']!r} here and {name!r} in moot.toml"
+        yield ("name",), f"the name is {data['name']!r} here, but {name!r} in moot.toml"
     if data.get("name") in RESERVED:
-        yield ("name",), f"{data['name']!r} is a name that moot uses itself; choose another"
+        yield ("name",), f"{data['name']!r} is reserved; choose another name"
     if "limits" in data and "message" in data["limits"]:
         found = size(data["limits"]["message"])
         if found is None or not 1 << 10 <= found <= _LARGEST:
@@ -123,7 +123,7 @@ def _message_name(place: Place, data: Mapping[str, Any]) -> Found:
     name = str(place[-1])
     pack, slash, word = name.rpartition("/")
     if not is_word(word) or (slash and pack != data.get("name")):
-        yield place, f"{name!r}: expected a word in small letters, or {data.get('name')}/word where another pack has it"
+        yield place, f"{name!r}: expected a lower-case word, or {data.get('name')}/word if another pack has that word"
     elif not slash and word in WANTS:
         yield place, f"{name!r} is a built-in message type; choose another name"
 
@@ -132,12 +132,12 @@ def _event_name(place: Place) -> Found:
     name = str(place[-1])
     noun, _, participle = name.partition(":")
     if not is_type(name) and not (participle == "*" and is_word(noun)):
-        yield place, f"{name!r}: expected a type of event such as build:finished, or build:*"
+        yield place, f"{name!r}: expected an event type such as build:finished, or build:*"
     else:
         from moot.core.kind import TABLE
 
         if noun in TABLE or noun in ("file", "dependency"):
-            yield place, f"events about a {noun} are moot's own, and nobody can emit them: choose another word"
+            yield place, f"{noun!r} is reserved for moot's own events, which cannot be emitted; choose another noun"
 
 
 def _said(place: Place, said: Mapping[str, Any], names: _Names, schema: Mapping[str, Any] | None) -> Found:
@@ -149,7 +149,7 @@ def _said(place: Place, said: Mapping[str, Any], names: _Names, schema: Mapping[
     if "schema" in said and (outside := inside(said["schema"])):
         yield (*place, "schema"), outside
     if "@requester" in words(said.get("to")) and "answers" not in said:
-        yield (*place, "to"), "@requester requires `answers`: the type of message whose sender is meant"
+        yield (*place, "to"), "@requester requires `answers`: the message type whose sender it means"
     if "answers" in said and said["answers"] not in names.types:
         yield (*place, "answers"), unknown("message", said["answers"], names.types)
     if "moves" in said and said["moves"] not in names.verbs:
@@ -171,7 +171,7 @@ def _task_of(place: Place, said: Mapping[str, Any], names: _Names) -> Found:
         return
     wanted = creates.get("lifecycle")
     if wanted is None and not names.main:
-        yield (*place, "creates"), "the pack has no [lifecycle]: name one of [lifecycles], as in lifecycle = …"
+        yield (*place, "creates"), "the pack has no [lifecycle]; name one of [lifecycles]: lifecycle = …"
     elif wanted is not None and wanted not in names.lifecycles:
         yield (*place, "creates", "lifecycle"), unknown("lifecycle", wanted, names.lifecycles)
 
@@ -221,11 +221,11 @@ def inside(path: str) -> str | None:
 def lifecycle(place: Place, life: Mapping[str, Any], roles: Collection[str]) -> Found:
     states = {name: str(state.get("phase", "")) for name, state in tables(life, "states")}
     if not states:
-        yield (*place, "states"), "a lifecycle has at least one state"
+        yield (*place, "states"), "a lifecycle needs at least one state"
         return
     first = next(iter(states))
     if states[first] not in ("open", ""):
-        yield (*place, "states", first), f"a task begins in {first}, so its phase has to be open"
+        yield (*place, "states", first), f"tasks start in {first}, so its phase must be open"
     if "exhausted" in life and life["exhausted"] not in states:
         yield (*place, "exhausted"), unknown("state", life["exhausted"], states)
     edges = [(index, edge) for index, edge in enumerate(_list(life.get("edges"))) if isinstance(edge, dict)]
@@ -248,7 +248,7 @@ def _edge(place: Place, edge: Mapping[str, Any], states: Mapping[str, str], role
             yield (*place, key), unknown("state", edge.get(key), states)
     verb, target = str(edge.get("verb")), edge.get("to")
     if not is_word(verb) or verb == "lapse":
-        yield (*place, "verb"), f"{verb!r}: expected a word in small letters, other than lapse"
+        yield (*place, "verb"), f"{verb!r}: expected a lower-case word, other than lapse"
     if verb in states and verb != target:
         yield (*place, "verb"), f"{verb!r} is also a state, but not the target of this edge: choose another verb"
     for index, who in enumerate(_list(edge.get("who"))):
@@ -256,7 +256,10 @@ def _edge(place: Place, edge: Mapping[str, Any], states: Mapping[str, str], role
             yield (*place, "who", index), unknown("role", who, [*RELATIONS, *roles])
     ended = states.get(str(target)) in ("done", "stopped", "open")
     if edge.get("holds", "none") != "none" and ended:
-        yield (*place, "holds"), f"nobody holds a task that is {target}: its phase is {states[str(target)]}"
+        yield (
+            (*place, "holds"),
+            f"a task in {target} cannot have a holder: the phase of {target} is {states[str(target)]}",
+        )
 
 
 def _reached(first: str, edges: list[Mapping[str, Any]], life: Mapping[str, Any]) -> set[str]:
@@ -280,7 +283,7 @@ def settings(found: Any) -> Found:
     for key, schema in found.items():
         place = ("settings", key)
         if key in RESERVED or not is_word(key):
-            yield place, f"{key!r}: expected a word in small letters, other than path"
+            yield place, f"{key!r}: expected a lower-case word, other than path"
             continue
         try:
             check_schema(schema)

@@ -204,8 +204,11 @@ class SqliteLog(Log):
                 for stream, version in conditions.items()
                 if known.get(stream) != version and (version or stream not in written)
             }
-            refusal = transaction.moved(connection, asked) if asked else None
-            if refusal is None and asked:
+            if asked and transaction.moved(connection, asked):
+                refusal = transaction.moved(
+                    connection, conditions
+                )  # names the first stream that moved, as every log does
+            elif asked:
                 self._remember(asked)
         if isinstance(refusal, Conflict):
             refusal = transaction.known(connection, commit, key) or refusal

@@ -129,8 +129,8 @@ def _filled(found: Iterable[Suggestion], given: Sequence[str], *, of_task: bool 
 def filled(command: str, given: Sequence[str], *, of_task: bool = False) -> str:
     """The command with what was typed in place of its words in capitals.
 
-    TASK takes only a word that looks like the id of a task, unless the words were `of_task`. Nothing else takes such a
-    word. What nothing takes is left out.
+    TASK takes only a word that looks like the id of a task, unless the words were `of_task`. Other placeholders
+    never take such a word. Words that no placeholder takes are left out.
     """
     typed, parts = _arguments(given), command.split(" ")
     found: dict[int, str] = {}
