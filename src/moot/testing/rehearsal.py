@@ -6,7 +6,9 @@ wait is bounded.
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import shlex
 import shutil  # noqa: TID253 (only tests load this module)
 import subprocess  # noqa: TID253
@@ -14,6 +16,11 @@ import sys
 import threading  # noqa: TID253
 import time
 
+import moot.api
+import moot.core
+import moot.engine
+import moot.logs
+import moot.views
 from moot.core.errors import MootError, TimedOut
 from moot.core.identity import AGENTS_SHELLS
 from moot.surfaces.python import Workspace
@@ -31,6 +38,16 @@ _FOREIGN = ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT
 _SHOWN = 10  # events shown when a wait times out
 
 
+def _load_verbs() -> None:
+    """Import what the agents' threads would import, one after the other.
+
+    pytest rewrites each module as it is loaded, and the parser of Python 3.11 fails if two threads use it at once.
+    """
+    for room in (moot.core, moot.views, moot.engine, moot.api, moot.logs):
+        for module in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            importlib.import_module(module.name)
+
+
 class ScriptedAgent:
     """A running agent. `result` waits for the script, returns its result or raises its exception."""
 
@@ -43,6 +60,7 @@ class ScriptedAgent:
         self._roles = roles
         self._patience = patience
         self._returned: Any = None
+        _load_verbs()
         self._thread = threading.Thread(target=self._run, name=f"moot-agent-{name}", daemon=True)
         self._thread.start()
 
