@@ -7,7 +7,7 @@ BIN := .venv/bin
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-bench packages demo test check format generate bench bench-quick soak requirements pins clean
+.PHONY: help setup setup-bench packages demo test check format generate picture bench bench-quick soak requirements pins clean
 
 help: ## this list
 	@awk -F ':[^#]*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ format: setup ## format the code, and fix what the linter can fix safely
 
 generate: setup ## write the generated files (reference, tables, diagrams)
 	@$(BIN)/python tools/generate.py
+
+picture: setup ## draw the picture of the README again
+	@$(BIN)/python tools/picture.py
 
 bench: setup-bench ## run all benchmarks; writes benchmarks/results.json
 	@$(BIN)/python benchmarks/run.py
