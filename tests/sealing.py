@@ -86,11 +86,13 @@ def _unless_deciding(function: Callable[..., Any], name: str) -> Callable[..., A
 
 
 def _is_pythons_own() -> bool:
-    """Whether Python is importing a module or collecting garbage, which a decision does not control."""
+    """Whether a decision does not control it: Python imports a module or collects garbage, or hypothesis traces."""
     frame: FrameType | None = sys._getframe()
     while frame is not None:
         code = frame.f_code
         if code.co_filename.startswith("<frozen importlib") or code.co_name in ("__del__", "unraisable_hook"):
+            return True
+        if code.co_name == "trace" and code.co_filename.endswith("hypothesis/internal/scrutineer.py"):
             return True
         frame = frame.f_back
     return False
