@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 _MOST = 100  # items of one reason
 _SHOWN = 10  # lines for one reason
-_LOOKED_AT = 1000  # tasks in review
 _NEWS = ("message:", "task:", "agent:")  # events that can bring something to do
 _MORE = {"review": "moot board --state review", "task": "moot ready"}
 
@@ -74,8 +73,12 @@ def _found(call: Call) -> Answer | None:
     if not items:
         return None
     lines = [f"{counted(count, 'new message')}: moot inbox"] if mail else []
+    if count > len(mail):
+        call.warn("more", f"{counted(count - len(mail), 'more new message')}: moot inbox")
     for said, found in (("is in review", reviews), ("can be started", tasks)):
         lines += [_line(item, said) for item in found[:_SHOWN]]
+        if len(found) == _MOST:
+            call.warn("more", f"There can be more than {_MOST} tasks: {_MORE[found[0].reason]}")
         if len(found) > _SHOWN:
             lines.append(
                 f"and {len(found) - _SHOWN}{'+' if len(found) == _MOST else ''} more: {_MORE[found[0].reason]}"
@@ -106,7 +109,7 @@ def _mail(call: Call) -> tuple[list[ToDo], int]:
 
 def reviewable(work: Work, actor: Actor) -> Iterator[tuple[Task, dict[str, str]]]:
     """The tasks that the actor can review, oldest first, each with its verdicts and their commands."""
-    for task in queries.in_review(work.store, _LOOKED_AT):
+    for task in queries.in_review(work.store):
         life = work.lifecycles.get(task.lifecycle)
         if life is not None and not life.withheld and may_review(life, task, actor):
             yield task, verdicts(life, task)

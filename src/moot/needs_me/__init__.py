@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.core.task import Task
 
-_MOST = 500  # items from one source
 _TEXT = "'…'"  # in a suggested command: where the person's words go
 
 
@@ -46,9 +45,9 @@ def question(item: Waiting) -> str:
     return item.text + (f" [{' | '.join(item.options)}]" if item.options else "")
 
 
-def waiting(call: Call) -> list[Waiting]:
-    """The queue, oldest first."""
-    return sorted(_items(call), key=lambda item: item.since)
+def waiting(call: Call, most: int = queries.ALL) -> list[Waiting]:
+    """The queue, oldest first. `most`: the maximum number of items from each source."""
+    return sorted(_items(call, most), key=lambda item: item.since)
 
 
 def answer(call: Call, name: str, text: str) -> Answer:
@@ -89,13 +88,13 @@ def answer(call: Call, name: str, text: str) -> Answer:
     )
 
 
-def _items(call: Call) -> Iterator[Waiting]:
+def _items(call: Call, most: int = queries.ALL) -> Iterator[Waiting]:
     for find in _SOURCES:
-        yield from find(call)
+        yield from find(call, most)
 
 
-def _checkpoints(call: Call) -> Iterator[Waiting]:
-    for state in queries.things(call.engine.read(), "checkpoint", _MOST):
+def _checkpoints(call: Call, most: int) -> Iterator[Waiting]:
+    for state in queries.things(call.engine.read(), "checkpoint", most):
         # The list does not choose an option: pasted as it is, this command is refused.
         words = shell_word(one_line("|".join(state.options), 200), _TEXT) if len(state.options) > 1 else _TEXT
         yield Waiting(
@@ -110,9 +109,9 @@ def _checkpoints(call: Call) -> Iterator[Waiting]:
         )
 
 
-def _requests(call: Call) -> Iterator[Waiting]:
+def _requests(call: Call, most: int) -> Iterator[Waiting]:
     now = call.clock.wall_seconds()
-    for delivery in queries.inbox(call.engine.read(), (person(call.login),), _MOST):
+    for delivery in queries.inbox(call.engine.read(), (person(call.login),), most):
         message = delivery.message
         if message.wants == "nothing" or expired(delivery, now):
             continue
@@ -128,8 +127,8 @@ def _requests(call: Call) -> Iterator[Waiting]:
         )
 
 
-def _held_entries(call: Call) -> Iterator[Waiting]:
-    for entry in queries.held_entries(call.engine.read())[:_MOST]:
+def _held_entries(call: Call, most: int) -> Iterator[Waiting]:
+    for entry in queries.held_entries(call.engine.read())[:most]:
         resubmitting = command_line("held resubmit", entry.id, options="--data @fixed.json")
         yield Waiting(
             kind="held",
@@ -142,14 +141,14 @@ def _held_entries(call: Call) -> Iterator[Waiting]:
         )
 
 
-def _stuck_tasks(call: Call) -> Iterator[Waiting]:
+def _stuck_tasks(call: Call, most: int) -> Iterator[Waiting]:
     """Tasks out of attempts, failed tasks that others wait for, and tasks that are flagged: their holder is silent."""
     store = call.engine.read()
     ends = {life.exhausted for life in call.engine.lifecycles.values() if life.exhausted}
     for state in sorted(ends):
-        for task in queries.stopped(store, state, _MOST):
+        for task in queries.stopped(store, state, most):
             yield _stopped(task, f"{task.state} after {counted(task.attempt, 'attempt')}")
-    for task in () if "failed" in ends else queries.stopped(store, "failed", _MOST):
+    for task in () if "failed" in ends else queries.stopped(store, "failed", most):
         waits = [name for name in queries.dependents(store, task.id) if states.task(store, name)[0].phase == "open"]
         if waits:
             yield _stopped(task, f"{task.state}, and {first_few(waits)} {'wait' if len(waits) > 1 else 'waits'} for it")
@@ -180,18 +179,18 @@ def _stopped(task: Task, how: str) -> Waiting:
     )
 
 
-def _reviews(call: Call) -> Iterator[Waiting]:
-    found = queries.in_review(call.engine.read(), _MOST)
+def _reviews(call: Call, most: int) -> Iterator[Waiting]:
+    found = queries.in_review(call.engine.read(), most)
     if found:
         from moot.needs_me.reviews import without_reviewer
 
         yield from without_reviewer(call, found)
 
 
-def _parked_effects(call: Call) -> Iterator[Waiting]:
+def _parked_effects(call: Call, most: int) -> Iterator[Waiting]:
     from moot.views.effects import effects
 
-    for effect in islice(effects(call.engine.read(), None, "parked"), _MOST):
+    for effect in islice(effects(call.engine.read(), None, "parked"), most):
         retrying = command_line("effects retry", effect.id)
         tries = counted(effect.attempt, "attempt")
         yield Waiting(
@@ -204,7 +203,7 @@ def _parked_effects(call: Call) -> Iterator[Waiting]:
         )
 
 
-def _handlers_to_allow(call: Call) -> Iterator[Waiting]:
+def _handlers_to_allow(call: Call, _most: int) -> Iterator[Waiting]:
     """Handlers with waiting effects that nobody has allowed on this machine. Permission is given to the handler."""
     if not call.settings.handlers:
         return
@@ -241,7 +240,7 @@ def _allow(call: Call, name: str, text: str) -> Answer:
     )
 
 
-_SOURCES: tuple[Callable[[Call], Iterator[Waiting]], ...] = (
+_SOURCES: tuple[Callable[[Call, int], Iterator[Waiting]], ...] = (
     _checkpoints,
     _requests,
     _held_entries,

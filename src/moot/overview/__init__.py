@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 _LIMIT = 50  # items in each list
+_WAITING = 500  # items of one kind that wait for a person
 _REQUESTS = 10_000  # open requests that are checked for late answers
 _TITLE = 500  # characters
 
@@ -137,7 +138,7 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
         MailboxSummary(name=names.get(box, box), waiting=count, oldest=since)
         for box, count, since in queries.open_per_mailbox(store)
     )
-    waiting = needs_me.waiting(call)
+    waiting = needs_me.waiting(call, _WAITING)
     claims: dict[str, list[Claim]] = {}
     for claim in live.values():
         claims.setdefault(claim.holder, []).append(claim)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from moot.core.deciders.agent import Agent
 from moot.core.deciders.message import Message
 from moot.core.json_codec import dumps, loads
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from moot.core.deciders.held_entry import HeldEntry
     from moot.core.deciders.mailbox import MailboxEntry
     from moot.views.store import Store
+
+ALL = sys.maxsize  # as a limit: no limit
 
 
 class Delivery(Record):
@@ -42,7 +46,7 @@ def _deliveries(rows: Iterable[tuple[Any, ...]]) -> list[Delivery]:
     ]
 
 
-def inbox(store: Store, mailboxes: Iterable[str], limit: int) -> list[Delivery]:
+def inbox(store: Store, mailboxes: Iterable[str], limit: int = ALL) -> list[Delivery]:
     """The unsettled messages in these mailboxes, oldest first."""
     found = [d for box in mailboxes for d in _deliveries(store.rows("open_deliveries", box.lower(), limit))]
     return sorted(found, key=lambda d: d.message.position)[:limit]
@@ -112,11 +116,11 @@ def open_per_mailbox(store: Store) -> list[tuple[str, int, str]]:
     return [(box, count, since) for box, count, since in store.rows("open_per_mailbox")]
 
 
-def mailbox(store: Store, name: str, task: str | None = None, limit: int = 1000) -> list[Delivery]:
+def mailbox(store: Store, name: str, task: str | None = None) -> list[Delivery]:
     """All messages ever delivered to a mailbox, oldest first, including cleared ones."""
     if task is not None:
         return _deliveries(store.rows("mailbox_of_task", name.lower(), task))
-    return _deliveries(store.rows("mailbox_history", name.lower(), limit))[::-1]
+    return _deliveries(store.rows("mailbox_history", name.lower()))
 
 
 def shown_in_file(store: Store, name: str, kinds: Iterable[str]) -> list[Delivery]:
@@ -145,8 +149,8 @@ def chain(store: Store, message: str) -> list[tuple[str, MailboxEntry, str | Non
     ]
 
 
-def thread(store: Store, name: str, limit: int = 1000) -> list[Message]:
-    return [Message.of(loads(row[0])) for row in store.rows("messages_of_thread", name, limit)]
+def thread(store: Store, name: str) -> list[Message]:
+    return [Message.of(loads(row[0])) for row in store.rows("messages_of_thread", name)]
 
 
 def messages_of_task(store: Store, task: str, attempt: int | None = None, kind: str | None = None) -> list[Message]:
@@ -168,12 +172,18 @@ def held_entries(store: Store) -> list[HeldEntry]:
     return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held"]
 
 
-def things(store: Store, kind: str, limit: int, *, ended: bool = False) -> Iterator[Any]:
+def things(store: Store, kind: str, limit: int = ALL, *, ended: bool = False) -> Iterator[Any]:
     """Entities of one kind: those that are open, oldest first; or all of them, newest first."""
     state = kind_of(kind).state
     assert state is not None
     for (body,) in store.rows("things" if ended else "open_things", kind, limit):
         yield state.of(loads(body))
+
+
+def count_things(store: Store, kind: str, *, ended: bool = False) -> int:
+    """The number of these entities."""
+    row = store.row("count_things", kind, ended)
+    return int(row[0]) if row else 0
 
 
 def told(store: Store, name: str) -> set[str]:
@@ -186,7 +196,7 @@ def things_of_task(store: Store, task: str) -> list[tuple[str, str]]:
     return [(kind, name) for kind, name in store.rows("things_of_task", task)]
 
 
-def stopped(store: Store, state: str, limit: int) -> list[Task]:
+def stopped(store: Store, state: str, limit: int = ALL) -> list[Task]:
     """Tasks that stopped in this state without being done."""
     return [Task.of(loads(body)) for (body,) in store.rows("stopped_tasks", state, limit)]
 
@@ -200,7 +210,7 @@ def tasks_in(store: Store, phase: str, state: str, limit: int, *, blocked: bool 
     return [Task.of(loads(body)) for (body,) in store.rows("tasks_in", phase, state, blocked, limit)]
 
 
-def in_review(store: Store, limit: int) -> list[Task]:
+def in_review(store: Store, limit: int = ALL) -> list[Task]:
     """The oldest tasks that are in review."""
     return [Task.of(loads(body)) for (body,) in store.rows("in_review", limit)]
 
@@ -208,6 +218,12 @@ def in_review(store: Store, limit: int) -> list[Task]:
 def ready(store: Store, limit: int = 100, besides: Iterable[str] = ()) -> list[Task]:
     """Tasks that can be started now, most urgent first, except those named in `besides`."""
     return [Task.of(loads(body)) for _, body in store.rows("ready", limit, dumps(list(besides)))]
+
+
+def count_ready(store: Store, besides: Iterable[str] = ()) -> int:
+    """The number of these tasks."""
+    row = store.row("count_ready", dumps(list(besides)))
+    return int(row[0]) if row else 0
 
 
 def tasks_from(store: Store, plan: str) -> dict[str, str]:

@@ -37,6 +37,9 @@ WHERE t.kind = ?1 ORDER BY t.created DESC LIMIT ?2
 SELECT e.state FROM thing t INDEXED BY thing_open CROSS JOIN entity e ON e.stream = t.kind || '/' || t.id
 WHERE t.kind = ?1 AND t.open = 1 ORDER BY t.created LIMIT ?2
 
+-- name: count_things
+SELECT count(*) FROM thing WHERE kind = ?1 AND (?2 OR open = 1)
+
 -- name: things_of_task
 SELECT kind, id FROM thing INDEXED BY thing_task WHERE task = ? ORDER BY created
 
@@ -63,6 +66,9 @@ WHERE t.phase = 'review' ORDER BY t.created LIMIT ?
 SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
 WHERE t.phase = 'open' AND t.blocked = 0 AND t.id NOT IN (SELECT value FROM json_each(?2))
 ORDER BY t.rank, t.created LIMIT ?1
+
+-- name: count_ready
+SELECT count(*) FROM task WHERE phase = 'open' AND blocked = 0 AND id NOT IN (SELECT value FROM json_each(?1))
 
 -- name: tasks_from
 SELECT origin, id FROM task INDEXED BY task_origin WHERE origin >= ?1 || '#' AND origin < ?1 || '$'
@@ -116,7 +122,7 @@ SELECT position, body FROM message WHERE id = ?
 SELECT body, position FROM message WHERE id = ?1 AND thread = id
 UNION ALL
 SELECT body, position FROM message INDEXED BY message_thread WHERE thread = ?1 AND thread <> id
-ORDER BY position LIMIT ?2
+ORDER BY position
 
 -- name: messages_of_task
 SELECT body FROM message WHERE task = ? AND (?2 IS NULL OR attempt = ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY position
@@ -197,11 +203,11 @@ WHERE unixepoch(m.body ->> 'at', 'subsec') + (m.body ->> 'within') < ?1 ORDER BY
 
 -- name: mailbox_history
 SELECT b.mailbox, b.message, b.wants, b.seen, b.taker, b.reply, b.ended, b.hidden, m.body
-FROM (SELECT * FROM (SELECT * FROM delivery WHERE open = 0 AND mailbox = ?1 ORDER BY position DESC LIMIT ?2)
+FROM (SELECT * FROM delivery WHERE open = 0 AND mailbox = ?1
       UNION ALL
-      SELECT * FROM (SELECT * FROM delivery WHERE open = 1 AND mailbox = ?1 ORDER BY position DESC LIMIT ?2)) AS b
+      SELECT * FROM delivery WHERE open = 1 AND mailbox = ?1) AS b
 CROSS JOIN message m ON m.position = b.position
-ORDER BY b.position DESC LIMIT ?2
+ORDER BY b.position
 
 -- name: mailbox_of_task
 SELECT d.mailbox, d.message, d.wants, d.seen, d.taker, d.reply, d.ended, d.hidden, m.body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.more import warn_of_more
 from moot.core.deciders.artifact import Artifact, ArtifactCreated, CreateArtifact, ModifyArtifact
 from moot.core.deciders.dependency import DependencySatisfied
 from moot.core.errors import Unknown, Usage
@@ -179,8 +180,10 @@ def artifacts(call: Call, provides: str | None, task: str | None, kind: str | No
     elif task is not None:
         found = [states.state(store, *pair)[0] for pair in queries.things_of_task(store, task) if pair[0] == "artifact"]
     else:
-        found = list(queries.things(store, "artifact", limit, ended=True))
-    found = [a for a in found if (task is None or a.task == task) and (kind is None or a.kind == kind)][:limit]
+        found = list(queries.things(store, "artifact", ended=True))
+    found = [a for a in found if (task is None or a.task == task) and (kind is None or a.kind == kind)]
+    warn_of_more(call, limit, len(found) - limit, "artifact")
+    found = found[:limit]
     rows = tuple(
         (
             one_line(a.id, 200),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.more import warn_of_more
 from moot.core.deciders.checkpoint import (
     KINDS,
     Checkpoint,
@@ -136,9 +137,11 @@ def _lines(state: Checkpoint) -> list[str]:
 def checkpoints(call: Call, all: bool, task: str | None, limit: int) -> Answer:  # noqa: A002
     found: list[Checkpoint] = [
         state
-        for state in queries.things(call.engine.read(), "checkpoint", limit, ended=all)
+        for state in queries.things(call.engine.read(), "checkpoint", ended=all)
         if task is None or state.task == task
     ]
+    warn_of_more(call, limit, len(found) - limit, "checkpoint")
+    found = found[:limit]
     rows = tuple(
         (
             c.id,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.more import warn_of_more
 from moot.api.verbs.claims import readings
 from moot.core.deciders.decision import (
     Decision,
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
-
-_LOOKED_AT = 10_000
 
 
 class DecisionResult(Record):
@@ -122,10 +121,11 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
 
 
 def decisions(call: Call, affecting: tuple[str, ...], all: bool, limit: int) -> Answer:  # noqa: A002
-    found: list[Decision] = list(queries.things(call.engine.read(), "decision", _LOOKED_AT, ended=all))
+    found: list[Decision] = list(queries.things(call.engine.read(), "decision", ended=all))
     if affecting:
         found = [decision for decision in found if any(_concerns(call, decision, one) for one in affecting)]
-    found = found[:limit] if all else found[-limit:]
+    warn_of_more(call, limit, len(found) - limit, "decision")
+    found = found[:limit] if all else found[max(0, len(found) - limit) :]
     rows = tuple(
         (
             d.id,

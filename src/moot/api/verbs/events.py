@@ -236,8 +236,23 @@ def log(
     check_types(type)
     head = call.engine.log.head()
     events = _read_back(call, type, stream, limit) if after is None else _read_on(call, after, type, stream, limit)
+    if not follow:
+        _warn_of_more(call, events, after, limit, head, filtered=bool(type or stream))
     more = _following(call, events[-1].position if events and after is not None else head, type, stream)
     return Answer(result=events, say=tuple(map(line, events)), more=more if follow else None)
+
+
+def _warn_of_more(call: Call, events: list[Event], after: int | None, limit: int, head: int, *, filtered: bool) -> None:
+    """Warn of the events that the limit left out. Those that match a filter are not counted: that would read them."""
+    if not events or len(events) < limit:
+        return
+    first, last = events[0].position, events[-1].position
+    if after is None and first > 1:
+        missing = f"Events before #{first} were not searched" if filtered else counted(first - 1, "earlier event")
+        call.warn("more", f"{missing}: use a higher --limit, or --after 0.")
+    if after is not None and last < head:
+        missing = f"Events after #{last} were not searched" if filtered else counted(head - last, "later event")
+        call.warn("more", f"{missing}: continue with --after {last}.")
 
 
 def _read_on(call: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:

@@ -75,7 +75,8 @@ def search(
     found = [_found(store, thing) for thing in things]
     lines = [line for item in found for line in _lines(item)]
     if more:
-        lines.append(f"There are more results: use --limit {2 * most}, or add words.")
+        wider = f"use --limit {min(2 * most, _MOST)}, or " if most < _MOST else ""
+        call.warn("more", f"There are more results: {wider}add words.")
     rows = tuple(
         (item.id, item.state or "", one_line(item.title, 60), Marked(item.excerpt, item.marks), item.by, item.at)
         for item in found

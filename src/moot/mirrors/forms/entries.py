@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 _PUT_BACK = ("emptied", "asked")  # reasons of a manual clear; messages of a completed or reset task stay cleared
 _MOST = 500  # new entries in one commit
-_ALL = 1 << 31
 
 
 class Content(Record):
@@ -121,7 +120,7 @@ class EntriesForm(Form):
         return Rendering(data=self._written(entries, last), memo=[d.entry.id for d in visible])
 
     def history(self, store: Store) -> list[Delivery]:
-        return [d for d in queries.mailbox(store, self.spec.mailbox, limit=_ALL) if d.message.kind in self._types]
+        return [d for d in queries.mailbox(store, self.spec.mailbox) if d.message.kind in self._types]
 
     def _written(self, entries: list[Any], last_read: object) -> bytes:
         if self._list is None:

@@ -6,6 +6,7 @@ from itertools import islice
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.more import warn_of_more
 from moot.api.verbs.effects.allow import consent_of, handlers_of
 from moot.core.deciders.effect import DropEffect, RetryEffect
 from moot.core.record import Record
@@ -53,6 +54,7 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
 
     status = None if state is None else state if state in ("taken", "parked") else "waiting"
     store = call.engine.read()
+    matching = (e for e in view.effects(store, handler, status) if state in (None, state_of(e)))
     found = [
         UnfinishedEffect(
             id=one.id,
@@ -67,8 +69,9 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
             reason=one.reason,
             since=one.at,
         )
-        for one in islice((e for e in view.effects(store, handler, status) if state in (None, state_of(e))), limit)
+        for one in islice(matching, limit)
     ]
+    warn_of_more(call, limit, sum(1 for _ in matching), "effect")
     total = sum(n for name, _, n in view.counts(store) if handler in (None, name))
     rows = tuple((s.id, s.state, s.handler, s.on, str(s.attempt), _due(s), one_line(s.reason, 60)) for s in found)
     lines = [one_line(" ".join(filter(None, row)), _WIDTH) for row in rows] or ["No effect waits, runs or is parked."]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
+from moot.api.more import warn_of_more
 from moot.core.errors import Refused, Usage
 from moot.core.lifecycle import PHASES
 from moot.core.principal import name_of, same_agent
@@ -186,8 +187,10 @@ def ready(call: Call, limit: int) -> Answer:
     store, me = call.engine.read(), call.caller.agent
     assigned = [task for task in queries.assigned_tasks(store) if not task.waits]
     kept = _kept_for_others(call, assigned, me) if assigned and me is not None else []
-    own = [task for task in assigned if me is not None and same_agent(task.assigned or "", me)][:limit]
-    tasks = [*own, *queries.ready(store, limit - len(own), besides=[*kept, *(task.id for task in own)])]
+    own = [task for task in assigned if me is not None and same_agent(task.assigned or "", me)]
+    besides = [*kept, *(task.id for task in own)]
+    tasks = [*own[:limit], *queries.ready(store, max(0, limit - len(own)), besides)]
+    warn_of_more(call, limit, len(own) + queries.count_ready(store, besides) - len(tasks), "task")
     rows = tuple((t.id, t.priority, _for(t), one_line(t.title, 70)) for t in tasks)
     lines = [" ".join(filter(None, row)) for row in rows] or ["Nothing is ready."]
     if kept:

@@ -6,6 +6,7 @@ import os
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
+from moot.api.more import warn_of_more
 from moot.core.deciders import receipt as receipts
 from moot.core.errors import Unknown, Usage
 from moot.core.identity import without_person
@@ -131,10 +132,12 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
 def listed(call: Call, task: str | None, limit: int) -> Answer:
     store = call.engine.read()
     if task is not None:
-        names = [name for kind, name in queries.things_of_task(store, task) if kind == "receipt"][::-1][:limit]
-        found = [states.state(store, "receipt", name)[0] for name in names]
+        names = [name for kind, name in queries.things_of_task(store, task) if kind == "receipt"][::-1]
+        found, total = [states.state(store, "receipt", name)[0] for name in names[:limit]], len(names)
     else:
         found = list(queries.things(store, "receipt", limit, ended=True))
+        total = queries.count_things(store, "receipt", ended=True)
+    warn_of_more(call, limit, total - len(found), "receipt")
     rows = tuple((r.id, _outcome(r), f"{r.seconds:g} s", name_of(r.by), r.task or "", _command(r, 60)) for r in found)
     lines = tuple(f"{row[0]} {row[1]} {row[3]} {row[5]}" for row in rows)
     table = Table(("receipt", "result", "took", "by", "task", "command"), rows, title="Receipts") if rows else None

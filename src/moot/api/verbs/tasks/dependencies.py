@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.more import warn_of_more
 from moot.api.verbs.artifacts import places, word
 from moot.core.deciders.dependency import DeclareNeed, Dependency, DependencySatisfied, DropNeed
 from moot.core.errors import Usage
@@ -107,10 +108,11 @@ def _awaited(call: Call, names: tuple[str, ...], needer: str, start: int, timeou
 
 
 def needed(call: Call, limit: int) -> Answer:
-    found = []
-    for state in queries.things(call.engine.read(), "dependency", limit):
+    store, found = call.engine.read(), []
+    for state in queries.things(store, "dependency", limit):
         for needer, since in state.since.items():
             found.append(Need(name=state.id, needer=needer, satisfied=False, artifacts=(), since=since))
+    warn_of_more(call, limit, queries.count_things(store, "dependency") - limit, "name")
     rows = tuple((one_line(n.name, 200), one_line(n.needer, 80), local(n.since or "")) for n in found)
     lines = tuple(f"{row[0]} is needed by {row[1]} since {row[2]}" for row in rows)
     table = Table(("what", "needed by", "since"), rows, title="Missing artifacts") if rows else None
