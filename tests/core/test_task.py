@@ -397,6 +397,18 @@ def test_the_silent_one_finds_its_token_stale():
     assert told.refuses(move("submit", YEATS, token=2)).details["holder"] == "Keats#1"
 
 
+def test_only_a_reason_that_sends_a_task_back_or_stops_it_is_a_setback():
+    told = in_review().does(move("approve", KEATS, reason="Well done."))
+    assert told.task.setbacks == ()
+    told.does(
+        move("reopen", reason="It broke."), move("claim", reason="I know how."), move("release", reason="No time.")
+    )
+    told.does(move("claim"), move("fail", reason="Cannot."), move("reopen", reason="Now it can."))
+    told.does(move("cancel", ANNA, reason="Obsolete."))
+    said = [step.reason for step in told.task.setbacks]
+    assert said == ["It broke.", "No time.", "Cannot.", "Now it can.", "Obsolete."]
+
+
 # The end of attempts
 
 

@@ -8,6 +8,7 @@ What always holds:
 - A blocked task (one that waits for another) cannot be claimed. Release and block are events of the task.
 - A lease ends by an event and never by a clock. The caller measures the silence and passes it in as a number.
 - A task that is assigned to an agent can be claimed by no other agent or person until that agent lost it by an event.
+- A move with a reason is a setback, unless it brings the task forward or completes it.
 - A task that has used up its attempts moves to the lifecycle's `exhausted` state. If there is none, going back is
   refused until a person overrides it.
 
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from moot.core.payload import Payload
     from moot.core.principal import Actor
     from moot.core.task import Command
+
+_FORWARD = (("open", "working"), ("open", "review"), ("working", "review"))  # phases; `done` is always forward
 
 
 def decide(task: Task, command: Command, life: Lifecycle) -> list[Payload]:
@@ -314,7 +317,7 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
                 flagged=None,
                 since=at,
                 last_by=by,
-                setbacks=(*task.setbacks, step) if event.reason else task.setbacks,
+                setbacks=(*task.setbacks, step) if event.reason and _is_setback(task, event) else task.setbacks,
                 assigned=task.assigned if event.phase == "open" else None,
                 assigner=task.assigner if event.phase == "open" else None,
             )
@@ -337,6 +340,12 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
             return changes.evolve(task, event)
         case _:
             raise TypeError(f"not an event of a task: {event!r}")
+
+
+def _is_setback(task: Task, event: Moved) -> bool:
+    """Whether the move sends the task back, stops it, or leaves it in its phase."""
+    forward = event.phase == "done" or (task.phase, event.phase) in _FORWARD
+    return event.attempt > task.attempt or not forward
 
 
 def columns(task: Task) -> dict[str, Any]:

@@ -259,7 +259,7 @@ class Task(Record):
     flagged: str | None = None
     since: str = ""
     last_by: str = ""
-    setbacks: tuple[Step, ...] = ()  # every step with a reason, oldest first
+    setbacks: tuple[Step, ...] = ()  # the steps that sent it back or stopped it, oldest first
     extra: dict[str, Any] = {}  # noqa: RUF012
     trace: str | None = None
     assigned: str | None = None  # the agent that alone can claim it next
