@@ -100,6 +100,14 @@ def test_a_file_can_be_a_plain_list(place):
     assert [entry["text"] for entry in here.shown] == ["a fox", "a fox", "an owl", "a hare"]
 
 
+def test_equal_entries_that_do_not_fit_into_one_commit_are_taken_once_each(place, monkeypatch):
+    monkeypatch.setattr("moot.engine.unit_of_work._EVENT_LIMIT", 2)
+    here = place()
+    here.write([sighting("a fox")] * 5)
+    assert here.said == ["a fox"] * 5
+    assert [entry["text"] for entry in here.shown] == ["a fox"] * 5
+
+
 def test_without_tasks_entries_are_matched_by_content_and_count_over_the_whole_history(place):
     here = place()
     here.write([sighting("a fox")])

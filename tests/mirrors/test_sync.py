@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from moot.core.errors import MootError
+from moot.engine.engine import Engine
 from moot.mirrors import files, lock, sync
 from moot.mirrors.forms.entries import EntriesForm
+from moot.mirrors.state_cache import MirrorMemory
 from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
@@ -248,6 +250,105 @@ def test_a_look_from_before_anothers_turn_is_not_used_after_it(place, monkeypatc
     assert [entry["taskId"] for entry in json.loads(place.to_developer.read_text())["messages"]] == ["task-2"]
     other.close()
     other.workspace.close()
+
+
+class Killed(BaseException):
+    """Stands for `kill -9`: nothing handles it."""
+
+
+def killed_at(monkeypatch, owner, name):
+    """The next call of a function is the last thing that its process does."""
+    real = getattr(owner, name)
+
+    def dying(*_given, **_named):
+        monkeypatch.setattr(owner, name, real)
+        raise Killed
+
+    monkeypatch.setattr(owner, name, dying)
+
+
+def before_the_lock(monkeypatch, act):
+    """Do something after the next sync has looked at the files and before it gets the mirrors' lock; once."""
+    real = lock.MirrorLock
+
+    def late(*given):
+        monkeypatch.setattr(sync, "MirrorLock", real)
+        act()
+        return real(*given)
+
+    monkeypatch.setattr(sync, "MirrorLock", late)
+
+
+@pytest.fixture
+def other(place):
+    """A call of another process."""
+    call = open_call(place.call.place.root, AS_A_PERSON)
+    yield call
+    call.close()
+    call.workspace.close()
+
+
+STEPS = {
+    "after the append": (Engine, "_appended"),
+    "before the views are stored": (Engine, "_finish"),
+    "before the file is rendered": (files.MirrorFile, "write"),
+    "before the exchange": (files, "bring"),
+    "after the exchange": (files.MirrorFile, "_visit"),
+    "before the state is cached": (MirrorMemory, "write"),
+}
+
+
+@pytest.mark.promise(14)
+@pytest.mark.parametrize("step", STEPS)
+def test_what_a_killed_process_absorbed_is_not_absorbed_again_by_one_that_waited_for_it(
+    place, other, monkeypatch, step
+):
+    place.write(assignment(1))
+
+    def killed():
+        killed_at(monkeypatch, *STEPS[step])
+        with pytest.raises(Killed):
+            other.run("mirror", {})
+
+    before_the_lock(monkeypatch, killed)
+    assert place.sync() == []
+    assert len(place.types("message:sent")) == 1
+    assert [entry["taskId"] for entry in json.loads(place.to_developer.read_text())["messages"]] == ["task-1"]
+    assert place.call.run("verify", {}).result.problems == ()
+
+
+@pytest.mark.promise(14)
+def test_a_clear_that_a_killed_process_absorbed_is_not_undone_by_one_that_looked_before_it(place, other, monkeypatch):
+    place.write(assignment(1))
+    place.sync()
+    place.write(assignment(1), assignment(2))
+
+    def absorbed_twice():
+        killed_at(monkeypatch, MirrorMemory, "write")
+        with pytest.raises(Killed):
+            other.run("mirror", {})
+        place.write()
+        killed_at(monkeypatch, MirrorMemory, "write")
+        with pytest.raises(Killed):
+            other.run("mirror", {})
+
+    before_the_lock(monkeypatch, absorbed_twice)
+    place.sync()
+    assert len(place.types("message:sent")) == 2
+    assert len(place.types("mailbox:cleared")) == 1
+    assert place.types("mailbox:restored") == []
+    assert [entry["taskId"] for entry in json.loads(place.to_developer.read_text())["messages"]] == ["task-2"]
+
+
+@pytest.mark.promise(14)
+def test_a_file_that_a_killed_process_put_in_quarantine_is_not_put_there_again(place, other, monkeypatch):
+    place.to_developer.write_text("[]")
+    killed_at(monkeypatch, files.MirrorFile, "write")
+    with pytest.raises(Killed):
+        other.run("mirror", {})
+    place.sync()
+    assert len(place.types("file:quarantined")) == 1
+    assert json.loads(place.to_developer.read_text())["messages"] == []
 
 
 @pytest.mark.promise(14)

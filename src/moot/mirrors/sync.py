@@ -16,7 +16,6 @@ import sys
 from moot.api.answer import Notice
 from moot.api.protocol import Mirrors
 from moot.api.protocol.form import Malformed, Taken, Torn
-from moot.core.deciders.held_entry import QuarantineFile
 from moot.core.errors import Refused, Unavailable
 from moot.core.principal import leaves_stamps
 from moot.core.record import Record
@@ -108,6 +107,7 @@ class _Sync:
         self._news: list[Event] = []  # the events that this sync has appended
         self._seen: list[Seen] = []
         self._turn = -1  # after which it was seen
+        self._looked_at = 0  # the position of the log before it was seen
 
     def run(self) -> list[Notice]:
         check_folders(self._call.place.state, "mirrors", "keep", make=True)
@@ -137,9 +137,9 @@ class _Sync:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def _look(self) -> None:
-        """Read the views and the files. The views stay current: only the holder of the mirrors' lock commits here."""
+        """Read the views and the files. While this process holds the mirrors' lock, no other one absorbs a file."""
         self._store = self._engine.read()
-        self._turn = self._memory.turn
+        self._turn, self._looked_at = self._memory.turn, self._store.cursor()
         self._seen = [
             Seen(form, one, file, *file.visit(self._memory.known(file.path).signature))
             for form, one, file in self.files(self._store)
@@ -196,6 +196,10 @@ class _Sync:
     # --- a sync: rounds of absorbing and rendering until nothing new comes in -----------------------------------------
 
     def _work(self) -> None:
+        # The look was before the lock. A process that was killed meanwhile may have absorbed the same files: its commit
+        # is in the log, but perhaps not in the views, and not in the cached state.
+        if self._engine.log.head() != self._looked_at:
+            self._look()
         if not self._is_of_this_log():
             self._memory.rendered, self._memory.commit = 0, None
             self._memory.files = {path: known.replace(memo=None) for path, known in self._memory.files.items()}
@@ -327,20 +331,15 @@ class _Sync:
 
     def _quarantine(self, seen: Seen, data: bytes, reason: str) -> bool:
         """Keep the bytes and record it in the log. False if they could not be kept; the file must then stay."""
+        from moot.mirrors.quarantine import quarantine  # imported late: it is rare
+
+        path = seen.file.path
         try:
-            digest = self._call.put_blob(data)
+            act = quarantine(self._call, seen.form.spec, path, data, reason)
         except Unavailable as error:
             why = f"{reason}), and quarantine is not possible ({error.message.rstrip('.')}"
-            self._warn("mirror_pending", f"{seen.file.path} could not be read ({why}); left alone for now.")
+            self._warn("mirror_pending", f"{path} could not be read ({why}); left alone for now.")
             return False
-        spec, identity = seen.form.spec, f"h-{self._call.clock.token(7)}"
-        command = QuarantineFile(path=seen.one.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
-        said = f"{identity}: {seen.file.path} could not be read ({reason}); its bytes are in quarantine."
-
-        def act(work: Work, _one: Instance) -> Taken:
-            work.do("entry", identity, command)
-            return Taken(notices=(Notice("entry_held", said),))
-
         self._commit(seen, "moot", act)
         return True
 

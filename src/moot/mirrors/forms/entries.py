@@ -279,7 +279,7 @@ class EntriesForm(Form):
             done += 1
         if facts.clears:
             notices += self._take_clear(work, one, content.read, memo)
-        rest = facts.fresh[done:]
+        rest = tuple(fresh.replace(missing=fresh.missing - heard.get(fresh.text, 0)) for fresh in facts.fresh[done:])
         return Taken(notices=tuple(notices), rest=facts.replace(fresh=rest, back=(), clears=False) if rest else None)
 
     def _heard(self, work: Work, fresh: Fresh, heard: dict[str, int]) -> MootError | None:
