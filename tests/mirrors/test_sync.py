@@ -346,9 +346,17 @@ def test_a_file_that_a_killed_process_put_in_quarantine_is_not_put_there_again(p
     killed_at(monkeypatch, files.MirrorFile, "write")
     with pytest.raises(Killed):
         other.run("mirror", {})
-    place.sync()
+    assert place.sync() == ["entry_held"]
     assert len(place.types("file:quarantined")) == 1
     assert json.loads(place.to_developer.read_text())["messages"] == []
+
+
+def test_a_file_that_cannot_be_written_is_put_in_quarantine_once(place, monkeypatch):
+    place.to_developer.write_text("[]")
+    monkeypatch.setattr(files.MirrorFile, "write", lambda *_given, **_named: files.Unwritable("read-only"))
+    for _ in range(3):
+        assert place.sync() == ["entry_held", "mirror_pending"]
+    assert len(place.types("file:quarantined")) == 1
 
 
 @pytest.mark.promise(14)

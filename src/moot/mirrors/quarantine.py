@@ -5,7 +5,8 @@ from __future__ import annotations
 from moot.api.answer import Notice
 from moot.api.protocol.form import Taken
 from moot.core.deciders.held_entry import QuarantineFile
-from moot.views import queries
+from moot.core.kind import kind_of
+from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,17 +18,29 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
 
 
-def quarantine(call: Call, spec: MirrorSpec, path: str, data: bytes, reason: str) -> Callable[[Work, Instance], Taken]:
-    """Keep the bytes. Returns what must be committed next. Raises `Unavailable` if the bytes cannot be kept."""
+def quarantine(
+    call: Call, spec: MirrorSpec, path: str, data: bytes, reason: str, after: int
+) -> Callable[[Work, Instance], Taken]:
+    """Keep the bytes. Returns what must be committed next. Raises `Unavailable` if the bytes cannot be kept.
+
+    If an event after the position `after` has quarantined the same bytes, nothing is committed: the file was not
+    rendered again since, because the process was killed or the file could not be written.
+    """
     digest = call.put_blob(data)
 
+    def found(work: Work, one: Instance) -> str | None:
+        for entry in queries.held_entries(work.store):
+            same = (entry.path, entry.sha256, entry.reason) == (one.path, digest, reason)  # a redacted reason differs
+            if same and states.state(work.store, kind_of("entry"), entry.id)[1] > after:
+                return entry.id
+        return None
+
     def act(work: Work, one: Instance) -> Taken:
-        held = queries.held_entries(work.store)
-        if any(entry.sha256 == digest and entry.path == one.path for entry in held):
-            return Taken()  # by a process that was killed before it could render the file again
-        identity = f"h-{work.token(7)}"
-        command = QuarantineFile(path=one.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
-        work.do("entry", identity, command)
+        identity = found(work, one)
+        if identity is None:
+            identity = f"h-{work.token(7)}"
+            command = QuarantineFile(path=one.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
+            work.do("entry", identity, command)
         said = f"{identity}: {path} could not be read ({reason}); its bytes are in quarantine."
         return Taken(notices=(Notice("entry_held", said),))
 

@@ -334,8 +334,9 @@ class _Sync:
         from moot.mirrors.quarantine import quarantine  # imported late: it is rare
 
         path = seen.file.path
+        after = self._memory.rendered if self._memory.known(path).signature else 0  # else the last write has failed
         try:
-            act = quarantine(self._call, seen.form.spec, path, data, reason)
+            act = quarantine(self._call, seen.form.spec, path, data, reason, after)
         except Unavailable as error:
             why = f"{reason}), and quarantine is not possible ({error.message.rstrip('.')}"
             self._warn("mirror_pending", f"{path} could not be read ({why}); left alone for now.")
