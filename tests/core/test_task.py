@@ -397,6 +397,24 @@ def test_the_silent_one_finds_its_token_stale():
     assert told.refuses(move("submit", YEATS, token=2)).details["holder"] == "Keats#1"
 
 
+@pytest.mark.promise(7)
+@pytest.mark.parametrize(("first", "second"), [("approve", "reject"), ("reject", "approve"), ("approve", "approve")])
+def test_a_verdict_that_comes_too_late_names_the_first_one_and_who_gave_it(first, second):
+    told = in_review().does(move(first, KEATS, reason="x"))
+    error = told.refuses(move(second, ANNA, reason="y"))
+    assert isinstance(error, Held)
+    assert (error.code, error.details["by"], error.details["verdict"]) == ("already_decided", "Keats#1", first)
+    assert f"Keats decided first, with `{first}`" in error.message
+    assert told.refuses(move(second, KEATS, reason="y")).code == "no_such_move", "Keats was not late"
+
+
+def test_a_late_verdict_is_still_late_while_the_next_attempt_is_worked_on():
+    told = in_review().does(move("reject", KEATS, reason="x"), move("claim"))
+    assert told.refuses(move("approve", ANNA)).code == "already_decided"
+    told.does(move("submit"), move("approve", ANNA))
+    assert told.refuses(move("approve", KEATS)).details["by"] == ANNA.principal
+
+
 def test_only_a_reason_that_sends_a_task_back_or_stops_it_is_a_setback():
     told = in_review().does(move("approve", KEATS, reason="Well done."))
     assert told.task.setbacks == ()
@@ -603,7 +621,7 @@ class Tasks(RuleBasedStateMachine):
         assert len(self.run(ADD.replace(review=review, waits=waits, needs=waits), "Keats#1")) == 1
         self.review, self.waits = review, set(waits)
         self.state, self.attempt, self.holder, self.token, self.author = self.start, 1, None, 0, None
-        self.report, self.flagged = None, False
+        self.report, self.flagged, self.judge = None, False, None
 
     def run(self, command, by):
         """Decide and fold; the payloads, or the error, which must have changed nothing."""
@@ -679,7 +697,8 @@ class Tasks(RuleBasedStateMachine):
         said, row = self.run(command, command.actor.principal), self.rows.get((command.verb, self.state))
         if row is None:
             held = command.verb == "claim" and self.holder is not None
-            assert said.code == ("task_held" if held else "no_such_move")
+            decided = command.verb in ("approve", "reject") and self.judge not in (None, command.actor.name.lower())
+            assert said.code == ("task_held" if held else "already_decided" if decided else "no_such_move")
             return
         if codes := self.refusal(row, command):
             assert said.code in codes
@@ -698,6 +717,10 @@ class Tasks(RuleBasedStateMachine):
                 self.overrides += 1
             else:
                 target, more = "dead", 0
+        if self.phases[target] == "review":
+            self.judge = None
+        elif self.phases[self.state] == "review":
+            self.judge = command.actor.name.lower()
         self.state, self.attempt = target, self.attempt + more
         takes = command is not None and command.verb == "claim"
         self.holder = command.actor.principal if takes else None

@@ -201,10 +201,11 @@ def test_approve_races_reject_and_the_losers_hear_the_new_state_and_who_won(
     (verdict,) = repo.events("task:approved", "task:rejected")
     assert [who[number] for number in won] == [verdict.by]
     for refusal in lost:
-        assert refusal.error == "no_such_move"
+        assert (refusal.error, refusal.exit) == ("already_decided", 3)
         assert refusal.details["state"] == verdict.data["target"]
-        assert refusal.details["last_by"] == verdict.by
-        assert f"is {verdict.data['target']} (last changed by {verdict.by.partition('#')[0]})" in refusal.text
+        assert (refusal.details["by"], refusal.details["verdict"]) == (verdict.by, verdict.data["verb"])
+        winner = verdict.by.partition("#")[0]
+        assert f"is {verdict.data['target']}: {winner} decided first, with `{verdict.data['verb']}`" in refusal.text
 
 
 @queue_or_not

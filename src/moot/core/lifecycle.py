@@ -98,6 +98,10 @@ class Lifecycle(Record):
         """Whether the edge judges what the author submitted."""
         return edge.verb in _VERDICTS or self.ends_review(edge)
 
+    def judges(self, verb: str) -> bool:
+        """Whether the verb gives a verdict on a task in review."""
+        return any(e.verb == verb and self.phase(e.source) == "review" and self.is_verdict(e) for e in self.edges)
+
     def in_review(self, state: str) -> bool:
         """Whether a task in this state is in review. No, if another version of the lifecycle had the state."""
         return any(s.name == state and s.phase == "review" for s in self.states)

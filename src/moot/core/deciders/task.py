@@ -318,6 +318,7 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
                 since=at,
                 last_by=by,
                 setbacks=(*task.setbacks, step) if event.reason and _is_setback(task, event) else task.setbacks,
+                verdict=_verdict(task, event, step),
                 assigned=task.assigned if event.phase == "open" else None,
                 assigner=task.assigner if event.phase == "open" else None,
             )
@@ -346,6 +347,13 @@ def _is_setback(task: Task, event: Moved) -> bool:
     """Whether the move sends the task back, stops it, or leaves it in its phase."""
     forward = event.phase == "done" or (task.phase, event.phase) in _FORWARD
     return event.attempt > task.attempt or not forward
+
+
+def _verdict(task: Task, event: Moved, step: Step) -> Step | None:
+    """The step that ended the last review, until the next one begins."""
+    if event.phase == "review":
+        return None
+    return step if task.phase == "review" else task.verdict
 
 
 def columns(task: Task) -> dict[str, Any]:

@@ -260,6 +260,7 @@ class Task(Record):
     since: str = ""
     last_by: str = ""
     setbacks: tuple[Step, ...] = ()  # the steps that sent it back or stopped it, oldest first
+    verdict: Step | None = None  # the step that ended its last review; None again once it is submitted
     extra: dict[str, Any] = {}  # noqa: RUF012
     trace: str | None = None
     assigned: str | None = None  # the agent that alone can claim it next
@@ -274,7 +275,11 @@ class Task(Record):
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Task:
         task = super().of(data)
-        return task.replace(setbacks=tuple(Step.of(step) for step in data.get("setbacks", ())))
+        verdict = data.get("verdict")
+        return task.replace(
+            setbacks=tuple(Step.of(step) for step in data.get("setbacks", ())),
+            verdict=Step.of(verdict) if verdict else None,
+        )
 
 
 # --- commands -------------------------------------------------------------------------------------------------

@@ -149,6 +149,18 @@ def no_edge(life: Lifecycle, task: Task, command: MoveTask) -> MootError:
             token=task.token,
             **details,
         )
+    verdict = task.verdict
+    if verdict is not None and life.judges(command.verb) and not same_agent(verdict.by, command.actor.principal):
+        return Held(
+            "already_decided",
+            f"{task.id} {is_in(task.state)}: {name_of(verdict.by)} decided first, with `{verdict.verb}`.",
+            f"Your `{command.verb}` was not recorded. See why: `{command_line('explain', task.id)}`.",
+            verdict=verdict.verb,
+            by=verdict.by,
+            at=verdict.at,
+            last_by=task.last_by,
+            **details,
+        )
     verbs = life.verbs(task.state)
     who = f" (last changed by {name_of(task.last_by)})" if task.last_by else ""
     return Refused(
