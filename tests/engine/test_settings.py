@@ -15,13 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from moot import location, settings
+from moot.api import following
+from moot.api.verbs import events
 from moot.core.claims import ClaimFiles, ClaimsState
 from moot.core.deciders.claims import decide
 from moot.core.errors import Unavailable, Usage
 from moot.location import caches
+from moot.overview import verbs as overview
 from moot.settings import Settings, bare_repository, seconds
 from moot.settings.lines import Lines
 from moot.settings.parse import KEYS, parse, size
+from moot.surfaces.cli import watching
+from moot.wiring.packs import pack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -120,6 +125,31 @@ def test_without_a_file_the_defaults_hold(here: Place) -> None:
     assert settings.load(here) == Settings()
     assert settings.source(here) is None
     assert Settings().message_limit == 1024 * 1024
+
+
+def test_the_documented_defaults_are_the_defaults() -> None:
+    assert Settings() == Settings(
+        packs=(),
+        task_ttl=30 * 60.0,
+        task_attempts=3,
+        task_review=True,
+        task_lifecycle="core",
+        task_receipt=False,
+        claim_ttl=30 * 60.0,
+        claim_scope="workspace",
+        message_limit=1024 * 1024,
+        mirror_torn_after=5.0,
+        handlers=(),
+        pack_settings={},
+    )
+
+
+def test_the_orchestrator_allows_messages_of_8_mib(tmp_path: Path) -> None:
+    assert pack("orchestrator", str(tmp_path)).message_limit == 8 * 1024 * 1024
+
+
+def test_everything_that_watches_looks_every_two_seconds() -> None:
+    assert (following.ROUND, events._ROUND, overview._TICK, watching._TICK) == (2.0, 2.0, 2.0, 2.0)
 
 
 def test_every_key_arrives(here: Place) -> None:

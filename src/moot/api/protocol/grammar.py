@@ -203,7 +203,13 @@ SCHEMA: Schema = {
             "title": _text("What the pack is, in a few words."),
             "version": _text("The version of the pack. The log records which version is active."),
             "limits": _table(
-                {"message": {"type": ["integer", "string"], "description": "The maximum size of a message."}}
+                {
+                    "message": {
+                        "type": ["integer", "string"],
+                        "description": "The maximum size of a message of this pack, if it is larger than "
+                        "`messages.limit` in moot.toml. The pack `orchestrator` allows 8MiB.",
+                    }
+                }
             ),
             "roles": _tables("role", "The roles of the protocol, by name."),
             "messages": _tables("message", "The message types, by name."),
