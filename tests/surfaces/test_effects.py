@@ -163,6 +163,14 @@ def test_an_effect_is_requested_with_its_cause_and_performed(run: Command) -> No
     assert run("verify").code == 0
 
 
+def test_a_dry_run_warns_too_that_no_runner_performs_the_effects(run: Command) -> None:
+    handlers(run, TELL, 'name = "heard"\non = ["message:sent"]\nrun = ["true"]')
+    for words in (("send", "Bob", "hi"), ("task", "add", "Parse")):
+        tried = json.loads(run(*words, "--dry-run", "--json", agent="Ada").out)["warnings"]
+        assert [warning["code"] for warning in tried] == ["nobody_handles"]
+        assert tried == json.loads(run(*words, "--json", agent="Ada").out)["warnings"]
+
+
 def test_the_story_of_an_effect_begins_with_its_cause(run: Command) -> None:
     handlers(run, FAIL)
     run("emit", "build:finished")

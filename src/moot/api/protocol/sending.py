@@ -27,6 +27,8 @@ def send(
     *,
     dry_run: bool,
 ) -> Answer:
+    from moot.api.dry_run import dry_run as dry_run_of
+    from moot.api.dry_run import warn_of_flags
     from moot.api.verbs.mail.send import stored
 
     if not isinstance(data, dict) or text is not None:
@@ -50,13 +52,12 @@ def send(
         call.packs.hear(work, saying.replace(sender=sender, thread=root))
 
     if dry_run:
-        return call.try_out(act)
+        return dry_run_of(call, act)
     outcome = call.commit(act)
     if not outcome.events:
         return _there_already(call, spec, data, saying.roots)
     answer = stored(outcome, spec.name)
-    for flag in answer.result.flags:
-        call.warn(*(part.strip() for part in flag.split(":", 1)))
+    warn_of_flags(call, answer.result.flags)
     return answer
 
 

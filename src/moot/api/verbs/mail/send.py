@@ -78,7 +78,9 @@ def send(
         work.do("message", work.new_message(), command, thread=root)
 
     if dry_run:
-        return call.try_out(act)
+        from moot.api.dry_run import dry_run as dry_run_of
+
+        return dry_run_of(call, act)
     return stored(call.commit(act))
 
 

@@ -71,7 +71,9 @@ def add(
             work.do("graph", "", Link(task=made, needs=needs))
 
     if dry_run:
-        return call.try_out(act)
+        from moot.api.dry_run import dry_run as dry_run_of
+
+        return _with_withheld(call, dry_run_of(call, act))
     outcome = call.commit(act)
     return _with_withheld(call, told(call, outcome, task_of(outcome) or made, "added"))
 
