@@ -79,6 +79,27 @@ def test_needs_name_titles_with_commas_quoted_titles_and_tasks() -> None:
 
 
 @pytest.mark.parametrize(
+    "line",
+    [
+        "D needs: C, B",
+        "D (needs: C, B)",
+        "D, Needs: C, B",
+        "D — needs: C,B",
+        "D needs: C\n  needs: B",
+    ],
+)
+def test_a_line_can_end_with_what_its_item_needs(line: str) -> None:
+    items, needs, defects = of(f"- [ ] B\n- [ ] C\n- [ ] {line}\n")
+    assert (items[2].title, needs[2], defects) == ("D", [1, 0], [])
+
+
+@pytest.mark.parametrize("title", ["D (needs: B) now", "Explain `needs: B`", "Whoneeds: B", "What it needs"])
+def test_needs_elsewhere_in_a_line_belong_to_the_title(title: str) -> None:
+    items, needs, defects = of(f"- [ ] B\n- [ ] {title}\n")
+    assert (items[1].title, needs[1], defects) == (title, [], [])
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("- [] A", "1: [] is neither [ ] (to do) nor [x] (done)"),
@@ -88,6 +109,9 @@ def test_needs_name_titles_with_commas_quoted_titles_and_tasks() -> None:
         ("- [ ] A\n- [x] A", "2: “A” is also the title of line 1"),
         ("- [ ] A\nneeds: A", "2: `needs:` is not indented below a check box"),
         ("- [ ] A\n  needs:", "2: `needs:` names nothing"),
+        ("- [ ] A needs:", "1: `needs:` names nothing"),
+        ("- [ ] A (needs: Z)", "1: there is no check box and no task “Z”"),
+        ("- [ ] B\n- [ ] needs: B", "2: the check box has no title"),
         ("- [ ] A\n  needs: Z", "2: there is no check box and no task “Z”"),
         (
             "- [ ] A\n  - [ ] C\n- [ ] B\n  - [ ] C\n  needs: C",
@@ -135,6 +159,8 @@ LINES = st.sampled_from(
         "\t* [ ] A",
         "- []",
         "1) [ ] D, E",
+        "- [ ] F needs: A",
+        "- [ ] (needs: A)",
     ]
 )
 

@@ -257,6 +257,12 @@ def test_to_be_second_with_an_id_is_told_as_a_lost_race(town: Command, verb: str
     refused(town, *words, code=3, error=f"{'decision' if verb == 'decide' else verb.split(maxsplit=1)[0]}_exists")
 
 
+@pytest.mark.parametrize("bad", ["bad id", "", "../up", "-dash", "two\nlines", "a" * 101])
+@pytest.mark.parametrize("verb", ["artifact add", "decide", "task add"])
+def test_an_id_that_is_not_plain_cannot_be_chosen(town: Command, verb: str, bad: str) -> None:
+    refused(town, *verb.split(), "a.py", f"--id={bad}", code=2, error="bad_id")
+
+
 @pytest.mark.promise(15)
 @pytest.mark.parametrize("ttl", ["0", "0s", "366d"])
 def test_a_lease_that_never_ends_cannot_be_given(town: Command, ttl: str) -> None:

@@ -8,6 +8,7 @@ from moot.api.more import warn_of_more
 from moot.core.deciders.artifact import Artifact, ArtifactCreated, CreateArtifact, ModifyArtifact
 from moot.core.deciders.dependency import DependencySatisfied
 from moot.core.errors import Unknown, Usage
+from moot.core.ids import chosen
 from moot.core.principal import name_of
 from moot.core.record import Record
 from moot.core.text import fence, one_line
@@ -64,7 +65,7 @@ def add(
     found = places(call, paths)
     if not found and not uri:
         raise Usage("bad_arguments", "`artifact add` needs a path or --uri.", "Name one: moot artifact add src/user.py")
-    identity = word(id, "id") if id else next(iter(found), None) or word(uri or "", "uri")
+    identity = chosen(id, "artifact") if id is not None else next(iter(found), None) or word(uri or "", "uri")
     absent = tuple(f"absent: {path}" for path, there in found.items() if not there)
 
     def act(work: Work) -> None:
@@ -247,7 +248,7 @@ VERBS = (
         params=(
             Param("paths", "Its files or directories.", positional=True, many=True),
             Param("uri", "Where it is, if it is not a file in the repository.", limit=2000),
-            Param("id", "Its id. Default: its first path or its URI."),
+            Param("id", "Its id (letters, digits, '.', '_', '-'). Default: its first path or its URI."),
             Param("kind", "file, service, document, or any word.", limit=40),
             _PROVIDES,
             Param("summary", "A one-sentence description."),

@@ -3,6 +3,7 @@
 - `- [ ] Title` is a task. `- [x] Title` is done and skipped. `*`, `+` and `1.` work like `-`.
 - A box that is indented below another one is needed by it.
 - Indented text below a box is its body. An indented line `needs: A, B` names other boxes by title, or tasks by id.
+  So does `needs: A, B` or `(needs: A, B)` at the end of the box's own line; it is not part of the title.
 - Headings, other text and code blocks are ignored.
 
 An item is identified by its titles, from the outermost to its own, not by its line.
@@ -26,6 +27,8 @@ _TAB = 4
 _NAMES = 100  # in one line `needs:`
 _ITEM = re.compile(r"(?:[-*+]|\d{1,9}[.)])\s+\[(.?)\](?:\s+(.*)|$)")
 _NEEDS = re.compile(r"needs:(.*)", re.IGNORECASE)
+_TRAILING = re.compile(r"(?:^|\s)needs:(.*)$", re.IGNORECASE)
+_IN_PARENTHESES = re.compile(r"(?:^|\s)\(needs:(.*)\)$", re.IGNORECASE)
 _FENCE = re.compile(r"(`{3,}|~{3,})")
 
 
@@ -102,7 +105,8 @@ class _Reader:
                 self._fence, self._fenced_at = fence.group(1), number
             self._add(line)
 
-    def _item(self, number: int, indent: int, mark: str, title: str) -> None:
+    def _item(self, number: int, indent: int, mark: str, text: str) -> None:
+        title, needs = _split(text)
         if mark not in (" ", "x", "X"):
             self.defects.append(PlanDefect(number, f"[{mark}] is neither [ ] (to do) nor [x] (done)"))
         elif not title:
@@ -112,10 +116,21 @@ class _Reader:
         above = self._open[-1] if self._open else None
         self._open.append(len(self.drafts))
         self.drafts.append(_Draft(number, indent, title, above, done=mark in ("x", "X")))
+        if needs is not None:
+            self.drafts[-1].needs.append((number, needs))
 
     def _add(self, line: str) -> None:
         if self._open:
             self.drafts[self._open[-1]].body.append(line)
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """The title of a box, and the names that its line ends with."""
+    found = _IN_PARENTHESES.search(text) if text.endswith(")") else None
+    found = found or _TRAILING.search(text)
+    if found is None:
+        return text, None
+    return text[: found.start()].rstrip(" ,;—-"), found.group(1).strip()
 
 
 def parse(text: str) -> tuple[list[CheckBox], list[PlanDefect]]:
