@@ -55,7 +55,9 @@ def main() -> None:
 
 def build(task: str) -> None:
     moot("task", "claim", task)
-    moot("claim", *FILES[task], "--task", task, "--reason", f"building {task}")
+    moot("claim", FILES[task][-1], "--task", task, "--reason", f"building {task}")  # ends with the task
+    if PACKAGE in FILES[task]:
+        moot("claim", PACKAGE, "--reason", f"building {task}")  # he keeps the package: he may need it again
     for path in FILES[task]:
         craft.write(path, share=0.5)
     craft.think(1.2)
@@ -66,7 +68,6 @@ def build(task: str) -> None:
     craft.think(0.8)
     craft.commit(task, *FILES[task])
     moot("task", "submit", task)
-    moot("release", FILES[task][-1])  # he keeps the package: he may need it again
 
 
 def ask(task: str, question: str) -> None:

@@ -10,7 +10,7 @@ from moot.core.kind import meta_of
 from moot.core.principal import agent as agent_principal
 from moot.core.principal import checked_name, person
 from moot.core.record import Record
-from moot.core.text import age, closest, command_line, counted
+from moot.core.text import age, closest, command_line, counted, option
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -109,10 +109,11 @@ def join(call: Call, name: str | None, role: tuple[str, ...], client: str | None
     call.stamp()
     again = " (repeated with the same key)" if outcome.repeated else ""
     filled = f" Roles: {', '.join(me.roles)}." if me.roles else ""
-    lines = [f"Use: moot --agent {me.name} VERB", f"You are {me.principal}{again}.{filled}"]
+    named = option("--agent", me.name)
+    lines = [f"Use: {command_line(named)} VERB", f"You are {me.principal}{again}.{filled}"]
     if waiting := _unsettled(call, me.principal):
         lines.append(
-            f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: moot --agent {me.name} inbox"
+            f"{counted(waiting, 'message')} {'waits' if waiting == 1 else 'wait'}: {command_line(f'{named} inbox')}"
         )
     lines.append(f"export MOOT_AGENT={me.name} MOOT_INCARNATION={me.incarnation}")
     return Answer(result=change_of(call, me, outcome), say=tuple(lines))

@@ -19,7 +19,7 @@ from moot.core.payload import Payload
 from moot.core.principal import Actor, agent, checked_name, same_agent
 from moot.core.record import Record, unreachable
 from moot.core.task.leases import has_lapsed
-from moot.core.text import age, closest, command_line
+from moot.core.text import age, closest, command_line, option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ def _join(state: Agent, command: Join) -> list[Payload]:
         raise Held(
             "name_in_use",
             f"The name {state.name} is in use ({state.principal}, last active {age(command.silent_for)} ago).",
-            f"If this is you, go on with `moot --agent {state.name} …`. Otherwise choose another name, or take it "
-            f"over: `{command_line('join', state.name, options='--take-over')}`.",
+            f"If this is you, go on with `{command_line(option('--agent', state.name))} …`. Otherwise choose another "
+            f"name, or take it over: `{command_line('join', state.name, options='--take-over')}`.",
             agent=state.name,
             incarnation=state.incarnation,
         )

@@ -1,6 +1,7 @@
 """Mail about reviews: a submission goes to the agents that may review it, the verdict to the agent that submitted.
 
-A lifecycle whose pack has messages for this (`Lifecycle.carried`) gets no mail from here.
+There is no mail about a move that a message of the task's pack carries (`Lifecycle.carried`), and none to an author of
+such a pack that is not an agent: it reads the files of its protocol.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def reviews(key: str, moved: Moved, world: World) -> Iterator[Step]:
     """The mail about a task that went into review, or out of it."""
     task = world.task(key)
     life = world.lifecycle(task.lifecycle)
-    if life.carried:
+    if moved.verb in life.carried:
         return
     if not life.in_review(moved.source):
         yield from _submitted(task, moved, life, world)
@@ -52,7 +53,7 @@ def _submitted(task: Task, moved: Moved, life: Lifecycle, world: World) -> Itera
 
 def _judged(task: Task, moved: Moved, life: Lifecycle, world: World) -> Iterator[Step]:
     author = world.task_before(task.id).author
-    if author is None or same_agent(author, world.by):
+    if author is None or same_agent(author, world.by) or (life.carried and "#" not in author):
         return
     done = TYPES[moved.verb].partition(":")[2] if moved.verb in TYPES else f"moved ({moved.verb})"
     text = _text(
