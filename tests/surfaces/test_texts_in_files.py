@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from moot import Workspace
+from moot.api import catalogue
 
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
@@ -59,10 +60,70 @@ def test_a_file_over_the_limit_of_its_argument_is_refused(run: Command) -> None:
     assert run("--json", "task", "note", "task-001", "@large", agent="Ada").result["notes"] == 1
 
 
-def test_every_text_argument_takes_a_file_and_a_title_does_not(run: Command) -> None:
-    (run.repo / "body.md").write_text("Details.")
-    added = run("--json", "task", "add", "@body.md", "--body", "@body.md", agent="Ada").result
-    assert (added["title"], added["body"]) == ("@body.md", "Details.")
+def test_titles_and_bodies_come_from_files(run: Command) -> None:
+    (run.repo / "title").write_text("Write it\n")
+    (run.repo / "body.md").write_text("Details.\n")
+    added = run("--json", "task", "add", "@title", "--body", "@body.md", agent="Ada").result
+    assert (added["title"], added["body"]) == ("Write it", "Details.\n")
+    edited = run("--json", "task", "edit", "task-001", "--title", "-", agent="Ada", input="Write more\n").result
+    assert edited["title"] == "Write more"
+    assert run("--json", "task", "edit", "task-001", "--title", "@@Ada", agent="Ada").result["title"] == "@Ada"
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_a_reason_comes_from_a_file_without_the_end_of_its_line(run: Command, end: str) -> None:
+    run("task", "add", "Write it", agent="Ada")
+    (run.repo / "why.txt").write_bytes(f"Not needed: é.{end}".encode())
+    assert run("--json", "task", "cancel", "task-001", "--reason=@why.txt", agent="Ada").code == 0
+    (event,) = run("--json", "log", "--type", "task:cancelled").result
+    assert event["data"]["reason"] == "Not needed: é."
+
+
+def test_repeated_texts_come_from_files_one_by_one(run: Command) -> None:
+    (run.repo / "first").write_text("Yes, all of it\n")
+    words = ["checkpoint", "reach", "Delete it?", "--option", "@first", "--option", "@@first", "--option", "no"]
+    assert run("--json", *words, agent="Ada").result["options"] == ["Yes, all of it", "@first", "no"]
+
+
+def test_a_limit_in_characters_holds_for_a_file(run: Command) -> None:
+    (run.repo / "title").write_text("é" * 500 + "\n", encoding="utf-8")
+    assert len(run("--json", "task", "add", "@title", agent="Ada").result["title"]) == 500
+    for size, error in ((501, "too_long"), (5000, "file_too_large")):
+        (run.repo / "title").write_text("é" * size, encoding="utf-8")
+        assert run("--json", "task", "add", "@title", agent="Ada").error["error"] == error
+
+
+# Every other text argument, and why it is taken as it is written.
+NO_PROSE = {
+    "names and ids": {
+        *("affects", "agent", "affecting", "allow", "answer", "by", "client", "field", "forbid", "handler", "holder"),
+        *("id", "ids", "key", "lifecycle", "name", "names", "needs", "owner", "pack", "provides", "receipt"),
+        *("replaces", "report", "role", "task", "thing", "thread", "to", "what"),
+    },
+    "types, kinds, states and other closed choices": {
+        *("fail_on", "hook", "kind", "priority", "state", "stream", "type"),
+    },
+    "paths and addresses": {"file", "from_", "path", "paths", "remote", "uri"},
+    "times": {"since", "until"},
+    "a query, which quotes what it searches for": {"words"},
+    "a command for the machine": {"command"},
+}
+
+
+def test_every_text_of_people_can_be_a_file_and_nothing_else_can() -> None:
+    params = [param for name in catalogue.names() for param in catalogue.find(name).params]
+    taken = {param.name for param in params if param.type in ("text", "words") and not catalogue.is_prose(param)}
+    assert taken == {name for names in NO_PROSE.values() for name in names}
+    prose = {param.name for param in params if catalogue.is_prose(param)}
+    assert prose == {
+        *("answer", "awaiting", "body", "change", "option", "question", "rationale", "reason", "refs", "summary"),
+        *("text", "title"),
+    }
+
+
+@pytest.mark.parametrize("name", ["task reject", "claim", "artifact add", "decide", "held drop"])
+def test_the_help_of_a_verb_with_a_text_says_how_to_name_a_file(run: Command, name: str) -> None:
+    assert "A text can also be @FILE, or - for standard input." in " ".join(run("help", *name.split()).out.split())
 
 
 def test_python_takes_every_text_as_it_is(run: Command) -> None:

@@ -74,8 +74,7 @@ MODULES: dict[str, tuple[str, ...]] = {
 class Param(Record):
     """One argument of a verb.
 
-    type: text, words (text; on the command line also `@FILE`, or `-` for standard input), int, seconds (`90`, `30m`),
-        flag, json.
+    type: text, words (long text), int, seconds (`90`, `30m`), flag, json.
     limit: the maximum length in characters (words: in bytes); 0 means the default for its name, see `_LIMITS`.
     person: a call with this argument is only for people, whatever the class of the verb.
     expected: the built-in rules require it, so help shows it as required; a pack's rules may not.
@@ -181,6 +180,8 @@ _NAMES = (
 _LIMITS = {"title": 500, "stream": 4200, **dict.fromkeys(_NAMES, 200)}
 _WORDS_LIMITS = {"body": 1 << 20}  # the decider checks the size of a whole message, so `text` has no limit here
 
+_SENTENCES = ("awaiting", "change", "option", "reason", "summary", "title")  # one-line texts that people write
+
 DEEPEST = 100  # levels of JSON that every reader can parse
 KEY = Param(
     "key",
@@ -244,6 +245,11 @@ def limit_of(param: Param) -> int:
     if param.type == "words":
         return param.limit or _WORDS_LIMITS.get(param.name, sys.maxsize)
     return param.limit or _LIMITS.get(param.name, _LIMIT)
+
+
+def is_prose(param: Param) -> bool:
+    """Whether people write it freely. On the command line, such a text can be `@FILE`, or `-` for standard input."""
+    return param.type == "words" or (param.type == "text" and param.name in _SENTENCES)
 
 
 def _value(verb: Verb, param: Param, value: Any) -> Any:

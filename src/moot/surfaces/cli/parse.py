@@ -199,12 +199,16 @@ def _place(verb: Verb, given: dict[str, Any], free: list[str]) -> None:
 
 
 def _put(verb: Verb, given: dict[str, Any], param: Param, value: str) -> None:
-    if param.type in ("words", "json") and value == "-":
-        value = _standard_input(verb, param)
-    elif param.type == "json" and value.startswith("@"):
+    if param.type == "json" and value.startswith("@"):
         value = _file(verb, param, value[1:])
-    elif param.type == "words" and value.startswith("@"):
-        value = value[1:] if value.startswith("@@") else _text_of(param, value[1:])
+    elif param.type == "json" and value == "-":
+        value = _standard_input(verb, param)
+    elif catalogue.is_prose(param) and value.startswith("@@"):
+        value = value[1:]
+    elif catalogue.is_prose(param) and (value == "-" or value.startswith("@")):
+        value = _standard_input(verb, param) if value == "-" else _text_of(param, value[1:])
+        if param.type != "words":  # one line: the newline at its end is not part of it
+            value = value.removesuffix("\n").removesuffix("\r")
     if param.many:
         given.setdefault(param.name, []).append(value)
     elif param.name in given:
@@ -231,7 +235,10 @@ def _text_of(param: Param, path: str) -> str:
     """The text of a file that an argument names as @FILE."""
     from moot.api import text_files
 
-    limit = min(catalogue.limit_of(param), _READ_LIMIT)
+    limit = catalogue.limit_of(param)
+    if param.type != "words":
+        limit = 4 * limit + 2  # a limit in characters, and the end of the line
+    limit = min(limit, _READ_LIMIT)
     remedy = "@ names a text file in UTF-8. For a text that begins with @, write @@ instead of @."
     return text_files.read({"": ".", "-": "./-"}.get(path, path), os.getcwd(), limit, remedy)
 

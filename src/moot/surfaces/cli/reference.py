@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from moot.api.catalogue import KINDS
+from moot.api.catalogue import KINDS, is_prose
 from moot.core.identity import AGENTS_SHELLS
 from moot.core.record import Record
 
@@ -181,6 +181,7 @@ def types_used(verb: Verb) -> list[str]:
     said = {
         "seconds": "TIME is 90, 90s, 30m, 2h or 1d.",
         "json": "JSON is the text itself, @FILE, or - for standard input.",
-        "words": "A text can also be @FILE, or - for standard input. To begin a text with @, write @@.",
+        "prose": "A text can also be @FILE, or - for standard input. To begin a text with @, write @@.",
     }
-    return [said[kind] for kind in said if any(param.type == kind for param in verb.params)]
+    used = {"prose" if is_prose(param) else param.type for param in verb.params}
+    return [said[kind] for kind in said if kind in used]
