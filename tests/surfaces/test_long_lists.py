@@ -105,6 +105,27 @@ def test_receipts_artifacts_and_needed_artifacts_that_are_cut_say_so(town: Town)
     assert more(town.ask("Bob", "receipts", limit=1)) == ["2 more receipts: use --limit 3."]
 
 
+def test_watch_counts_what_it_does_not_list(town: Town) -> None:
+    for number in range(52):
+        town.ask("Ada", "checkpoint reach", question=f"Which {number}?")
+        town.ask("Ada", "task add", title=f"Step {number}")
+        town.ask("Ada", "task claim", task=f"task-{number + 1:03}")
+    said = town.command("watch").out
+    assert "Needs you: 52" in said
+    assert "and 2 more: moot needs-me" in said
+    assert "and 2 more: moot board" in said
+    assert len(town.ask(None, "needs-me").result) == 52
+
+
+def test_an_artifact_shows_all_of_its_changes(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("moot.api.verbs.artifacts._PAGE", 2)
+    town.ask("Ada", "artifact add", uri="https://host/x", id="x")
+    for number in range(5):
+        town.ask("Ada", "artifact modify", id="x", change=(f"change {number}",))
+    shown = town.ask("Bob", "artifact show", id="x").result
+    assert [change.changes for change in shown.changes] == [(f"change {number}",) for number in range(5)]
+
+
 def test_the_log_says_which_events_it_left_out_in_either_direction(town: Town) -> None:
     town.send("Ada", "Bob")
     head = town.ask(None, "log").result[-1].position

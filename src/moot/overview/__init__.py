@@ -117,6 +117,7 @@ class Overview(Record):
     claim_count: int
     mail: tuple[MailboxSummary, ...]
     events: tuple[RecentEvent, ...]  # the last ones, oldest first
+    needs_count: int = 0
 
 
 def overview(call: Call, recent: Recent | None = None) -> Overview:
@@ -149,6 +150,7 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
         for agent in known
         if agent.here
     )
+    needs = [item for item in waiting if item.kind not in _STUCK]
     return Overview(
         at=call.clock.wall(),
         position=position,
@@ -159,7 +161,8 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
             *_stuck(waiting),
             *_late_answers(store, call.clock.wall_seconds()),
         ),
-        needs=tuple(item for item in waiting if item.kind not in _STUCK)[:_LIMIT],
+        needs=tuple(needs[:_LIMIT]),
+        needs_count=len(needs),
         agents=agents,
         left=len(known) - len(agents),
         tasks=_board(store),

@@ -43,7 +43,7 @@ class Pane(Record):
 
 def headline(found: Overview) -> Line:
     """The overview in one line."""
-    problems, needed = len(found.problems), len(found.needs)
+    problems, needed = len(found.problems), found.needs_count
     done = f", {found.tasks.done} of {counted(found.tasks.total, 'task')} done" if found.tasks.total else ""
     return (
         ("moot ", "bold"),
@@ -62,10 +62,16 @@ def panes(found: Overview) -> tuple[Pane, ...]:
         _problem(f"{item.id} {item.who} asks{_since(item.since, now)}: {question(item)}", item.command, "? ", "warn")
         for item in found.needs
     )
+    if found.needs_count > len(found.needs):
+        needed += (((f"and {found.needs_count - len(found.needs)} more: moot needs-me", "dim"),),)
     return (
         Pane("problems", f"Problems: {len(problems) or 'none'}", problems, "bad" if problems else "good", urgent=True),
         Pane(
-            "needs", f"Needs you: {len(needed) or 'nothing'}", needed, "warn" if needed else "dim", urgent=bool(needed)
+            "needs",
+            f"Needs you: {found.needs_count or 'nothing'}",
+            needed,
+            "warn" if needed else "dim",
+            urgent=bool(needed),
         ),
         Pane("agents", f"Agents: {len(found.agents)} here, {found.left} left", _agents(found.agents), weight=2),
         Pane("board", _board_title(found.tasks), tuple(_board(found.tasks, now)), weight=3),
@@ -161,7 +167,7 @@ def _board(work: BoardSummary, now: float) -> Iterable[Line]:
     rows += [_task(task, "ready", "") for task in work.ready]
     rows += [_task(task, "blocked", "") for task in work.blocked]
     yield from _columns(rows)
-    hidden = work.ready_count + work.blocked_count - len(work.ready) - len(work.blocked)
+    hidden = sum(count.count for count in work.counts if count.phase in ("open", "working", "review")) - len(rows)
     if hidden > 0:
         yield ((f"and {hidden} more: moot board", "dim"),)
 

@@ -18,13 +18,15 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from moot.api.call import Call
     from moot.core.event import Event
     from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
 
 NAME_LIMIT = 500
-_CHANGES = 1000  # maximum number of changes shown for an artifact
+_PAGE = 500  # events
 
 
 class ArtifactResult(Record):
@@ -131,6 +133,18 @@ def _satisfies(event: Event) -> bool:
     return event.type == DependencySatisfied.type
 
 
+def _changes(call: Call, stream: str) -> Iterator[ArtifactChange]:
+    position = 0
+    while events := call.engine.log.read(position, _PAGE, stream):
+        for event in events:
+            if event.type != ArtifactCreated.type:
+                said = event.data
+                names = tuple(said.get("provides", ()))
+                text = tuple(said.get("changes", ()))
+                yield ArtifactChange(event.by, event.at, text, names, said.get("task"))
+        position = events[-1].position
+
+
 def show(call: Call, id: str) -> Answer:  # noqa: A002
     store = call.engine.read()
     identity = _identity(call, id)
@@ -139,13 +153,7 @@ def show(call: Call, id: str) -> Answer:  # noqa: A002
         raise Unknown(
             "unknown_artifact", f"Nothing provides {id!r}.", "`moot artifacts` lists all artifacts.", artifact=id
         )
-    changes = []
-    for event in call.engine.log.read(0, _CHANGES, f"artifact/{identity}"):
-        if event.type != ArtifactCreated.type:
-            said = event.data
-            names = tuple(said.get("provides", ()))
-            text = tuple(said.get("changes", ()))
-            changes.append(ArtifactChange(event.by, event.at, text, names, said.get("task")))
+    changes = list(_changes(call, f"artifact/{identity}"))
     used = {name: tuple(states.state(store, "dependency", name)[0].satisfied) for name in state.names}
     shown = ArtifactView(artifact=state, changes=tuple(changes), used_by={n: who for n, who in used.items() if who})
     return Answer(result=shown, say=tuple(_lines(shown)))
