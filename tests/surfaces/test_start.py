@@ -232,6 +232,56 @@ def test_files_of_a_task_stay_claimed_when_it_is_rejected_or_released(ada: Works
     assert [claim.paths for claim in bob.claims()] == [("src/**",)]
 
 
+def test_files_of_a_task_are_released_when_somebody_else_claims_it(
+    run: Command, ada: Workspace, bob: Workspace
+) -> None:
+    ada.task_add("One")
+    bob.task_claim("task-001")
+    bob.claim("src/**", task="task-001")
+    kept = [bob.claim("README"), ada.claim("docs/**", task="task-001")]
+    bob.task_submit("task-001")
+    ada.task_reject("task-001", reason="I do it myself.")
+    out = run("task", "claim", "task-001", agent="Ada").out.splitlines()
+    assert "released src/**, claimed for it by Bob" in out
+    assert [claim.id for claim in bob.claims()] == [one.id for one in kept]
+    event = bob.log(type="file:released")[-1]
+    assert (event.data["reason"], event.data.get("forced")) == ("task-001 was taken over by Ada", None)
+    assert event.commit == bob.log(type="task:started")[-1].commit
+    assert ada.claim("src/**", task="task-001").holder == "Ada#1"
+
+
+def test_a_started_task_says_whose_files_were_released(ada: Workspace, bob: Workspace, run: Command) -> None:
+    ada.task_add("One")
+    bob.task_claim("task-001")
+    bob.claim("src/**", task="task-001")
+    bob.task_release("task-001")
+    assert "released src/**, claimed for it by Bob" in run("start", agent="Ada").out.splitlines()
+    assert bob.claims() == []
+
+
+def test_the_claim_of_a_task_lists_the_files_of_its_former_holder(ada: Workspace, bob: Workspace) -> None:
+    ada.task_add("One")
+    assert bob.task_claim("task-001").released == ()
+    bob.claim("src/**", task="task-001")
+    bob.task_release("task-001")
+    assert bob.task_claim("task-001").released == ()
+    bob.task_release("task-001")
+    assert ada.task_claim("task-001").released == ("src/**",)
+
+
+@pytest.mark.parametrize("verb", ["complete", "cancel"])
+def test_no_file_is_claimed_for_a_task_that_has_ended(ada: Workspace, bob: Workspace, verb: str) -> None:
+    ada.task_add("One", no_review=True)
+    bob.task_claim("task-001")
+    getattr(bob if verb == "complete" else ada, f"task_{verb}")("task-001", reason="Why not.")
+    with pytest.raises(Refused) as refusal:
+        bob.claim("src/**", task="task-001")
+    assert refusal.value.code == "task_ended"
+    assert "without --task" in refusal.value.remedy
+    assert "moot task reopen task-001" in refusal.value.remedy
+    assert bob.claims() == []
+
+
 # Leaving
 
 

@@ -180,10 +180,14 @@ class ReleaseAll(Record):
 
 
 class ReleaseForTask(Record):
-    """The task has ended."""
+    """The task has ended, or somebody else has started it: `new_holder` keeps its own claims."""
 
     task: str
     reason: str
+    new_holder: str | None = None
+
+    def ends(self, claim: Claim) -> bool:
+        return claim.task == self.task and claim.holder != self.new_holder
 
 
 class LapseClaims(Record):

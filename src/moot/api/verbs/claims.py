@@ -13,6 +13,7 @@ from moot.core.errors import Held, Refused, Usage
 from moot.core.paths import escape, is_glob, spellings
 from moot.core.principal import name_of
 from moot.core.record import Record
+from moot.core.task import refusals
 from moot.core.text import age, command_line, one_line
 from moot.location import MAIN, ResolvedPath, ignore_case, resolve
 from moot.views import states
@@ -64,7 +65,8 @@ def claim(
         nonlocal kept
         actor = call.actor(work)
         if task is not None:
-            work.known_task(task)
+            state = work.known_task(task)
+            refusals.check_takes_files(state, work.lifecycles.get(state.lifecycle))
         call.packs.guard(actor, wanted)
         command = ClaimFiles(
             id=identity,
@@ -77,11 +79,11 @@ def claim(
             worktree=worktree,
             fold=fold,
         )
-        state = work.claims()
-        kept = standing(state, command)
+        live = work.claims()
+        kept = standing(live, command)
         if kept is None:
             work.do(
-                "claims", "", command.replace(silent=_silent(work, [one.claim for one in in_the_way(state, command)]))
+                "claims", "", command.replace(silent=_silent(work, [one.claim for one in in_the_way(live, command)]))
             )
 
     outcome = call.commit(act)

@@ -7,7 +7,7 @@ from moot.api.catalogue import Param, Verb
 from moot.api.to_do import reviewable
 from moot.api.verbs.agents import free_names, join_in, roles_of
 from moot.api.verbs.mail.inbox import Inbox, mail
-from moot.api.verbs.tasks.answers import told
+from moot.api.verbs.tasks.answers import told, with_files
 from moot.api.verbs.tasks.brief import Brief, body_lines, brief_of
 from moot.api.verbs.tasks.claiming import startable
 from moot.core.deciders.agent import Join, Joined
@@ -183,7 +183,8 @@ def _others(call: Call, me: Agent) -> tuple[OthersClaim, ...]:
 def _lines(call: Call, result: Start, outcome: Outcome) -> Iterator[str]:
     task, brief = result.task, result.brief
     if task is not None and brief is not None:
-        yield from told(call, outcome, task.id, "is yours" if result.claimed else "is still yours", moved=True).say
+        whose = "is yours" if result.claimed else "is still yours"
+        yield from with_files(call, outcome, told(call, outcome, task.id, whose, moved=True)).say
         yield from body_lines(call, task, result.agent)
         if task.needs:
             yield f"It needed {', '.join(task.needs)}."

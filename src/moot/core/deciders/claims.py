@@ -4,8 +4,8 @@ What always holds:
 - If claims of different holders overlap, all of them are shared. Claims bound to different worktrees never overlap; a
   claim without a worktree covers the path in every worktree.
 - A claim is granted or refused as a whole. A refusal changes nothing. The token is the position of the grant.
-- A claim ends only by an event. It is released, by its holder or because its task ended. Or it lapses: its holder was
-  replaced, or silent for longer than its ttl (at the latest in the commit that grants the path to another holder).
+- A claim ends only by an event. It is released: by its holder, or because its task ended or has a new holder. Or it
+  lapses: its holder was replaced, or was silent for longer than its ttl (at the latest when another gets the path).
 - A path can be released by any spelling that could have named it, because a file that appears or disappears changes
   how its path is read.
 - A holder has a path in one claim per worktree. Claiming it again with another mode or ttl moves it to the new claim;
@@ -78,7 +78,7 @@ def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[
         case ReleaseAll():
             return [_released(claim, command) for claim in state.live.values() if claim.holder == command.holder]
         case ReleaseForTask():
-            return [_released(claim, command) for claim in state.live.values() if claim.task == command.task]
+            return [_released(claim, command) for claim in state.live.values() if command.ends(claim)]
         case LapseClaims():
             silent = dict(command.silent)
             return [_lapsed(claim, silent) for claim in state.live.values() if _is_silent(claim, silent)]

@@ -166,6 +166,10 @@ def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> I
                 from moot.core.reactions.ended_tasks import ended_tasks
 
                 yield from ended_tasks(key, happened, world)
+            if isinstance(happened, Moved) and name == "task:started":
+                from moot.core.reactions.ended_tasks import taken_over_tasks
+
+                yield from taken_over_tasks(key, happened, world)
 
 
 def _in_review(key: str, moved: Moved, world: World) -> bool:

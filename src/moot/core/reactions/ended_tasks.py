@@ -1,8 +1,9 @@
-"""File claims that were made for a task end with it."""
+"""File claims that were made for a task end with it, or when somebody else starts it."""
 
 from __future__ import annotations
 
 from moot.core.claims import ReleaseForTask
+from moot.core.principal import label
 from moot.core.task import is_in
 
 TYPE_CHECKING = False
@@ -14,5 +15,15 @@ if TYPE_CHECKING:
 
 
 def ended_tasks(key: str, moved: Moved, world: World) -> Iterator[Step]:
-    if any(claim.task == key for claim in world.claims().live.values()):
-        yield "claims", "", ReleaseForTask(task=key, reason=f"{key} {is_in(moved.target)}")
+    yield from _released(ReleaseForTask(task=key, reason=f"{key} {is_in(moved.target)}"), world)
+
+
+def taken_over_tasks(key: str, moved: Moved, world: World) -> Iterator[Step]:
+    if moved.holder is not None:
+        reason = f"{key} was taken over by {label(moved.holder)}"
+        yield from _released(ReleaseForTask(task=key, reason=reason, new_holder=moved.holder), world)
+
+
+def _released(command: ReleaseForTask, world: World) -> Iterator[Step]:
+    if any(map(command.ends, world.claims().live.values())):
+        yield "claims", "", command

@@ -60,6 +60,19 @@ def check_goes_on(task: Task) -> None:
         raise Refused("task_ended", f"{task.id} {is_in(task.state)}.", "Reopen it first.", task=task.id)
 
 
+def check_takes_files(task: Task, life: Lifecycle | None) -> None:
+    """Files claimed for a task are released when it ends, so none can be claimed for a task that has ended."""
+    if task.phase in ("done", "stopped"):
+        reopen = life is not None and life.edge("reopen", task.state) is not None
+        more = f", or reopen it first: `{by_verb('reopen', task.id, REASON)}`" if reopen else ""
+        raise Refused(
+            "task_ended",
+            f"{task.id} {is_in(task.state)}: no files can be claimed for it.",
+            f"Claim them without --task{more}.",
+            task=task.id,
+        )
+
+
 def check_messages_done(task: Task) -> None:
     """A task's messages stay in its protocol's file until the task is done."""
     if task.exists and task.phase != "done":

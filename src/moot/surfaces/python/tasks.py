@@ -129,7 +129,7 @@ class Tasks(Findings):
     def task_unlink(self, task: str, *, needs: Some, key: str | None = None) -> Task:
         return self._ask("task unlink", locals())
 
-    def task_claim(self, task: str | None = None, *, key: str | None = None) -> Task:
+    def task_claim(self, task: str | None = None, *, key: str | None = None) -> MovedTask:
         """Claim a task: the named one, or the most urgent one that is ready. Its `token` is the fencing token."""
         return self._ask("task claim", locals())
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class MovedTask(Task):
     """A task after a move.
 
-    released: the paths whose claims ended with the task. still_held: paths that its author still has claimed.
+    released: the paths whose claims ended with the task, or because it has a new holder. still_held: paths that its
+    author still has claimed.
     """
 
     released: tuple[str, ...] = ()
@@ -72,9 +73,12 @@ def told(call: Call, outcome: Outcome, name: str, what: str, *, moved: bool = Fa
 def with_files(call: Call, outcome: Outcome, answer: Answer) -> Answer:
     """The answer about a move, with the claims that ended by it, and with those that its author keeps for now."""
     task: Task = answer.result
-    gone = [path for event in outcome.events if event.type == Released.type for path in event.data["paths"]]
+    ended = [event.data for event in outcome.events if event.type == Released.type]
+    gone = [path for data in ended for path in data["paths"]]
     kept = _claims_of(call, outcome, task) if task.phase == "review" else []
     lines = [f"released {', '.join(gone)}"] if gone else []
+    if gone and task.phase == "working":
+        lines = [f"{lines[0]}, claimed for it by {', '.join(dict.fromkeys(name_of(d['holder']) for d in ended))}"]
     for claim in kept:
         until = "released when the task is done" if claim.task == task.id else "until you release it"
         lines.append(f"still held: {', '.join(claim.paths)} ({claim.id}), {until}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from moot.api.verbs.tasks.answers import told
+from moot.api.verbs.tasks.answers import told, with_files
 from moot.core.lifecycle import CORE
 from moot.core.principal import Actor, name_of, same_agent
 from moot.core.task import TYPES, MoveTask, Unassigned, refusals
@@ -42,13 +42,14 @@ def claim(call: Call, task: str | None) -> Answer:
 
     outcome = call.commit(act)
     if task is not None and mine and not outcome.repeated:
-        return _with_brief(call, told(call, outcome, task, "is already yours", moved=True))
+        return _with_brief(call, with_files(call, outcome, told(call, outcome, task, "is already yours", moved=True)))
     started = next((event for event in outcome.events if event.type == TYPES["claim"]), None)
     if started is None:
         if task:  # raise the same error as a later caller gets
             call.try_out(lambda work: work.do("task", task, MoveTask(verb="claim", actor=call.actor(work))))
         raise refusals.nothing_ready()
-    answer = told(call, outcome, started.stream.partition("/")[2], "is yours", moved=True)
+    name = started.stream.partition("/")[2]
+    answer = with_files(call, outcome, told(call, outcome, name, "is yours", moved=True))
     if (freed := next((e for e in outcome.events if e.type == Unassigned.type), None)) is not None:
         answer = answer.replace(say=(*answer.say, f"It was assigned to {freed.data['to']}: {freed.data['reason']}."))
     return answer if outcome.repeated else _with_brief(call, answer)
