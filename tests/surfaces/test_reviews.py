@@ -185,6 +185,49 @@ def test_an_author_that_cancels_its_own_task_gets_no_mail(town: Town) -> None:
     assert new(town, "Bob") == []
 
 
+# Mail about a task that its holder lost
+
+
+@pytest.mark.parametrize(
+    ("who", "verb", "text"),
+    [
+        ("Ada", "cancel", "Ada cancelled task-001: Write the parser\n\nToo late.\n\nIt is cancelled."),
+        (None, "cancel", f"{ME} cancelled task-001: Write the parser\n\nToo late.\n\nIt is cancelled."),
+        (
+            None,
+            "release",
+            f"""{ME} released task-001: Write the parser\n\nToo late.\n
+It is open again. To continue with it: `moot task claim task-001`""",
+        ),
+    ],
+)
+def test_a_holder_that_loses_its_task_is_mailed_in_the_same_commit(
+    town: Town, who: str | None, verb: str, text: str
+) -> None:
+    task = town.ask("Ada", "task add", title="Write the parser").result.id
+    town.ask("Bob", "task claim", task=task)
+    town.ask(who, f"task {verb}", task=task, reason="Too late.")
+    (letter,) = new(town, "Bob")
+    assert (letter.sender, letter.task, letter.wants, letter.text) == (who or ME, task, "nothing", text)
+    moved, sent = (town.ask(None, "log", type=(kind,)).result[-1] for kind in (f"task:{verb}*", "message:sent"))
+    assert moved.commit == sent.commit
+    assert town.ask(None, "verify").result.sound
+
+
+@pytest.mark.parametrize("verb", ["cancel", "release", "fail", "complete"])
+def test_a_holder_that_ends_or_releases_its_own_task_gets_no_mail(town: Town, verb: str) -> None:
+    task = town.ask("Bob", "task add", title="Write the parser", no_review=True).result.id
+    town.ask("Bob", "task claim", task=task)
+    town.ask("Bob", f"task {verb}", task=task, reason="Not needed.")
+    assert mail(town) == 0
+
+
+def test_a_task_that_nobody_holds_is_cancelled_without_mail(town: Town) -> None:
+    task = town.ask("Ada", "task add", title="Write the parser").result.id
+    town.ask("Ada", "task cancel", task=task, reason="Not needed.")
+    assert mail(town) == 0
+
+
 def test_redacting_a_verdict_takes_its_reason_out_of_the_mail(town: Town) -> None:
     task = submit(town, reason="The password is swordfish.")
     town.ask("Ada", "task reject", task=task, reason="Never write down swordfish.")

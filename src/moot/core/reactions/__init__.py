@@ -128,7 +128,7 @@ def later(key: str, happened: Payload, world: World) -> Iterable[Step]:
 
 
 def _matters(key: str, moved: Moved, world: World) -> bool:
-    return moved.phase in _ENDED or _in_review(key, moved, world)
+    return moved.phase in _ENDED or moved.verb == "release" or _in_review(key, moved, world)
 
 
 def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> Iterator[Step]:
@@ -162,6 +162,10 @@ def _later(noun: str, name: str, key: str, happened: Payload, world: World) -> I
                 from moot.core.reactions.reviews import reviews
 
                 yield from reviews(key, happened, world)
+            if isinstance(happened, Moved) and (happened.phase in _ENDED or happened.verb == "release"):
+                from moot.core.reactions.reviews import lost_tasks
+
+                yield from lost_tasks(key, happened, world)
             if isinstance(happened, Moved) and happened.phase in _ENDED:
                 from moot.core.reactions.ended_tasks import ended_tasks
 

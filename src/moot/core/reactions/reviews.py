@@ -1,4 +1,6 @@
-"""Mail about reviews: a submission goes to the agents that may review it, the verdict to the agent that submitted.
+"""Mail about moves: a submission goes to the agents that may review it, the verdict to the agent that submitted.
+
+The holder of a task gets a note when somebody else cancels it, releases it, or ends it in any other way.
 
 There is no mail about a move that a message of the task's pack carries (`Lifecycle.carried`), and none to an author of
 such a pack that is not an agent: it reads the files of its protocol.
@@ -35,6 +37,21 @@ def reviews(key: str, moved: Moved, world: World) -> Iterator[Step]:
         yield from _judged(task, moved, life, world)
 
 
+def lost_tasks(key: str, moved: Moved, world: World) -> Iterator[Step]:
+    """The mail to the holder of a task that somebody else ended or released."""
+    before, task = world.task_before(key), world.task(key)
+    life = world.lifecycle(task.lifecycle)
+    if (
+        before.holder is None
+        or life.carried
+        or life.in_review(moved.source)
+        or life.edge(moved.verb, moved.source) is None
+    ):
+        return
+    if before.holder != moved.holder and not same_agent(before.holder, world.by):
+        yield from _note(task, moved, life, world, before.holder)
+
+
 def _submitted(task: Task, moved: Moved, life: Lifecycle, world: World) -> Iterator[Step]:
     reviewers = [
         agent.principal
@@ -55,11 +72,15 @@ def _judged(task: Task, moved: Moved, life: Lifecycle, world: World) -> Iterator
     author = world.task_before(task.id).author
     if author is None or same_agent(author, world.by) or (life.carried and "#" not in author):
         return
+    yield from _note(task, moved, life, world, author)
+
+
+def _note(task: Task, moved: Moved, life: Lifecycle, world: World, to: str) -> Iterator[Step]:
     done = TYPES[moved.verb].partition(":")[2] if moved.verb in TYPES else f"moved ({moved.verb})"
     text = _text(
-        f"{label(world.by)} {done} {task.id}: {task.title[:_TITLE]}", moved.reason, _next(task, author, moved, life)
+        f"{label(world.by)} {done} {task.id}: {task.title[:_TITLE]}", moved.reason, _next(task, to, moved, life)
     )
-    yield from notice(world, "note", (author,), world.by, text, thread=task.id, task=task.id)
+    yield from notice(world, "note", (to,), world.by, text, thread=task.id, task=task.id)
 
 
 def _text(first: str, reason: str | None, last: str) -> str:
