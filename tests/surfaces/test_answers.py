@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from moot.core.errors import Held, Refused, Unknown
+from moot.core.errors import Held, MootError, Refused, Unknown
 from tests.surfaces.town import Town, of_two, refused, waiting
-from tests.surfaces.worlds import orchestrate
+from tests.surfaces.worlds import ASSIGNMENT, TO_DEVELOPER, orchestrate
 
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
@@ -43,20 +45,57 @@ def test_a_person_in_an_agents_shell_does_not_answer_a_checkpoint(run: Command) 
     assert said.error["error"] == "people_only"
 
 
-def test_a_held_entry_is_not_answered_and_the_commands_are_shown(bare: Command) -> None:
+def test_a_text_drops_a_held_entry_as_its_reason(bare: Command) -> None:
     entry = orchestrate(bare)["entry"]
-    error = refused(Refused, "not_answerable", Town(bare), "Ada", "answer", id=entry, text="never mind")
-    assert f"moot held drop {entry} --reason 'never mind'" in error.remedy
-    assert f"moot held resubmit {entry} --data @fixed.json" in error.remedy
+    dropped = Town(bare).ask("Ada", "answer", id=entry, text="Never mind.\n")
+    assert (dropped.result.id, dropped.result.status) == (entry, "dropped")
+    assert dropped.say == (f"{entry} dropped, with your text as the reason; the log keeps it.",)
+    (event,) = Town(bare).ask(None, "log", type=("entry:dropped",)).result
+    assert event.data["reason"] == "Never mind."
+    refused(Held, "entry_closed", Town(bare), "Ada", "answer", id=entry, text="Again.")
+
+
+@pytest.mark.on_disk
+@pytest.mark.parametrize(
+    "words", [["answer", "{entry}"], ["needs-me", "--answer", "{entry}"]], ids=["answer", "needs-me"]
+)
+def test_a_json_object_delivers_a_held_entry_as_the_corrected_message(bare: Command, words: list[str]) -> None:
+    entry = orchestrate(bare)["entry"]
+    said = bare(*[word.format(entry=entry) for word in words], "@fixed.json").out
+    assert said.startswith(f"{entry} is delivered as the corrected message that you gave.\n")
+    assert "stored for @developer" in said
+    assert Town(bare).ask(None, "held show", id=entry).result.status == "resubmitted"
+
+
+@pytest.mark.parametrize(("text", "code"), [('{"type": ', "bad_json"), ('{"type": "wish"}', "bad_message")])
+def test_a_broken_correction_leaves_the_entry_held(bare: Command, text: str, code: str) -> None:
+    entry = orchestrate(bare)["entry"]
+    with pytest.raises(MootError) as caught:
+        Town(bare).ask("Ada", "answer", id=entry, text=text)
+    assert caught.value.code == code
+    assert Town(bare).ask(None, "held show", id=entry).result.status == "held"
+
+
+def test_a_quarantined_file_is_dropped_by_a_text_and_not_delivered_as_a_message(bare: Command) -> None:
+    orchestrate(bare)
+    Path(bare.repo, TO_DEVELOPER).write_text("[]")
+    town = Town(bare)
+    file = next(entry.id for entry in town.ask("Ada", "held").result if entry.kind == "file")
+    error = refused(Refused, "whole_file", town, "Ada", "answer", id=file, text=json.dumps(ASSIGNMENT))
+    assert f"moot held show {file}" in error.remedy
+    assert f"moot held drop {file} --reason" in error.remedy
+    assert town.ask("Ada", "answer", id=file, text="Sent again.").result.status == "dropped"
 
 
 def test_what_cannot_be_answered_says_what_can(town: Town) -> None:
     task = town.ask("Ada", "task add", title="Write it").result.id
     error = refused(Refused, "not_answerable", town, "Bob", "answer", id=task, text="done it")
     assert "moot task note task-001 'done it'" in error.remedy
+    error = refused(Refused, "not_answerable", town, "Bob", "answer", id=task, text="@Ada did it")
+    assert "moot task note task-001 '@@Ada did it'" in error.remedy
     for name in ("m-0000000", "Nobody", "k-0000000"):
         error = refused(Unknown, "unknown_thing", town, "Bob", "answer", id=name, text="x")
-        assert "A message (m-…) or a checkpoint (k-…) can be answered" in error.remedy
+        assert "A message (m-…), a checkpoint (k-…) or a held entry (h-…) can be answered" in error.remedy
     assert refused(Refused, "not_answerable", town, "Bob", "answer", id="Ada", text="x").details["kind"] == "agent"
 
 

@@ -65,9 +65,9 @@ def answer(call: Call, name: str, text: str) -> Answer:
 
             return reply(call, name, text, None)
         case "held":
-            from moot.api.verbs.mail.held import drop
+            from moot.api.verbs.mail.held import settle
 
-            return drop(call, name, text)
+            return settle(call, name, text)
         case "task":
             from moot.api.verbs.tasks.tasks import moved
 

@@ -6,7 +6,7 @@ from moot.api.catalogue import KEY, Param, Verb
 from moot.core.errors import Refused, Unknown
 from moot.core.identity import people_only
 from moot.core.kind import kinds
-from moot.core.text import command_line, option
+from moot.core.text import command_line
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from moot.api.answer import Answer
     from moot.api.call import Call
 
-_CAN_BE = "A message (m-…) or a checkpoint (k-…) can be answered; `moot inbox` and `moot checkpoints` list them."
+_CAN_BE = (
+    "A message (m-…), a checkpoint (k-…) or a held entry (h-…) can be answered; `moot inbox`, `moot checkpoints` and "
+    "`moot held` list them."
+)
 
 
 def answer(call: Call, id: str, text: str) -> Answer:  # noqa: A002
@@ -31,19 +34,15 @@ def answer(call: Call, id: str, text: str) -> Answer:  # noqa: A002
             people_only(call.caller, f"`{command_line('answer', id)}`")
             return resolve(call, id, text, None)
         case "entry":
-            raise Refused(
-                "not_answerable",
-                f"{id} is a held entry: it is delivered corrected, or dropped.",
-                f"`{command_line('held resubmit', id, options='--data @fixed.json')}`, or "
-                f"`{command_line('held drop', id, options=option('--reason', text))}`.",
-                thing=id,
-                kind=kind,
-            )
+            from moot.api.verbs.mail.held import settle
+
+            return settle(call, id, text)
         case "task":
+            note = f"@{text}" if text.startswith("@") else text
             raise Refused(
                 "not_answerable",
                 f"{id} is a task. {_CAN_BE}",
-                f"Comment on it: `{command_line('task note', id, text)}`.",
+                f"Comment on it: `{command_line('task note', id, note)}`.",
                 thing=id,
                 kind=kind,
             )
@@ -58,15 +57,25 @@ def answer(call: Call, id: str, text: str) -> Answer:  # noqa: A002
 VERBS = (
     Verb(
         "answer",
-        "Answer a message or a checkpoint, whichever has this id.",
+        "Answer a message, a checkpoint or a held entry, whichever has this id.",
         answer,
-        kind="speak",
+        kind="own",
         params=(
-            Param("id", "The message (m-…) or the checkpoint (k-…).", positional=True, required=True),
+            Param(
+                "id", "The message (m-…), the checkpoint (k-…) or the held entry (h-…).", positional=True, required=True
+            ),
             Param("text", "The answer.", type="words", positional=True, required=True),
             KEY,
         ),
-        examples=("moot answer m-4k2xw9a 'Reviewed.'", "moot answer k-4k2xw9a yes"),
-        detail="For a message it is `moot reply`; for a checkpoint it is `moot checkpoint resolve`, only for people.",
+        examples=(
+            "moot answer m-4k2xw9a 'Reviewed.'",
+            "moot answer k-4k2xw9a yes",
+            "moot answer h-8sk2m1x @fixed.json",
+        ),
+        detail=(
+            "For a message it is `moot reply`; for a checkpoint it is `moot checkpoint resolve`, only for people. For "
+            "a held entry, a JSON object is the corrected message, as with `moot held resubmit`; any other text is the "
+            "reason to drop it, as with `moot held drop`."
+        ),
     ),
 )

@@ -11,6 +11,7 @@ from moot.core.errors import Held, Refused, Unknown
 from moot.core.kind import Kind
 from moot.core.payload import Payload
 from moot.core.record import Record, unreachable
+from moot.core.text import REASON, command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,12 +111,7 @@ def decide(
         case Resubmit():
             _check_held(state)
             if state.kind == "file":
-                raise Refused(
-                    "whole_file",
-                    f"{state.id} is a whole file that could not be read.",
-                    "Read it (`moot held show`), send what should be sent, then drop it (`moot held drop`).",
-                    entry=state.id,
-                )
+                raise whole_file(state.id)
             return [EntryResubmitted(message=command.message)]
         case Drop():
             _check_held(state)
@@ -124,6 +120,17 @@ def decide(
             return [EntryDropped(reason=command.reason)]
         case _:
             unreachable(command)
+
+
+def whole_file(name: str) -> Refused:
+    """A file in quarantine is not one message, so it cannot be delivered."""
+    return Refused(
+        "whole_file",
+        f"{name} is a whole file that could not be read.",
+        f"Read it: `{command_line('held show', name)}`. Send what should be sent, then drop it: "
+        f"`{command_line('held drop', name, options=REASON)}`.",
+        entry=name,
+    )
 
 
 def _check_new(state: HeldEntry) -> None:

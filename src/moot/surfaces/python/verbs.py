@@ -150,8 +150,8 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
     def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> StoredMessage:
         return self._ask("reply", locals())
 
-    def answer(self, id: str, text: str, *, key: str | None = None) -> StoredMessage | Checkpoint:
-        """Answer a message or a checkpoint, whichever has this id. A checkpoint is only for people."""
+    def answer(self, id: str, text: str, *, key: str | None = None) -> StoredMessage | Checkpoint | HeldEntry:
+        """Answer a message, a checkpoint or a held entry, whichever has this id. A checkpoint is only for people."""
         return self._ask("answer", locals())
 
     def inbox(self, *, all: bool = False, peek: bool = False, limit: int = 50, bytes: int = 256 << 10) -> Inbox:

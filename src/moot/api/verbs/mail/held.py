@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer, Table
-from moot.api.catalogue import KEY, Param, Verb
-from moot.core.deciders.held_entry import Drop, Resubmit
+from moot.api.catalogue import KEY, Param, Verb, checked, find
+from moot.core.deciders.held_entry import Drop, Resubmit, whole_file
 from moot.core.deciders.message import Sent
 from moot.core.errors import Refused, Unavailable, Unknown
 from moot.core.principal import Actor, role
@@ -70,6 +70,8 @@ def resubmit(call: Call, id: str, data: Any) -> Answer:  # noqa: A002
     from moot.api.verbs.mail.send import stored
 
     entry = _known(call, id)
+    if entry.kind == "file" and entry.status == "held":
+        raise whole_file(id)
     body = data if data is not None else json.loads(entry.raw or "null")
     spec = call.packs.find(body.get("type", "")) if isinstance(body, dict) else None
     if spec is None:
@@ -100,6 +102,21 @@ def drop(call: Call, id: str, reason: str) -> Answer:  # noqa: A002
 
     call.commit(act)
     return Answer(result=_known(call, id), say=(f"{id} dropped; the log keeps it.",))
+
+
+def settle(call: Call, id: str, text: str) -> Answer:  # noqa: A002
+    """Deliver the entry if the text is a corrected message, a JSON object; otherwise drop it for this reason."""
+    text = text.strip()
+    if text.startswith("{"):  # what is then not valid JSON is refused: it was not meant as a reason
+        done = resubmit(call, **_checked("held resubmit", id=id, data=text))
+        return done.replace(say=(f"{id} is delivered as the corrected message that you gave.", *done.say))
+    done = drop(call, **_checked("held drop", id=id, reason=text))
+    return done.replace(say=(f"{id} dropped, with your text as the reason; the log keeps it.",))
+
+
+def _checked(name: str, **given: Any) -> dict[str, Any]:
+    """The arguments that another verb's function takes, checked as its own."""
+    return {key: value for key, value in checked(find(name), given).items() if key != KEY.name}
 
 
 def _known(call: Call, name: str) -> HeldEntry:
