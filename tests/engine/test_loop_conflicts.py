@@ -6,6 +6,7 @@ in the moment between deciding and appending.
 
 from __future__ import annotations
 
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -256,7 +257,12 @@ commands = st.one_of(
 
 
 def deeds(events):
-    return [(e.position, e.stream, e.prev, e.type, e.v, e.data, e.by, e.thread, e.n) for e in events]
+    """What was done. The ids of moot's own mail are random: those of this test have one character."""
+    streams = [re.sub(r"^message/m-\w{2,}", "message/~", event.stream) for event in events]
+    return [
+        (e.position, stream, e.prev, e.type, e.v, e.data, e.by, e.thread, e.n)
+        for e, stream in zip(events, streams, strict=True)
+    ]
 
 
 class Interleavings(RuleBasedStateMachine):
