@@ -225,7 +225,7 @@ def _template(node: ast.expr, tree: ast.Module) -> str:
 def lifecycles() -> str:
     with (SOURCE / "packs" / "orchestrator" / "pack.toml").open("rb") as file:
         data = tomllib.load(file)
-    data.pop("limits", None)
+    limit = data.pop("limits")["message"]
     pack = pack_of(data, {m["schema"]: {} for m in data["messages"].values()})
     parts = [NOTE, "# Lifecycles of tasks\n"]
     for life in (CORE, *pack.lifecycles):
@@ -243,6 +243,7 @@ def lifecycles() -> str:
             f"the task goes to `{life.exhausted}`" if life.exhausted else "only a person can reopen it, with --override"
         )
         parts.append(f"\nA silent holder: `{life.silence}`. Attempts: {life.attempts}; after them {end}.\n")
+    parts.append(f"A message of the pack `{pack.name}` can be up to {limit} long.\n")
     return "\n".join(parts)
 
 

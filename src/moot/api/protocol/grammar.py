@@ -207,7 +207,7 @@ SCHEMA: Schema = {
                     "message": {
                         "type": ["integer", "string"],
                         "description": "The maximum size of a message of this pack, if it is larger than "
-                        "`messages.limit` in moot.toml. The pack `orchestrator` allows 8MiB.",
+                        "`messages.limit` in moot.toml.",
                     }
                 }
             ),
