@@ -102,6 +102,76 @@ def test_a_changed_plan_adds_only_what_is_new(town: Town) -> None:
     assert tasks(town)["Build it"].waits == ("task-003", "task-006")
 
 
+def test_a_new_dependency_between_known_boxes_is_linked_once(town: Town) -> None:
+    write(town, "- [ ] A\n- [ ] B\n- [ ] C\n")
+    add(town)
+    write(town, "- [ ] A\n- [ ] B (needs: A)\n- [ ] C\n  needs: task-001, D\n- [ ] D\n")
+    assert add(town, dry_run=True).say[1:3] == ("task-003 would need task-002", "task-004 would need task-001")
+    answer = add(town)
+    assert answer.say == (
+        "task-005 added: D",
+        "task-003 now needs task-002",
+        "task-004 now needs task-001",
+        "task-004 now needs task-005",
+        "3 tasks added before",
+    )
+    assert (tasks(town)["B"].waits, tasks(town)["C"].waits) == (("task-002",), ("task-001", "task-005"))
+    assert add(town).say == ("Nothing to add: 4 tasks added before.",)
+    assert town.ask(None, "verify").result.sound
+
+
+def test_a_dependency_on_a_task_that_is_done_blocks_nothing(town: Town) -> None:
+    write(town, "- [ ] A\n- [ ] B\n")
+    add(town, no_review=True)
+    town.ask("Bob", "task claim", task="task-002")
+    town.ask("Bob", "task complete", task="task-002")
+    write(town, "- [ ] A\n- [ ] B (needs: A)\n")
+    assert add(town).say[0] == "task-003 now needs task-002"
+    assert tasks(town)["B"].waits == ()
+
+
+def test_a_changed_body_or_priority_is_reported_with_the_command_and_not_applied(town: Town) -> None:
+    add(town)
+    write(town, PLAN.replace("As described.", "As discussed."))
+    answer = add(town, priority="high")
+    assert answer.say[:2] == (
+        "task-002 has another body than the plan: `moot task edit task-002 --body '…'`",
+        "task-002 has another priority than the plan: `moot task edit task-002 --priority high`",
+    )
+    assert [(one.line, one.task, one.field) for one in answer.result.differences[:2]] == [
+        (3, "task-002", "body"),
+        (3, "task-002", "priority"),
+    ]
+    assert (tasks(town)["Build it"].body, tasks(town)["Build it"].priority) == ("As described.", "medium")
+    town.ask("Ada", "task edit", task="task-002", body="As discussed.")
+    assert add(town).result.differences == ()
+
+
+def test_a_plan_that_was_renamed_copied_or_piped_is_the_same_plan(town: Town) -> None:
+    add(town)
+    write(town, PLAN, "docs.md")
+    again = add(town, from_="docs.md")
+    assert again.say == ("Nothing to add: 3 tasks added before (3 from plan.md), 1 checked item skipped.",)
+    assert {item.file for item in again.result.known} == {"plan.md"}
+    piped = town.command("task", "add", "--from", "-", agent="Ada", input=PLAN + "- [ ] More\n")
+    assert piped.out.splitlines() == [
+        "task-005 added: More",
+        "3 tasks added before (3 from plan.md), 1 checked item skipped",
+    ]
+    write(town, "- [ ] More\n", "more.md")
+    assert add(town, from_="more.md").say == ("Nothing to add: 1 task added before (1 from standard input).",)
+
+
+def test_an_ended_task_of_another_plan_is_named(town: Town) -> None:
+    add(town)
+    town.ask("Ada", "task cancel", task="task-004", reason="No.")
+    write(town, "- [ ] Ship it\n", "next.md")
+    assert add(town, from_="next.md").say == (
+        "Already ended: task-004. For a new task, change the title of the box.",
+        "Nothing to add: 1 task added before (1 from plan.md).",
+    )
+
+
 def test_a_task_that_has_ended_gets_no_new_needs(town: Town) -> None:
     add(town)
     town.ask("Ada", "task cancel", task="task-002", reason="No.")

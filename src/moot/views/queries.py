@@ -226,9 +226,9 @@ def count_ready(store: Store, besides: Iterable[str] = ()) -> int:
     return int(row[0]) if row else 0
 
 
-def tasks_from(store: Store, plan: str) -> dict[str, str]:
-    """The ids of the tasks that were added from this plan, by their origin."""
-    return dict(store.rows("tasks_from", plan))
+def planned_tasks(store: Store) -> dict[str, str]:
+    """The ids of the tasks that were added from plans, by their origin, oldest first."""
+    return dict(store.rows("planned_tasks"))
 
 
 def assigned_tasks(store: Store, agent: str | None = None) -> list[Task]:

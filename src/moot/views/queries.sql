@@ -70,8 +70,8 @@ ORDER BY t.rank, t.created LIMIT ?1
 -- name: count_ready
 SELECT count(*) FROM task WHERE phase = 'open' AND blocked = 0 AND id NOT IN (SELECT value FROM json_each(?1))
 
--- name: tasks_from
-SELECT origin, id FROM task INDEXED BY task_origin WHERE origin >= ?1 || '#' AND origin < ?1 || '$'
+-- name: planned_tasks
+SELECT origin, id FROM task INDEXED BY task_origin WHERE origin IS NOT NULL ORDER BY created
 
 -- name: assigned_tasks
 SELECT e.state FROM task t INDEXED BY task_assigned CROSS JOIN entity e ON e.stream = 'task/' || t.id

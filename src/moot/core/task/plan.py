@@ -6,7 +6,7 @@
   So does `needs: A, B` or `(needs: A, B)` at the end of the box's own line; it is not part of the title.
 - Headings, other text and code blocks are ignored.
 
-An item is identified by its titles, from the outermost to its own, not by its line.
+An item is identified by its titles, from the outermost to its own, not by its line or file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 ITEM_LIMIT = 1000
 TITLE_LIMIT = 500  # characters
@@ -49,8 +49,21 @@ class CheckBox(Record):
     above: int | None = None
 
     def origin(self, file: str) -> str:
-        """Its identity: the same in every version of the file that has these titles."""
+        """Where it is: the file, and its identity, which is the same wherever a plan has these titles."""
         return f"{file}#{hashlib.sha256(chr(0).join(self.path).encode()).hexdigest()[:32]}"
+
+
+def recognised(origins: Sequence[str], known: Mapping[str, str]) -> dict[str, str]:
+    """For each of these origins that has a task: the origin of that task.
+
+    `known`: the tasks of all plans by origin, oldest first. A task from the same file is preferred, else the oldest
+    from another file: the plan was renamed, copied or piped.
+    """
+    oldest: dict[str, str] = {}
+    for origin in known:
+        oldest.setdefault(origin.rpartition("#")[2], origin)
+    found = {origin: origin if origin in known else oldest.get(origin.rpartition("#")[2]) for origin in origins}
+    return {origin: other for origin, other in found.items() if other is not None}
 
 
 class _Draft:

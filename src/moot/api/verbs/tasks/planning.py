@@ -8,31 +8,42 @@ from moot.api import text_files
 from moot.api.answer import Answer
 from moot.core.deciders.graph import Link
 from moot.core.errors import Refused
+from moot.core.integrity.redaction import BLANK
 from moot.core.record import Record
-from moot.core.task import Added, BlockTask
-from moot.core.task.plan import edges, parse
-from moot.core.text import counted, one_line
+from moot.core.task import Added, AddTask, BlockTask
+from moot.core.task.plan import edges, parse, recognised
+from moot.core.text import command_line, counted, one_line, option
 from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.core.task import AddTask
+    from moot.core.task import Task
     from moot.core.task.plan import CheckBox, PlanDefect
     from moot.engine.unit_of_work import Work
 
 _SIZE_LIMIT = 1 << 20  # bytes
-_SHOWN, _LISTED = 20, 1000  # defects in the message, and in its details
+_SHOWN, _LISTED = 20, 1000  # things in the message, and in its details
 _ENDED = ("done", "stopped")
 
 
 class PlanItem(Record):
-    """A check box of the plan. `task`: its task, if it has one."""
+    """A check box of the plan. `task`: its task, if it has one. `file`: the other plan that the task came from."""
 
     line: int
     title: str
     task: str | None = None
     needs: tuple[str, ...] = ()
+    file: str | None = None
+
+
+class PlanDifference(Record):
+    """A task from before that differs from its check box. `command` changes the task."""
+
+    line: int
+    task: str
+    field: str  # body, priority
+    command: str
 
 
 class PlanResult(Record):
@@ -42,8 +53,10 @@ class PlanResult(Record):
     added: tuple[PlanItem, ...] = ()
     known: tuple[PlanItem, ...] = ()
     skipped: tuple[PlanItem, ...] = ()
-    linked: tuple[tuple[str, str], ...] = ()  # tasks from before that now need an added one, as (task, need)
+    linked: tuple[tuple[str, str], ...] = ()  # new dependencies of tasks from before, as (task, need)
     dry_run: bool = False
+    differences: tuple[PlanDifference, ...] = ()
+    ended: tuple[str, ...] = ()  # tasks of another plan that are done or stopped, while their box here is open
 
 
 def add_from(call: Call, path: str, command: AddTask, *, dry_run: bool) -> Answer:
@@ -74,37 +87,66 @@ class _Plan:
     def __init__(self, file: str, items: list[CheckBox]) -> None:
         self.file, self.items = file, items
         self.origins = [item.origin(file) for item in items]
+        self._clear()
+
+    def _clear(self) -> None:
         self.before: dict[str, str] = {}
+        self.elsewhere: dict[str, str] = {}  # tasks from another plan, and that plan
         self.tasks: dict[str, str] = {}
         self.needs: dict[str, tuple[str, ...]] = {}
         self.linked: list[tuple[str, str]] = []
+        self.differences: list[PlanDifference] = []
+        self.ended: list[str] = []
 
     def add(self, work: Work, command: AddTask, defects: list[PlanDefect]) -> None:
-        self.before, self.tasks, self.needs, self.linked = queries.tasks_from(work.store, self.file), {}, {}, []
+        self._clear()
+        self._recognise(queries.planned_tasks(work.store))
         needs, more = edges(self.items, lambda name: work.task(name).exists)
         if defects or more:
             raise _bad_plan(self.file, [*defects, *more])
         self._number(work)
+        known = work.graph(self.before.values()).needs if self.before else {}
         for item, origin, wanted in zip(self.items, self.origins, needs, strict=True):
             task = self.tasks.get(origin)
             ids = tuple(dict.fromkeys(name for need in wanted if (name := self._task(need)) is not None))
             if task is not None:
-                waits = tuple(name for name in ids if name in self.tasks.values() or work.task(name).phase != "done")
                 self.needs[task] = ids
-                work.do(
-                    "task",
-                    task,
-                    command.replace(title=item.title, body=item.body, needs=ids, waits=waits, origin=origin),
-                )
+                shown = command.replace(title=item.title, body=item.body, needs=ids, origin=origin)
+                work.do("task", task, shown.replace(waits=self._waits(work, ids)))
             elif origin in self.before and not item.done:
-                self.linked += [(self.before[origin], name) for name in ids if name in self.tasks.values()]
+                state = work.task(self.before[origin])
+                self._compare(item, state, command, [name for name in ids if name not in known.get(state.id, ())])
         for task, ids in self.needs.items():
             if ids:
                 work.do("graph", "", Link(task=task, needs=ids))
-        self.linked = [(task, need) for task, need in self.linked if work.task(task).phase not in _ENDED]
         for task, need in self.linked:
             work.do("graph", "", Link(task=task, needs=(need,)))
-            work.do("task", task, BlockTask(on=(need,)))
+            work.do("task", task, BlockTask(on=self._waits(work, (need,))))
+
+    def _recognise(self, known: dict[str, str]) -> None:
+        for origin, other in recognised(self.origins, known).items():
+            self.before[origin] = known[other]
+            if origin != other:
+                self.elsewhere[known[other]] = other.rpartition("#")[0]
+
+    def _compare(self, item: CheckBox, task: Task, command: AddTask, news: list[str]) -> None:
+        """Note how an open box differs from its task from before. `news`: what it needs and the task does not."""
+        if task.phase in _ENDED:
+            self.ended += [task.id] if task.id in self.elsewhere else []
+            return
+        self.linked += [(task.id, name) for name in news]
+        changes = {}
+        if task.body not in (item.body, BLANK):
+            changes["body"] = "--body '…'"
+        if command.priority not in (AddTask.priority, task.priority):
+            changes["priority"] = option("--priority", command.priority)
+        for field, options in changes.items():
+            edit = command_line("task edit", task.id, options=options)
+            self.differences.append(PlanDifference(line=item.line, task=task.id, field=field, command=edit))
+
+    def _waits(self, work: Work, ids: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of these tasks that are not done."""
+        return tuple(name for name in ids if name in self.tasks.values() or work.task(name).phase != "done")
 
     def _number(self, work: Work) -> None:
         """Choose the ids of the new tasks, in the order of the file."""
@@ -129,9 +171,24 @@ class _Plan:
         skipped: list[PlanItem] = []
         for item, origin in zip(self.items, self.origins, strict=True):
             task = self.tasks.get(origin) or self.before.get(origin)
-            shown = PlanItem(line=item.line, title=item.title, task=task, needs=self.needs.get(task or "", ()))
+            shown = PlanItem(
+                line=item.line,
+                title=item.title,
+                task=task,
+                needs=self.needs.get(task or "", ()),
+                file=self.elsewhere.get(task or ""),
+            )
             (added if origin in self.tasks else known if task else skipped).append(shown)
-        return PlanResult(self.file, tuple(added), tuple(known), tuple(skipped), tuple(self.linked), dry_run)
+        return PlanResult(
+            file=self.file,
+            added=tuple(added),
+            known=tuple(known),
+            skipped=tuple(skipped),
+            linked=tuple(self.linked),
+            dry_run=dry_run,
+            differences=tuple(self.differences),
+            ended=tuple(self.ended),
+        )
 
 
 def _answer(result: PlanResult) -> Answer:
@@ -141,13 +198,28 @@ def _answer(result: PlanResult) -> Answer:
         needs = f" (needs {', '.join(item.needs)})" if item.needs else ""
         lines.append(f"{item.task} {would}added: {one_line(item.title, 80)}{needs}")
     lines += [f"{task} {'would need' if result.dry_run else 'now needs'} {need}" for task, need in result.linked]
-    before = [f"{counted(len(result.known), 'task')} added before"] if result.known else []
+    lines += [f"{one.task} has another {one.field} than the plan: `{one.command}`" for one in result.differences]
+    if result.ended:
+        lines.append(f"Already ended: {_some(result.ended)}. For a new task, change the title of the box.")
+    before = [_before(result)] if result.known else []
     checked = [f"{counted(len(result.skipped), 'checked item')} skipped"] if result.skipped else []
     if not result.added:
         lines.append(f"Nothing to add: {', '.join((*before, *checked))}.")
     elif before or checked:
         lines.append(", ".join((*before, *checked)))
     return Answer(result=result, say=tuple(lines))
+
+
+def _before(result: PlanResult) -> str:
+    files = dict.fromkeys(item.file for item in result.known if item.file is not None)
+    named = _some(tuple("standard input" if file == "-" else one_line(file, 200) for file in files))
+    elsewhere = sum(item.file is not None for item in result.known)
+    return f"{counted(len(result.known), 'task')} added before{f' ({elsewhere} from {named})' if files else ''}"
+
+
+def _some(names: tuple[str, ...]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _relative(call: Call, path: str) -> str:

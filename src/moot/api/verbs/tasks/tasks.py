@@ -241,9 +241,11 @@ VERBS = (
         detail=(
             "In a plan, `- [ ] Title` is a task, and `- [x] Title` is done and skipped. A box that is indented below "
             "another one is needed by it: the outer task waits for the inner ones. Indented text is the body, and an "
-            "indented line `needs: A, B` names other boxes by title or tasks by id. Headings and other text are "
-            "ignored. All tasks are added in one commit, or none. A file can be added again: only boxes that are new "
-            "become tasks. A box is known by its file and its titles, so a new title is a new task."
+            "indented line `needs: A, B` names other boxes by title or tasks by id; so does `(needs: A, B)` at the end "
+            "of a box's own line. Headings and other text are ignored. All tasks are added in one commit, or none. A "
+            "plan can be added again: only boxes that are new become tasks, and new dependencies of open tasks are "
+            "added. A body that changed is named, with the command. A box is known by its title and those above it, "
+            "in whichever file, so a new title is a new task."
         ),
     ),
     Verb(
