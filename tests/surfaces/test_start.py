@@ -67,6 +67,20 @@ def test_an_agent_that_left_joins_again_by_its_name(run: Command) -> None:
     assert run("--agent", "bob", "start").out.startswith("You are Bob#2.\n")
 
 
+@pytest.mark.parametrize("words", [["start"], ["--person", "start", "--no-claim"]], ids=" ".join)
+def test_a_caller_without_a_name_is_asked_for_one_and_no_agent_is_made(run: Command, words: list[str]) -> None:
+    before = run.head()
+    ran = run("--json", *words)
+    assert (ran.code, ran.error["error"]) == (2, "name_missing")
+    assert ran.error["message"].startswith("`start` needs a name")
+    assert "`moot start Yeats`" in ran.error["remedy"]
+    assert run.head() == before
+
+
+def test_a_name_that_never_joined_joins_by_starting(run: Command) -> None:
+    assert run("--agent", "Cleo", "start").out.startswith("You are Cleo#1.\n")
+
+
 def test_the_name_of_a_task_is_not_taken_for_an_agent(run: Command, ada: Workspace) -> None:
     ada.task_add("One")
     error = run("--json", "start", "task-001").error

@@ -11,7 +11,7 @@ from moot.api.verbs.tasks.answers import told, with_files
 from moot.api.verbs.tasks.brief import Brief, body_lines, brief_of
 from moot.api.verbs.tasks.claiming import startable
 from moot.core.deciders.agent import Join, Joined
-from moot.core.errors import Refused
+from moot.core.errors import Refused, Usage
 from moot.core.principal import checked_name, name_of, same_agent
 from moot.core.record import Record
 from moot.core.task import MoveTask
@@ -76,6 +76,12 @@ def start(
 ) -> Answer:
     if name is not None:
         _check_name(call, name)
+    elif call.caller.agent is None:
+        raise Usage(
+            "name_missing",
+            "`start` needs a name: nothing says which agent you are.",
+            "Choose one: `moot start Yeats`. An agent that has joined goes on with `moot --agent NAME start`.",
+        )
     found = _Found()
     joining = Join(roles=roles_of(call, role), client=client, take_over=take_over)
     outcome = _begin(call, name, joining, found, claim=not no_claim)
@@ -219,13 +225,13 @@ VERBS = (
         kind="own",
         anybody=True,
         params=(
-            Param("name", "Your name. Default: the agent you are; otherwise an unused name.", positional=True),
+            Param("name", "Your name. Default: the agent that --agent or MOOT_AGENT names.", positional=True),
             Param("role", "A role that you fill (repeatable).", many=True),
             Param("client", "The program you run in, for example claude-code.", limit=200),
             Param("take_over", "Replace an incarnation of this name that still appears active.", type="flag"),
             Param("no_claim", "Only show the next task.", type="flag"),
         ),
-        examples=("moot start Yeats", "moot start --no-claim"),
+        examples=("moot start Yeats", "moot --agent Yeats start --no-claim"),
         detail=(
             "`moot start NAME` joins, as `moot join NAME` does. `moot --agent NAME start` goes on as this agent, and "
             "joins if it has left. The next task is the one that you hold, or the most urgent one that you can claim, "
