@@ -200,7 +200,7 @@ def test_the_attempts_of_the_pack_are_not_those_of_the_workspace(desk: Workspace
 
 
 def test_moot_mails_about_reviews_that_no_message_of_the_pack_carries(desk: Workspace, crew: Crew) -> None:
-    assert [life.carried for life in load(DESK, Desk).lifecycles] == [(), ()]
+    assert [life.carried for life in load(DESK, Desk).lifecycles] == [False, False]
     desk.task_add("Order tea", id="t-1", lifecycle="desk")
     crew["asker"].task_claim("t-1")
     crew["asker"].task_submit("t-1")

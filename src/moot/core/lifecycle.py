@@ -61,7 +61,7 @@ class Lifecycle(Record):
     asks: str = ""  # settings that would change it and that no person has allowed
     withheld: bool = False  # until those are allowed, its tasks cannot be added or moved
     content: str = ""  # a digest, if it comes from the repository: consent covers exactly this content
-    carried: tuple[str, ...] = ()  # the verbs of reviews that messages of its pack apply: moot sends no mail about them
+    carried: bool = False  # messages of its pack carry submissions or verdicts, so moot sends no mail about them
     exhausted: str | None = None  # target state when the attempts are used up; None: going back is refused
 
     @property

@@ -106,11 +106,7 @@ def _lifecycle(name: str, data: Mapping[str, Any], reports: Mapping[str, str]) -
         name=name,
         states=states,
         edges=tuple(edges),
-        carried=tuple(
-            dict.fromkeys(
-                e["verb"] for e in data["edges"] if e["verb"] in reports and not review.isdisjoint((e["from"], e["to"]))
-            )
-        ),
+        carried=any(e["verb"] in reports and not review.isdisjoint((e["from"], e["to"])) for e in data["edges"]),
         silence=data.get("silence", "return"),
         attempts=data.get("attempts", 0),
         exhausted=data.get("exhausted"),

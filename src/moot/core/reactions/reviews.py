@@ -2,8 +2,7 @@
 
 The holder of a task gets a note when somebody else cancels it, releases it, or ends it in any other way.
 
-There is no mail about a move that a message of the task's pack carries (`Lifecycle.carried`), and none to an author of
-such a pack that is not an agent: it reads the files of its protocol.
+A lifecycle whose pack has messages for reviews (`Lifecycle.carried`) gets no mail from here.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def reviews(key: str, moved: Moved, world: World) -> Iterator[Step]:
     """The mail about a task that went into review, or out of it."""
     task = world.task(key)
     life = world.lifecycle(task.lifecycle)
-    if moved.verb in life.carried:
+    if life.carried:
         return
     if not life.in_review(moved.source):
         yield from _submitted(task, moved, life, world)
@@ -70,7 +69,7 @@ def _submitted(task: Task, moved: Moved, life: Lifecycle, world: World) -> Itera
 
 def _judged(task: Task, moved: Moved, life: Lifecycle, world: World) -> Iterator[Step]:
     author = world.task_before(task.id).author
-    if author is None or same_agent(author, world.by) or (life.carried and "#" not in author):
+    if author is None or same_agent(author, world.by):
         return
     yield from _note(task, moved, life, world, author)
 
