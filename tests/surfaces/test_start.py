@@ -314,6 +314,7 @@ def test_leaving_names_what_was_released_and_what_stays_unanswered(
         "released task-001: it is open",
         "released src/**",
         f"1 request not answered: {sent.id} from Ada",
+        "2 messages not read",
         f"{asked.id} still waits for a person: Which licence?",
     ]
     assert ada.task_show("task-001").task.holder is None
@@ -329,6 +330,28 @@ def test_the_departure_is_a_value_for_programs(ada: Workspace, bob: Workspace) -
     assert [(one.id, one.sender) for one in left.unanswered] == [(sent.id, "Ada")]
     with pytest.raises(Refused):
         bob.leave()
+
+
+def test_leaving_names_tasks_in_review_and_assigned_ones(run: Command, ada: Workspace, bob: Workspace) -> None:
+    for title in ("One", "Two", "Three"):
+        ada.task_add(title)
+    bob.task_claim("task-001")
+    bob.task_submit("task-001")
+    for task in ("task-002", "task-003"):
+        bob.task_assign(task, "Bob")
+    assert "task-002 open for Bob Two" in run("board").out
+    ran = run("--json", "leave", agent="Bob").result
+    assert (ran["in_review"], ran["assigned"]) == ({"task-001": ["Ada"]}, ["task-002", "task-003"])
+    assert run("board").out.splitlines()[1:3] == ["task-002 open Two", "task-003 open Three"]
+    assert "for Bob" not in run("ready").out
+    run("join", "Bob")
+    assert "task-002 open for Bob Two" in run("board").out
+    ada.leave()
+    assert run("leave", agent="Bob").out.splitlines() == [
+        "Bob has left.",
+        "task-001 stays in review: no agent here can review it",
+        "others can now claim what was assigned to Bob: task-002, task-003",
+    ]
 
 
 def test_leaving_without_debts_says_only_that(run: Command) -> None:

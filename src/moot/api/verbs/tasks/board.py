@@ -17,12 +17,13 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
 
     from moot.api.call import Call
     from moot.core.deciders.message import Message
     from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
+    from moot.views.store import Store
 
 
 _PAGE = 500  # events
@@ -134,7 +135,8 @@ def board(call: Call, state: str | None, all: bool, mine: bool) -> Answer:  # no
         )
     tasks = queries.tasks(store, state, ended=all or state is not None)
     counts = queries.counts(store)
-    rows = tuple(map(_row, tasks))
+    gone = _gone(store, tasks)
+    rows = tuple(_row(task, gone) for task in tasks)
     lines = list(map(_line, rows))
     total = ", ".join(f"{n} {name}" for name, _, n, _ in counts)
     lines.append(total or "No tasks yet: moot task add 'Title'")
@@ -146,13 +148,13 @@ def board(call: Call, state: str | None, all: bool, mine: bool) -> Answer:  # no
 _COLUMNS = ("task", "state", "prio", "try", "who", "title", "waits for")
 
 
-def _row(t: Task) -> tuple[str, ...]:
+def _row(t: Task, gone: Container[str]) -> tuple[str, ...]:
     return (
         t.id,
         ("waits" if t.waits and t.phase == "open" else t.state) + (" !" if t.flagged else ""),
         t.priority if t.priority != "medium" else "",
         str(t.attempt) if t.attempt > 1 else "",
-        one_line(name_of(t.holder or t.author or "") or _for(t), 80),
+        one_line(name_of(t.holder or t.author or "") or _for(t, gone), 80),
         one_line(t.title, 60),
         one_line(", ".join(t.waits), 200),
     )
@@ -171,7 +173,7 @@ def _mine(call: Call, state: str | None, *, all: bool) -> Answer:  # noqa: A002
     lines: list[str] = []
     rows: list[tuple[str, ...]] = []
     for name, tasks in found.items():
-        own = list(map(_row, tasks))
+        own = [_row(task, ()) for task in tasks]
         rows += [(name, *row) for row in own]
         lines += [HEADINGS[name], *map(_line, own)] if own else []
     table = Table(("what", *_COLUMNS), tuple(rows), title="Yours") if rows else None
@@ -191,7 +193,8 @@ def ready(call: Call, limit: int) -> Answer:
     besides = [*kept, *(task.id for task in own)]
     tasks = [*own[:limit], *queries.ready(store, max(0, limit - len(own)), besides)]
     warn_of_more(call, limit, len(own) + queries.count_ready(store, besides) - len(tasks), "task")
-    rows = tuple((t.id, t.priority, _for(t), one_line(t.title, 70)) for t in tasks)
+    gone = _gone(store, tasks)
+    rows = tuple((t.id, t.priority, _for(t, gone), one_line(t.title, 70)) for t in tasks)
     lines = [" ".join(filter(None, row)) for row in rows] or ["Nothing is ready."]
     if kept:
         lines.append(f"{counted(len(kept), 'task')} assigned to others: moot board")
@@ -211,8 +214,14 @@ def _kept_for_others(call: Call, assigned: list[Task], me: str) -> list[str]:
     return kept_for_others(lambda name: states.agent(store, name)[0], silences, assigned, me)
 
 
-def _for(task: Task) -> str:
-    return f"for {task.assigned}" if task.assigned and task.phase == "open" else ""
+def _gone(store: Store, tasks: list[Task]) -> set[str]:
+    """The agents that have left and have tasks assigned. Such an assignment keeps nobody out."""
+    names = {task.assigned for task in tasks if task.assigned}
+    return {name for name in names if states.agent(store, name)[0].gone}
+
+
+def _for(task: Task, gone: Container[str]) -> str:
+    return f"for {task.assigned}" if task.assigned and task.phase == "open" and task.assigned not in gone else ""
 
 
 def lifecycle_of(call: Call, task: Task) -> Lifecycle:
