@@ -60,8 +60,14 @@ EVERYWHERE = words("""
     moot.views moot.views.generations moot.views.states moot.views.queries moot.views.store
     moot.wiring
 """)
-MAIL = ["moot.core.addresses", "moot.api.verbs.mail", "moot.api.message_view", "moot.api.verbs.mail.send"]
-INBOX = ["moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
+MAIL = [
+    "moot.core.addresses",
+    "moot.api.verbs.mail",
+    "moot.api.hints",
+    "moot.api.message_view",
+    "moot.api.verbs.mail.send",
+]
+INBOX = ["moot.api.hints", "moot.api.message_view", "moot.api.verbs.mail", "moot.api.verbs.mail.inbox"]
 WRITING = ["moot.core.integrity", "moot.core.integrity.chain", "moot.views.project"]  # whoever appends, or catches up
 KEEPING = [
     "moot.engine.commit_record",

@@ -330,9 +330,9 @@ def test_wait_names_mail_reviews_and_tasks_each_with_its_command(town: Town) -> 
     town.ask("Bob", "task add", title="Test it")
     answer = town.ask("Ada", "wait")
     assert answer.say == (
-        "1 new message: moot inbox",
-        f"task-001 is in review: Write the parser → {VERDICTS}",
-        "task-002 can be started: Test it → moot task claim task-002",
+        "1 new message: moot --agent Ada inbox",
+        f"task-001 is in review: Write the parser → {VERDICTS.replace('moot', 'moot --agent Ada')}",
+        "task-002 can be started: Test it → moot --agent Ada task claim task-002",
     )
     assert answer.result.reason == "mail"
     assert [(item.reason, item.who) for item in answer.result.items] == [

@@ -85,3 +85,17 @@ def test_an_agent_that_left_and_a_replaced_one_get_no_number(run: Command, ada: 
     ran = run("--json", "board", agent="Bob", incarnation=1)
     assert "unread" not in json.loads(ran.out)
     assert unread(run, "board") == 1
+
+
+def test_the_commands_that_mail_and_waiting_suggest_name_a_caller_that_named_itself(run: Command) -> None:
+    request = run("--json", "send", "Bob", "Which port?", "--type", "request", agent="Ada").result["id"]
+    run("task", "add", "Write it", agent="Ada")
+    waited = run("--agent", "Bob", "wait").out.splitlines()
+    assert waited == [
+        "1 new message: moot --agent Bob inbox",
+        "task-001 can be started: Write it → moot --agent Bob task claim task-001",
+    ]
+    assert run("--agent", "Bob", "wait", "--mail").out == "1 new message: moot --agent Bob inbox\n"
+    assert f"needs an answer: moot --agent Bob reply {request} '…'" in run("--agent", "Bob", "inbox").out
+    assert f"still needs an answer: moot --agent Bob reply {request} '…'" in run("--agent", "Bob", "ack", request).out
+    assert f"needs an answer: moot reply {request} '…'" in run("inbox", "--all", agent="Bob").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer
+from moot.api.hints import by, named, typed
 from moot.api.message_view import waiting_messages
 from moot.api.verbs.events import until
 from moot.api.verbs.tasks.claiming import startable
@@ -55,26 +56,29 @@ def wait_for_work(call: Call, start: int, deadline: float) -> Answer:
         return _found(call)
 
     missing = "no mail, no review and no task for you"
-    return look_at([]) or until(call, start, deadline, look_at, lambda: missing, "Wait again: moot wait")
+    return look_at([]) or until(
+        call, start, deadline, look_at, lambda: missing, f"Wait again: {typed(call, 'moot wait')}"
+    )
 
 
 def _found(call: Call) -> Answer | None:
     reviews: list[ToDo] = []
     tasks: list[ToDo] = []
+    name = named(call)
 
     def act(work: Work) -> None:
         actor = call.actor(work)
-        reviews[:] = _first(_reviews(work, actor))
-        tasks[:] = _first(_tasks(work, actor))
+        reviews[:] = _first(_reviews(work, actor, name))
+        tasks[:] = _first(_tasks(work, actor, name))
 
     call.engine.rehearse(act)  # also refuses a caller that was replaced or has left
     mail, count = _mail(call)
     items = (*mail, *reviews, *tasks)
     if not items:
         return None
-    lines = [f"{counted(count, 'new message')}: moot inbox"] if mail else []
+    lines = [f"{counted(count, 'new message')}: {typed(call, 'moot inbox')}"] if mail else []
     if count > len(mail):
-        call.warn("more", f"{counted(count - len(mail), 'more new message')}: moot inbox")
+        call.warn("more", f"{counted(count - len(mail), 'more new message')}: {typed(call, 'moot inbox')}")
     for said, found in (("is in review", reviews), ("can be started", tasks)):
         lines += [_line(item, said) for item in found[:_SHOWN]]
         if len(found) == _MOST:
@@ -100,8 +104,9 @@ def _mail(call: Call) -> tuple[list[ToDo], int]:
     me = call.me()
     reader = me.principal if me is not None else call.mailboxes()[0]
     new = waiting_messages(call, reader, _MOST, seen=False)
+    command = typed(call, "moot inbox")
     items = [
-        ToDo(reason="mail", id=m.id, who=label(m.sender), title=m.kind, command="moot inbox")
+        ToDo(reason="mail", id=m.id, who=label(m.sender), title=m.kind, command=command)
         for m in (delivery.message for delivery in new.mail)
     ]
     return items, len(items) + new.more
@@ -115,15 +120,16 @@ def reviewable(work: Work, actor: Actor) -> Iterator[tuple[Task, dict[str, str]]
             yield task, verdicts(life, task)
 
 
-def _reviews(work: Work, actor: Actor) -> Iterator[ToDo]:
+def _reviews(work: Work, actor: Actor, agent: str | None) -> Iterator[ToDo]:
     for task, commands in reviewable(work, actor):
-        yield _about(task, "review", task.author or "", ", or ".join(commands.values()))
+        shown = ", or ".join(by(agent, command) for command in commands.values())
+        yield _about(task, "review", task.author or "", shown)
 
 
-def _tasks(work: Work, actor: Actor) -> Iterator[ToDo]:
+def _tasks(work: Work, actor: Actor, agent: str | None) -> Iterator[ToDo]:
     for name in startable(work, actor):
         task = work.task(name)
-        yield _about(task, "task", task.creator, by_verb("claim", task.id))
+        yield _about(task, "task", task.creator, by(agent, by_verb("claim", task.id)))
 
 
 def _about(task: Task, reason: str, who: str, command: str) -> ToDo:

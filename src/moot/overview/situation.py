@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
+from moot.api.hints import typed
 from moot.api.verbs.tasks.mine import groups
 from moot.core.identity import how_to_say, reason
 from moot.core.principal import agent as principal_of
 from moot.core.principal import person
 from moot.core.record import Record
-from moot.core.text import command_line, counted, from_agent, one_line
+from moot.core.text import command_line, counted, one_line
 from moot.needs_me import Waiting, question, waiting
 from moot.overview import OverviewProblem, overview
 from moot.views import queries
@@ -97,7 +98,7 @@ def _next(call: Call, found: Situation, *, ready: int) -> str:
         return "moot start NAME"
     if found.kind == "agent":
         busy = found.unread or ready or any(found.work.values())
-        return _typed(call, "wait") if found.here and not busy else _typed(call, "start")
+        return typed(call, "moot wait") if found.here and not busy else typed(call, "moot start")
     if found.first_need is not None:
         return found.first_need.command
     if found.unread:
@@ -107,19 +108,13 @@ def _next(call: Call, found: Situation, *, ready: int) -> str:
     return "moot watch" if found.tasks else "moot task add 'TITLE'"
 
 
-def _typed(call: Call, verb: str) -> str:
-    """The command of an agent, with its name if it names itself in every command."""
-    me = call.me() if call.caller.why == "--agent" else None
-    return from_agent(f"moot {verb}", me.name) if me else f"moot {verb}"
-
-
 def _lines(call: Call, found: Situation, work: dict[str, list[Task]]) -> Iterator[str]:
     yield _who(call, found)
     if found.unread:
-        yield f"{counted(found.unread, 'new message')}: {_typed(call, 'inbox')}"
+        yield f"{counted(found.unread, 'new message')}: {typed(call, 'moot inbox')}"
     for name, tasks in work.items():
         if tasks:
-            more = f" and {len(tasks) - 1} more: {_typed(call, 'board --mine')}" if len(tasks) > 1 else ""
+            more = f" and {len(tasks) - 1} more: {typed(call, 'moot board --mine')}" if len(tasks) > 1 else ""
             yield f"{_HEADINGS[name]}: {tasks[0].id} {one_line(tasks[0].title, 80)}{more}"
     if found.first_need is not None:
         item = found.first_need

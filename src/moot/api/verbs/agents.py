@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.hints import typed
 from moot.core.deciders.agent import Agent, Join, Joined, evolve
 from moot.core.identity import how_to_say, reason
 from moot.core.kind import meta_of
@@ -195,7 +196,7 @@ def whoami(call: Call) -> Answer:
     principal = person(call.login)
     me = Me(kind="person", name=call.login, principal=principal, why=why, here=True, workspace=root)
     me = me.replace(mail=_unsettled(call, principal))
-    return Answer(result=me, say=(f"You are {principal}, a person: {why}.", *_place(me)))
+    return Answer(result=me, say=(f"You are {principal}, a person: {why}.", *_place(call, me)))
 
 
 def _agent_i_am(call: Call, name: str, why: str) -> Answer:
@@ -204,7 +205,11 @@ def _agent_i_am(call: Call, name: str, why: str) -> Answer:
         me = Me(kind="agent", name=name, principal=None, why=why, workspace=call.place.root)
         return Answer(
             result=me,
-            say=(f"You are {name}, an agent that has not joined: {why}.", command_line("join", name), *_place(me)),
+            say=(
+                f"You are {name}, an agent that has not joined: {why}.",
+                command_line("join", name),
+                *_place(call, me),
+            ),
         )
     number = call.caller.incarnation or state.incarnation
     mine = state.here and number == state.incarnation
@@ -223,12 +228,12 @@ def _agent_i_am(call: Call, name: str, why: str) -> Answer:
         now = f"{state.principal} is here now" if state.here else f"{state.name} has left"
         lines += [f"{now}.", command_line("join", state.name)]
     lines += [f"roles: {', '.join(me.roles)}"] if me.roles else []
-    return Answer(result=me, say=(*lines, *_place(me)))
+    return Answer(result=me, say=(*lines, *_place(call, me)))
 
 
-def _place(me: Me) -> list[str]:
-    mail = [f"{counted(me.mail, 'message')} {'waits' if me.mail == 1 else 'wait'}: moot inbox"] if me.mail else []
-    return [*mail, f"workspace: {me.workspace}"]
+def _place(call: Call, me: Me) -> list[str]:
+    waits = f"{counted(me.mail, 'message')} {'waits' if me.mail == 1 else 'wait'}: {typed(call, 'moot inbox')}"
+    return [*([waits] if me.mail else []), f"workspace: {me.workspace}"]
 
 
 def agents(call: Call, all: bool) -> Answer:  # noqa: A002 (named after the option)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.explain import history, line
+from moot.api.hints import typed
 from moot.api.log_position import LogPosition
 from moot.api.message_view import waiting_messages
 from moot.core.errors import AwaitedFailed, TimedOut, Unavailable, Unknown, Usage
@@ -131,7 +132,9 @@ def _wait_for_mail(call: Call, start: int, deadline: float) -> Answer:
             return None
         count = len(new.mail) + new.more
         ids = [delivery.entry.id for delivery in new.mail]
-        return Answer(result={"new": count, "ids": ids}, say=(f"{counted(count, 'new message')}: moot inbox",))
+        return Answer(
+            result={"new": count, "ids": ids}, say=(f"{counted(count, 'new message')}: {typed(call, 'moot inbox')}",)
+        )
 
     return look_at([]) or until(call, start, deadline, look_at, lambda: "no mail")
 

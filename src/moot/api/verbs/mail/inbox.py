@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.hints import named, typed
 from moot.api.message_view import (
     ROOM,
     Letter,
@@ -66,7 +67,8 @@ def mail(
     bytes: int = ROOM,  # noqa: A002
     agent: str | None = None,
 ) -> Answer:
-    """The caller's mail. `agent`: the name that the commands in the answer contain, if any."""
+    """The caller's mail. `agent`: the name in the commands of the answer; default: if the caller gave it."""
+    agent = agent or named(call)
     me = call.me()
     if me is not None and (me.here or not me.exists):
         call.try_out(lambda _work: None)  # refuses unknown and replaced agents; an agent that left may still read
@@ -107,13 +109,14 @@ def _lines(
         size = f", {size_in_words(result.more_bytes)}" if len(result.new) < limit else ""
         lines.append(f"{result.more_new} more{size}: {from_agent(how, agent) if agent else how}")
     if in_full:
-        lines += [line for item in result.waiting for line in message_lines(item)]
+        lines += [line for item in result.waiting for line in message_lines(item, agent=agent)]
         if result.more_waiting:
             how = f"moot inbox --all{_wider(limit, result.more_waiting, room[0], room[2])}"
-            lines.append(f"{result.more_waiting} more seen and not settled: {how}")
+            lines.append(f"{result.more_waiting} more seen and not settled: {from_agent(how, agent) if agent else how}")
     elif count := len(result.waiting) + result.more_waiting:
-        named = ", ".join(item.id for item in result.waiting[:_NAMED])
-        lines.append(f"{count} seen and not settled: {named or 'moot inbox --all'}{'…' if count > _NAMED else ''}")
+        ids = ", ".join(item.id for item in result.waiting[:_NAMED])
+        typed_all = from_agent("moot inbox --all", agent) if agent else "moot inbox --all"
+        lines.append(f"{count} seen and not settled: {ids or typed_all}{'…' if count > _NAMED else ''}")
     return tuple(lines)
 
 
@@ -136,11 +139,11 @@ def _settled_lines(call: Call, reader: str, result: Inbox, limit: int, room: int
         store = call.engine.read()
         size = used + sum(queries.count_settled(store, box, reader)[1] for box in call.mailboxes())
         how = f"moot inbox --all{_wider(limit, result.more_settled, room, size)}"
-        yield f"{result.more_settled} older settled: {how}"
+        yield f"{result.more_settled} older settled: {typed(call, how)}"
     if result.settled:
         yield f"{len(result.settled)} settled:"
     for item in result.settled:
-        yield from message_lines(item)
+        yield from message_lines(item, agent=named(call))
 
 
 def _wider(limit: int, more: int, room: int, needed: int) -> str:
@@ -177,7 +180,7 @@ def ack(call: Call, ids: tuple[str, ...]) -> Answer:
     done = tuple(dict.fromkeys(ids))
     said = f"acked {', '.join(done)}" if outcome.events else f"{', '.join(done)}: already acked"
     owed = [name for name in done if _owed(call, name, boxes)]
-    reminders = (f"{name} still needs an answer: {command_line('reply', name)} '…'" for name in owed)
+    reminders = (f"{name} still needs an answer: {typed(call, command_line('reply', name))} '…'" for name in owed)
     return Answer(result={"acked": list(done), "unanswered": owed}, say=(said, *reminders))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
+from moot.api.hints import named
 from moot.api.message_view import ROOM, message_lines, newest_whole, of_message
 from moot.core import addresses
 from moot.core.deciders.mailbox import AnswerMessage
@@ -148,8 +149,8 @@ def thread(call: Call, id: str, only: bool) -> Answer:  # noqa: A002
         letters.append(of_message(message, stages=stages))
     if not only:
         letters = list(newest_whole(letters))
-    room = None if only else ROOM
-    return Answer(result=letters, say=tuple(line for item in letters for line in message_lines(item, room)))
+    room, agent = None if only else ROOM, named(call)
+    return Answer(result=letters, say=tuple(line for item in letters for line in message_lines(item, room, agent)))
 
 
 def _size(text: str | None, data: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from moot.api.hints import typed
 from moot.core.record import Record
 from moot.core.task import by_verb
 from moot.core.text import REASON, command_line, counted, fence, from_agent, option
@@ -69,9 +70,7 @@ def _commands(edge: Edge, task: Task) -> Iterator[str]:
 
 
 def _typed(call: Call, command: str, agent: str | None) -> str:
-    if agent is None and call.caller.why == "--agent" and (me := call.me()) is not None:
-        agent = me.name
-    return from_agent(command, agent) if agent else command
+    return from_agent(command, agent) if agent else typed(call, command)
 
 
 def body_lines(call: Call, task: Task, agent: str | None = None) -> Iterator[str]:
