@@ -137,12 +137,14 @@ def test_another_incarnation_is_another_holder():
 def test_a_repeated_claim_is_the_one_that_stands():
     state = world(asking(YEATS, "src/", "./src/a.py"))
     for repeated in (("src/a.py", "src/**"), ("src//a.py",)):
-        command = asking(YEATS, *repeated, name="c2", reason="in other words")
+        command = asking(YEATS, *repeated, name="c2")
         assert decide(state, command) == []
         assert claims.standing(state, command) == state.live["c1"]
 
 
-@pytest.mark.parametrize("other", [{"worktree": "x"}, {"task": "task-8"}, {"ttl": 90}, {"mode": "shared"}])
+@pytest.mark.parametrize(
+    "other", [{"worktree": "x"}, {"task": "task-8"}, {"ttl": 90}, {"mode": "shared"}, {"reason": "y"}]
+)
 def test_a_claim_that_says_something_else_is_no_repetition(other):
     (granted,) = decide(world(asking(YEATS, "a")), asking(YEATS, "a", name="c2", **other))
     assert granted.plain().items() >= other.items()

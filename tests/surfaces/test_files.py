@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,6 +208,23 @@ def test_the_worktree_is_shown(apart: Command) -> None:
 
 
 # What is a claim's name and what a file's
+
+
+@pytest.mark.parametrize("new", [{"reason": "another"}, {"ttl": 120.0}, {"task": "task-002"}])
+def test_a_file_claimed_again_for_something_new_is_renewed_and_keeps_the_rest(
+    ada: Workspace, new: dict[str, Any]
+) -> None:
+    ada.task_add("One")
+    ada.task_add("Two")
+    first = ada.claim("a.txt", task="task-001", reason="why", ttl=90)
+    second = ada.claim("a.txt", **new)
+    assert {"task": "task-001", "reason": "why", "ttl": 90.0} | new == {
+        "task": second.task,
+        "reason": second.reason,
+        "ttl": second.ttl,
+    }
+    assert second.token > first.token
+    assert [claim.id for claim in ada.claims()] == [second.id]
 
 
 def test_a_file_whose_name_begins_like_a_claims_is_released(ada: Workspace, repo: Path) -> None:

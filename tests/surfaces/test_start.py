@@ -296,6 +296,16 @@ def test_no_file_is_claimed_for_a_task_that_has_ended(ada: Workspace, bob: Works
     assert bob.claims() == []
 
 
+def test_a_file_claimed_again_is_already_yours_and_keeps_what_it_was_claimed_for(run: Command, ada: Workspace) -> None:
+    ada.task_add("One")
+    first = ada.claim("a.txt", task="task-001", reason="why", ttl=90)
+    before = run.head()
+    assert ada.claim("a.txt").replace(silent_for=None) == first.replace(silent_for=None)
+    ran = run("claim", "a.txt", "--reason", "why", agent="Ada")
+    assert (ran.code, ran.out) == (0, f"{first.id} exclusive: a.txt (token {first.token}), already yours\n")
+    assert run.head() == before
+
+
 # Leaving
 
 

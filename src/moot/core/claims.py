@@ -162,6 +162,16 @@ class ClaimFiles(Record):
     fold: bool = False
 
 
+def covering(state: ClaimsState, command: ClaimFiles) -> Claim | None:
+    """The holder's own claim that has all of these paths, in the same mode and worktree."""
+    from moot.core.paths import canonical_pattern
+
+    asked = set(map(canonical_pattern, command.paths))
+    same = (command.holder, command.worktree, command.mode)
+    mine = (claim for claim in state.live.values() if (claim.holder, claim.worktree, claim.mode) == same)
+    return next((claim for claim in mine if asked.issubset(claim.paths)), None)
+
+
 class ReleaseFiles(Record):
     holder: str
     ids: tuple[str, ...] = ()

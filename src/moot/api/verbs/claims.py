@@ -6,7 +6,7 @@ import os
 
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
-from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ClaimsState, ReleaseFiles, is_id, new_id
+from moot.core.claims import MODES, Claim, Claimed, ClaimFiles, ClaimsState, ReleaseFiles, covering, is_id, new_id
 from moot.core.deciders.claims import in_the_way, standing
 from moot.core.deciders.claims import who_holds as holders
 from moot.core.errors import Held, Refused, Usage
@@ -80,6 +80,9 @@ def claim(
             fold=fold,
         )
         live = work.claims()
+        if (own := covering(live, command)) is not None:
+            omitted = (name for name, given in (("ttl", ttl), ("reason", reason), ("task", task)) if given is None)
+            command = command.replace(**{name: own.__dict__[name] for name in omitted})
         kept = standing(live, command)
         if kept is None:
             work.do(
@@ -97,6 +100,7 @@ def claim(
         raise Held("lost_race", "The claim no longer exists.", "`moot claims` lists what is held.")
     said = f"{held.id} {held.mode}: {', '.join(held.paths)}{_in_words(held.worktree)} (token {held.token})"
     if not outcome.repeated:
+        said += ", already yours" * (event is None)
         return Answer(result=Grant(**_holding(call, held).__dict__), say=(said,))
     now = states.claims(call.engine.read())[0].live.get(held.id)
     gone = tuple(path for path in held.paths if now is None or path not in now.paths)

@@ -8,8 +8,8 @@ What always holds:
   lapses: its holder was replaced, or was silent for longer than its ttl (at the latest when another gets the path).
 - A path can be released by any spelling that could have named it, because a file that appears or disappears changes
   how its path is read.
-- A holder has a path in one claim per worktree. Claiming it again with another mode or ttl moves it to the new claim;
-  a claim without paths ends. Claiming it again unchanged does nothing.
+- A holder has a path in one claim per worktree. Claiming it again with another mode, ttl, task or reason moves it to
+  the new claim; a claim without paths ends. Claiming it again unchanged does nothing.
 - A commit or push that overrides a claim (see `moot.core.barred`) is recorded and does not change the claim.
 - The number of live claims, paths and patterns is limited, per holder and in total, so that one holder cannot use up
   the room of all others. A holder above a limit keeps what it has.
@@ -51,6 +51,7 @@ from moot.core.claims import (
     ReleaseFiles,
     ReleaseForTask,
     SupersedeHolder,
+    covering,
 )
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.kind import NOWHERE, Kind
@@ -140,13 +141,11 @@ def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
 
 
 def standing(state: ClaimsState, command: ClaimFiles) -> Claim | None:
-    """The live claim that already covers the request. The reason may differ."""
-    asked = set(map(paths.canonical_pattern, command.paths))
-    for claim in state.live.values():
-        same = claim.holder == command.holder and claim.worktree == command.worktree and claim.mode == command.mode
-        if same and claim.ttl == command.ttl and claim.task == command.task and asked.issubset(claim.paths):
-            return claim
-    return None
+    """The live claim that already covers the request. No reason means: the same one."""
+    claim = covering(state, command)
+    if claim is None or (claim.ttl, claim.task) != (command.ttl, command.task):
+        return None
+    return claim if command.reason in ("", claim.reason) else None
 
 
 def in_the_way(state: ClaimsState, command: ClaimFiles) -> list[Collision]:
