@@ -231,7 +231,7 @@ VERBS = (
             Param("take_over", "Replace an incarnation of this name that still appears active.", type="flag"),
             Param("no_claim", "Only show the next task.", type="flag"),
         ),
-        examples=("moot start Yeats", "moot --agent Yeats start --no-claim"),
+        examples=("moot start Yeats", "moot start --no-claim --agent Yeats"),
         detail=(
             "`moot start NAME` joins, as `moot join NAME` does. `moot --agent NAME start` goes on as this agent, and "
             "joins if it has left. The next task is the one that you hold, or the most urgent one that you can claim, "
