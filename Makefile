@@ -21,8 +21,8 @@ packages: ## install the system packages that the tests need (as root on Debian;
 setup-bench: setup
 	@tools/setup bench
 
-demo: setup ## watch four agents build a program, in about a minute
-	@$(BIN)/python demo/run.py
+demo: setup ## watch four agents build a program, in about a minute (SHOW=orchestrator, SHOW=gsd: agents that know only files)
+	@$(BIN)/python demo/run.py $(if $(SHOW),--show $(SHOW))
 
 test: packages check ## run all checks, then the whole test suite
 	@$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist=loadscope --no-loadscope-reorder --session-timeout=3600

@@ -43,6 +43,8 @@ class Size:
     followed: int  # events
     repeats: int  # of measurements that count instead of timing
     letters: int  # messages that each of eight processes writes to a mailbox
+    emitters: tuple[int, ...]  # processes that emit an event at once
+    shown: int  # events in a large file of them
 
     @property
     def small(self) -> int:
@@ -51,9 +53,48 @@ class Size:
 
 
 # SMOKE runs everything once, for the tests. Its figures mean nothing.
-FULL = Size("full", 30, 30, 100_000, 1_000_000, crowd_rounds=9, crowd_seconds=3, followed=300, repeats=5, letters=25)
-QUICK = Size("quick", 3, 11, 10_000, 20_000, crowd_rounds=3, crowd_seconds=0.5, followed=100, repeats=1, letters=25)
-SMOKE = Size("smoke", 0, 2, 200, 300, crowd_rounds=1, crowd_seconds=0.1, followed=10, repeats=1, letters=3)
+FULL = Size(
+    "full",
+    30,
+    30,
+    100_000,
+    1_000_000,
+    crowd_rounds=9,
+    crowd_seconds=3,
+    followed=300,
+    repeats=5,
+    letters=25,
+    emitters=(20, 50, 100),
+    shown=10_000,
+)
+QUICK = Size(
+    "quick",
+    3,
+    11,
+    10_000,
+    20_000,
+    crowd_rounds=3,
+    crowd_seconds=0.5,
+    followed=100,
+    repeats=1,
+    letters=25,
+    emitters=(20,),
+    shown=2_000,
+)
+SMOKE = Size(
+    "smoke",
+    0,
+    2,
+    200,
+    300,
+    crowd_rounds=1,
+    crowd_seconds=0.1,
+    followed=10,
+    repeats=1,
+    letters=3,
+    emitters=(3,),
+    shown=50,
+)
 
 
 @dataclass(frozen=True)

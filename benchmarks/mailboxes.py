@@ -103,7 +103,7 @@ def _mirrored(directory: str, each: int, *, own: bool) -> int:
     repository = workspaces.make(directory, packs=("orchestrator",), worktrees=WRITERS if own else 0)
     roots = [f"{repository}-{number}" for number in range(WRITERS)] if own else [repository] * WRITERS
     files = [f"{root}/{FILE}" for root in roots]
-    with _watching(repository):
+    with watching(repository):
         _until_there(files)
         _all_write(_by_file, files, each)
         return _settled(repository, files, WRITERS * each)
@@ -179,7 +179,7 @@ def _parsed(path: str) -> dict[str, Any] | None:
 
 
 @contextlib.contextmanager
-def _watching(repository: str) -> Iterator[None]:
+def watching(repository: str) -> Iterator[None]:
     watcher = subprocess.Popen(
         [sys.executable, "-m", "moot", "mirror", "--watch"],
         cwd=repository,

@@ -19,11 +19,13 @@ import time
 import apsw
 import carrying
 import common
+import emitting
 import following
 import growing
 import looking
 import mailboxes
 import million
+import noticing
 import sending
 import starting
 import watching
@@ -42,7 +44,9 @@ PARTS = {
     "looking": looking.measure,
     "million": million.measure,
     "mailboxes": mailboxes.measure,
+    "noticing": noticing.measure,
     "carrying": carrying.measure,
+    "emitting": emitting.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
 

@@ -18,16 +18,6 @@ from moot.location.account import login
 
 HERE = Path(__file__).resolve().parent
 
-SETTINGS = """\
-packs = ["orchestrator"]     # the protocol of the two file-only agents
-
-[tasks]
-ttl = "4s"                   # a holder that is silent for longer loses its task (default: 30m)
-
-[claims]
-ttl = "4s"                   # the same for files
-"""
-
 # Variables that would make the processes of the demo use something outside of it.
 FOREIGN = ("GIT_", "MOOT_", "PYTHONDONTWRITEBYTECODE", *AGENTS_SHELLS)
 
@@ -35,7 +25,11 @@ FOREIGN = ("GIT_", "MOOT_", "PYTHONDONTWRITEBYTECODE", *AGENTS_SHELLS)
 class Stage:
     """Two worktrees: `desk`, on main, for planning and reviewing; `bench` for building."""
 
-    def __init__(self, speed: float) -> None:
+    agents = HERE / "agents"
+
+    def __init__(self, speed: float, settings: str) -> None:
+        """`settings`: the content of moot.toml."""
+        self.settings = settings
         self.root = Path(tempfile.mkdtemp(prefix="moot-demo-"))
         self.desk, self.bench = self.root / "desk", self.root / "bench"
         self.person = login()
@@ -54,7 +48,7 @@ class Stage:
         self.desk.mkdir()
         self.git("init", "--quiet")
         self.git("symbolic-ref", "HEAD", "refs/heads/main")
-        (self.desk / "moot.toml").write_text(SETTINGS, encoding="utf-8")
+        (self.desk / "moot.toml").write_text(self.settings, encoding="utf-8")
         (self.desk / ".gitignore").write_text(".claude-orchestrator/\n__pycache__/\n", encoding="utf-8")
         self.git("add", ".")
         self.git("commit", "--quiet", "--message", "An empty till")
@@ -66,11 +60,18 @@ class Stage:
         done = subprocess.run(command, cwd=self.desk, env=self.env, check=True, stdout=subprocess.PIPE, text=True)
         return done.stdout
 
-    def run(self, *words: str, timeout: float = 60) -> subprocess.CompletedProcess[str]:
-        """Run a command at the desk and wait for it."""
+    def run(self, *words: str, timeout: float = 60, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a command at the desk, or in another folder, and wait for it."""
         pipe = subprocess.PIPE
         return subprocess.run(
-            words, cwd=self.desk, env=self.env, check=False, stdout=pipe, stderr=pipe, text=True, timeout=timeout
+            words,
+            cwd=folder or self.desk,
+            env=self.env,
+            check=False,
+            stdout=pipe,
+            stderr=pipe,
+            text=True,
+            timeout=timeout,
         )
 
     def start(self, name: str, folder: Path, *words: str) -> None:
@@ -88,11 +89,11 @@ class Stage:
             )
 
     def start_script(self, name: str, folder: Path, script: str) -> None:
-        self.start(name, folder, sys.executable, str(HERE / "agents" / script))
+        self.start(name, folder, sys.executable, str(self.agents / script))
 
     def start_agent(self, name: str, folder: Path, script: str, *options: str) -> None:
         """Start an agent script under a name: `moot as NAME -- python SCRIPT`."""
-        self.start(name, folder, "moot", "as", name, *options, "--", sys.executable, str(HERE / "agents" / script))
+        self.start(name, folder, "moot", "as", name, *options, "--", sys.executable, str(self.agents / script))
 
     def said(self, name: str) -> Path:
         return self.root / f"{name}.txt"

@@ -300,3 +300,8 @@ def too_many_open_files() -> Unavailable:
         "Close workspaces, followers and files that you do not need, or raise the limit (`ulimit -n 4096`). "
         "Then try again.",
     )
+
+
+def outside(path: str, *roots: str) -> bool:
+    """Whether a real, absolute path is outside all the directories `roots`."""
+    return not any(path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep) for root in roots)

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from moot.api.protocol import Mirrors
+from moot.api.protocol.mirrors import Mirrors
 from moot.core.errors import Refused, Unavailable
 from moot.wiring.admin import Admin
 from tests.calls import open_call
@@ -23,11 +23,14 @@ class FullDisk(Mirrors):
     def __init__(self):
         self.looks = 0
 
-    def sync(self, _call, _news=None):
+    def sync(self, _call, _news=None, *, patient=False):  # noqa: ARG002
         self.looks += 1
         if self.looks > 1:
             raise Unavailable("disk_full", "The disk is full.", "Free some space.")
         return ()
+
+    def corrected(self, _call, _entry, _data):
+        raise NotImplementedError
 
 
 @pytest.fixture

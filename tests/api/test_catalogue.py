@@ -20,7 +20,7 @@ GLOBAL = {"json", "help", "version", "agent", "person"}  # every verb has these 
 
 # These write and take no key: doing them again is harmless by itself.
 KEYLESS = {"init", "start", "inbox", "wait", "mirror", "handle", "check", "import", "restore"}
-KEYLESS |= {"guard install", "guard remove", "guard check", "deinit"}
+KEYLESS |= {"guard install", "guard remove", "guard check", "deinit", "run", "pack adopt"}
 
 
 def test_the_index_and_the_modules_name_the_same_verbs() -> None:

@@ -22,8 +22,8 @@ pytestmark = pytest.mark.in_memory
 
 @pytest.fixture
 def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Call]:
-    for module in ("following", "verbs.workspace"):
-        monkeypatch.setattr(f"moot.api.{module}.PAUSE", 0.0)
+    for module in ("api.following", "mirrors.watching"):
+        monkeypatch.setattr(f"moot.{module}.PAUSE", 0.0)
     monkeypatch.setattr("moot.api.following.ROUND", 0.01)
     env = AS_A_PERSON
     Admin(str(tmp_path), env).create(("orchestrator",))

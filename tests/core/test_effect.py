@@ -116,6 +116,22 @@ def test_a_chain_of_effects_that_is_too_long_is_parked_at_once():
     assert parked.reason == f"{DEEPEST + 1} effects, each caused by the one before: loop (e-0)"
 
 
+def test_a_pack_may_cut_a_chain_earlier():
+    chained = REQUEST.replace(after="e-0", depth=3, chain="loop (e-0)", deepest=2)
+    assert after(chained.replace(depth=2)).status == "waiting"
+    assert after(chained).reason == "3 effects, each caused by the one before: loop (e-0)"
+
+
+def test_an_effect_counts_as_attempted_when_its_first_attempt_has_ended():
+    assert [after(*steps).attempted for steps in ((REQUEST,), (REQUEST, take()))] == [False, False]
+    failed = after(REQUEST, take(), fail())
+    again = grown(failed, decided(failed, take(now=failed.due)), failed.due)
+    stopped = after(REQUEST, take(), fail(stopped=True))
+    ended = [after(REQUEST, take(), finish()), after(REQUEST, take(), fail(hopeless=True))]
+    assert [effect.attempted for effect in (failed, again, stopped, *ended)] == [True] * 5
+    assert after(REQUEST.replace(behind="e-0")).behind == "e-0"
+
+
 @pytest.mark.promise(12)
 def test_a_dead_runner_is_followed_by_another_with_the_same_key():
     effect = after(REQUEST, take(), take("two#2", over=("one#1", 1)))

@@ -89,9 +89,11 @@ def test_an_id_is_used_once(first, command):
     assert refused(after(*first), command).code == "entry_exists"
 
 
-def test_a_whole_file_is_dropped_and_not_delivered():
-    assert refused(after(QUARANTINE), RESUBMIT).code == "whole_file"
+def test_a_whole_file_is_dropped_or_delivered_as_one_message_or_as_many():
     assert after(QUARANTINE, DROP).status == "dropped"
+    assert after(QUARANTINE, RESUBMIT).message == "m-1"
+    many = after(QUARANTINE, Resubmit())
+    assert (many.status, many.message) == ("resubmitted", None)
 
 
 @pytest.mark.parametrize("reason", ["", " \n"])
@@ -123,8 +125,7 @@ class Entries(RuleBasedStateMachine):
     @rule(command=st.sampled_from([HOLD, QUARANTINE, RESUBMIT, RESUBMIT.replace(message="m-2"), DROP, Drop(" ")]))
     def happen(self, command):
         new = isinstance(command, (HoldEntry, QuarantineFile))
-        whole_file = self.kind == "file" and isinstance(command, Resubmit)
-        allowed = self.status == "" if new else self.status == "held" and not whole_file and command != Drop(" ")
+        allowed = self.status == "" if new else self.status == "held" and command != Drop(" ")
         before = self.state
         if not allowed:
             assert refused(self.state, command).remedy

@@ -20,9 +20,9 @@ def test_a_lifecycle_says_what_was_agreed(life):
     assert life.attempts == 3
 
 
-def test_silence_returns_a_task_of_the_core_and_flags_one_of_the_orchestrator():
+def test_silence_returns_a_task_of_the_core_and_the_orchestrator_has_limits_of_its_own():
     assert (CORE.silence, CORE.exhausted) == ("return", "dead")
-    assert (ORCHESTRATOR.silence, ORCHESTRATOR.exhausted) == ("flag", None)
+    assert (ORCHESTRATOR.silence, ORCHESTRATOR.exhausted) == ("ignore", None)
 
 
 @both

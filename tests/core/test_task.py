@@ -28,6 +28,7 @@ from moot.core.task import (
     Described,
     DescribeTask,
     Flagged,
+    FlagTask,
     LapseTask,
     Moved,
     MoveTask,
@@ -35,6 +36,7 @@ from moot.core.task import (
     ReadyTask,
     Step,
     Task,
+    UnflagTask,
 )
 from tests.core.lifecycles import LIFECYCLES, ORCHESTRATOR, PHASES, ROWS
 
@@ -369,13 +371,43 @@ def test_silence_gives_a_task_of_the_core_back_as_a_new_attempt_and_says_for_how
 
 
 @pytest.mark.promise(8)
-def test_silence_flags_a_task_of_the_orchestrator_once_and_takes_it_from_nobody():
+def test_silence_flags_a_task_of_a_lifecycle_that_flags_once_and_takes_it_from_nobody():
+    flagging = ORCHESTRATOR.replace(silence="flag")
     told = assigned()
-    assert decide(told.task, SILENT, ORCHESTRATOR) == [Flagged(SILENT.reason, SILENT.silent_for, SILENT.ttl)]
+    assert decide(told.task, SILENT, flagging) == [Flagged(SILENT.reason, SILENT.silent_for, SILENT.ttl)]
+    told.life = flagging
     told.does(SILENT)
     assert (told.task.state, told.task.holder, told.task.flagged) == ("in_progress", "Lead#1", SILENT.reason)
-    assert decide(told.task, SILENT, ORCHESTRATOR) == []
+    assert decide(told.task, SILENT, flagging) == []
     assert told.does(move("submit", DEV, report="m-1")).task.flagged is None
+
+
+@pytest.mark.promise(8)
+def test_silence_of_the_holder_means_nothing_where_a_pack_has_limits_of_its_own():
+    told = assigned()
+    assert decide(told.task, SILENT, ORCHESTRATOR) == []
+
+
+def test_a_pack_flags_a_task_once_until_it_takes_the_flag_away():
+    told = assigned()
+    since = told.task.active_at
+    told.does(FlagTask(reason="stuck", silent_for=60.0, ttl=30.0))
+    assert (told.task.flagged, told.task.state, told.task.holder) == ("stuck", "in_progress", "Lead#1")
+    assert decide(told.task, FlagTask(reason="again"), ORCHESTRATOR) == []
+    told.does(UnflagTask(reason="alive"))
+    assert told.task.flagged is None
+    assert decide(told.task, UnflagTask(reason="alive"), ORCHESTRATOR) == []
+    assert told.task.active_at == since  # a flag is not activity
+
+
+def test_moot_takes_only_the_edges_that_say_so():
+    moot = Actor(principal="moot")
+    told = History(ORCHESTRATOR)
+    assert told.does(MoveTask(verb="claim", actor=moot)).task.state == "in_progress"
+    assert told.does(MoveTask(verb="reject", actor=moot, reason="timed out")).task.state == "rejected"
+    assert told.refuses(MoveTask(verb="reopen", actor=moot)).code == "wrong_role"
+    assert reported().refuses(MoveTask(verb="approve", actor=moot)).code == "wrong_role"
+    assert reported().refuses(MoveTask(verb="reject", actor=moot, reason="late")).code == "wrong_role"
 
 
 @pytest.mark.promise(8)
@@ -736,7 +768,7 @@ class Tasks(RuleBasedStateMachine):
     @rule(seconds=st.floats(0, 1e6), failed=st.sampled_from([True, True, False]))
     def silence(self, seconds, failed):
         said = self.run(LapseTask(silent_for=seconds, ttl=60.0, reason="silent", failed=failed), "moot")
-        if self.holder is None:
+        if self.holder is None or self.life.silence == "ignore":
             assert said == []
         elif self.life.silence == "flag":
             assert [type(p) for p in said] == ([] if self.flagged else [Flagged])
@@ -822,3 +854,15 @@ TestTasksOfTheOrchestrator = pytest.mark.promise(7)(pytest.mark.promise(11)(Orch
 
 def test_there_are_three_priorities():
     assert PRIORITIES == ("high", "medium", "low")
+
+
+def test_the_time_of_a_change_is_later_than_every_earlier_one_even_if_the_clock_goes_back():
+    task = assigned().task
+    assert task.added_at < task.changed_at  # both events happened at the same moment
+    for at in (task.changed_at, "2020-01-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z"):
+        before, task = task, evolve(task, Described(extra={"at": at}), Meta(at=at))
+        assert task.changed_at > before.changed_at
+        assert len(task.changed_at) == len(AT)
+    assert task.changed_at == "2031-01-01T00:00:00.000Z"
+    midnight = evolve(task.replace(changed_at="2031-12-31T23:59:59.999Z"), Described(extra={}), Meta(at=AT))
+    assert midnight.changed_at == "2032-01-01T00:00:00.000Z"

@@ -19,7 +19,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), ROOT / "AGENTS.md", ROOT / "CONTRIBUTING.md"]
-ID = re.compile(r"\b(?:[cdhkmr]-[0-9a-hjkmnp-tv-z]{7}|e-[0-9a-hjkmnp-tv-z]{10})\b")
+ID = re.compile(r"\b(?:(?:[cdhkmr]|run)-[0-9a-hjkmnp-tv-z]{7}|e-[0-9a-hjkmnp-tv-z]{10})\b")
 VARYING = re.compile(
     r"\d{4}-\d\d-\d\d(?:T[\d:.]+Z| [\d:]+ (?:[A-Z]+|[+-]\d{4}))"
     r"|\b\d+(\.\d+)? s\b|\bsilent \d+\b|runner-\w+#\d+|person:\w+|/[\w./-]*/(?=\.git|repo)"

@@ -72,7 +72,7 @@ class Machine:
             wiring.open_log(self.directory, exclusive=exclusive),
             Store(self.views),
             Clock(),
-            {"core": CORE, "orchestrator": ORCHESTRATOR},
+            {"core": CORE, "orchestrator": ORCHESTRATOR, "flagging": CORE.replace(name="flagging", silence="flag")},
             (dependencies, departures, later),
         )
 

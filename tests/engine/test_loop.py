@@ -636,11 +636,13 @@ def test_whoever_leaves_lets_go_of_everything_in_the_same_commit(machine):
     assert queries.count_open(machine.engine.read(), "Yeats") == 1
 
 
-def test_a_task_of_the_orchestrator_is_flagged_when_its_starter_goes(machine):
+def test_the_lifecycle_says_what_happens_to_a_task_when_its_holder_leaves(machine):
     lead = join("Lead", roles=("team-lead",))
-    machine.does(lead, add("a", lifecycle="orchestrator"), move("claim", "a", "Lead"))
+    machine.does(lead, add("a", lifecycle="flagging"), move("claim", "a", "Lead"))
+    machine.does(add("b", lifecycle="orchestrator"), move("claim", "b", "Lead"))
     assert types(machine.does(leave("Lead"))) == ["agent:left", "task:flagged"]
     assert machine.task("a").flagged == "Lead left"
+    assert machine.task("b").flagged is None, "its holder is the lead that started it; the developer goes on"
 
 
 @pytest.mark.promise(5)

@@ -75,6 +75,30 @@ def plainly(argv: list[str], tmp_path: Path, **options: Any) -> Ran:
     return run(argv, cwd=str(tmp_path), env=os.environ, **{"keep": 100, **options})
 
 
+def test_a_script_that_is_still_open_for_writing_is_started_as_soon_as_it_is_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho started\n")
+    script.chmod(0o755)
+    writing = script.open("ab")  # as a child of another thread has it, for a moment
+    pauses: list[float] = []
+    monkeypatch.setattr("moot.processes.time.sleep", lambda seconds: (pauses.append(seconds), writing.close()))
+    assert run([str(script)], cwd=str(tmp_path), env=os.environ, keep=100).output.tail == b"started\n"
+    assert pauses
+
+
+def test_a_script_that_stays_open_for_writing_cannot_be_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "script"
+    script.write_text("#!/bin/sh\necho started\n")
+    script.chmod(0o755)
+    monkeypatch.setattr("moot.processes._BUSY", 0.05)
+    with script.open("ab"), pytest.raises(NotStarted, match="busy"):
+        run([str(script)], cwd=str(tmp_path), env=os.environ, keep=100)
+
+
 def test_without_input_a_program_reads_nothing_and_no_shell_reads_its_words(tmp_path: Path) -> None:
     assert plainly(["cat"], tmp_path).output.size == 0
     assert plainly(["echo", "$HOME; echo x"], tmp_path).output.tail == b"$HOME; echo x\n"
@@ -228,3 +252,42 @@ def test_what_cannot_be_run_is_said(tmp_path: Path) -> None:
         with pytest.raises(NotStarted) as caught:
             plainly(argv, tmp_path)
         assert caught.value.usage(argv[0]).code == code
+
+
+LEAVES_ONE = (
+    "import subprocess, sys\n"
+    "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'], start_new_session=%s)\n"
+    "print(child.pid, flush=True)"
+)
+
+
+def test_what_a_program_left_behind_is_ended_on_request(tmp_path: Path) -> None:
+    ran, shown = python(LEAVES_ONE % False, tmp_path, leave=False)
+    assert (ran.left, ran.code, ran.timed_out) == (True, 0, False)
+    gone(int(shown))
+
+
+def test_a_stubborn_one_left_behind_is_killed(tmp_path: Path) -> None:
+    ran, shown = python(STUBBORN_CHILD.rpartition("\n")[0], tmp_path, leave=False)
+    assert ran.left
+    gone(int(shown.split()[0]))
+
+
+def test_one_that_moved_to_its_own_session_is_left_alone(tmp_path: Path) -> None:
+    ran, shown = python(LEAVES_ONE % True, tmp_path, leave=False)
+    assert not ran.left
+    assert alive(int(shown))
+    os.kill(int(shown), 9)
+
+
+def test_nothing_is_reported_left_if_nothing_was(tmp_path: Path) -> None:
+    assert not python("pass", tmp_path, leave=False)[0].left
+
+
+def test_the_caller_learns_the_process_and_hears_that_it_is_alive(tmp_path: Path) -> None:
+    started: list[int] = []
+    beats: list[float] = []
+    script = "import os, sys, time; print(os.getpid(), os.getpgid(0)); time.sleep(1)"
+    _, shown = python(script, tmp_path, started=started.append, alive=lambda: beats.append(0.0), every=0.1)
+    assert shown.split() == [str(started[0]).encode()] * 2
+    assert beats

@@ -49,7 +49,7 @@ def request(name: str) -> Command:
 def runner(machine: Machine, handler: Handler) -> Runner:
     setup: Any = RunnerSetup(
         state=machine.views, env=dict(os.environ), by=lambda _: ANNA, handlers=Ready(handler),
-        deliver=lambda *_: None, alive=lambda: None,
+        deliver=lambda *_: None, shown=lambda _, event: event.full(), alive=lambda: None,
     )  # fmt: skip
     return Runner(machine.engine, Presence(machine.views, machine.engine.clock), setup)
 

@@ -141,6 +141,7 @@ def test_the_documented_defaults_are_the_defaults() -> None:
         mirror_torn_after=5.0,
         handlers=(),
         pack_settings={},
+        runs={},
     )
 
 
@@ -168,7 +169,7 @@ def test_every_key_arrives(here: Place) -> None:
     )
     assert settings.load(here) == expected  # read
     assert settings.load(here) == expected  # remembered
-    assert {field for field, _ in KEYS.values()} | {"pack_settings", "handlers"} == set(Settings().__dict__)
+    assert {field for field, _ in KEYS.values()} | {"pack_settings", "handlers", "runs"} == set(Settings().__dict__)
 
 
 @pytest.mark.parametrize(

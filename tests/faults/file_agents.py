@@ -1,4 +1,4 @@
-"""Agents who know nothing of moot: they read a mailbox file, append, write it back. And a reader who never stops.
+"""Agents who know nothing of moot: they read a protocol's file, append, write it back. And a reader who never stops.
 
 Commands and answers as in `worker.py`, which is not imported: nothing of moot is loaded here.
 """
@@ -58,6 +58,20 @@ def report(agent: str, number: int) -> dict[str, Any]:
     }
 
 
+def event(agent: str, number: int) -> dict[str, Any]:
+    return {"type": "build:finished", "mark": f"{agent} {number}", "timestamp": "2031-01-01T00:00:00.000Z"}
+
+
+MAKERS = {"assignment": assignment, "report": report, "event": event}
+
+
+def added(content: dict[str, Any], entry: dict[str, Any]) -> dict[str, Any]:
+    """The content of a mailbox or of a blackboard with one more entry, as the protocol's own emitters write it."""
+    if "events" not in content:
+        return {**content, "messages": [*content["messages"], entry]}
+    return {**content, "events": [*content["events"], entry], "lastEventId": content["lastEventId"] + 1}
+
+
 def append(
     path: str, agent: str, kind: str, how: str, flag: str, stop: str, most: int, pause: float
 ) -> dict[str, list[str]]:
@@ -69,14 +83,13 @@ def append(
     written: list[str] = []
     broken: list[str] = []
     while len(written) < most and not os.path.exists(stop):
-        message = {"assignment": assignment, "report": report}[kind](agent, len(written))
+        message = MAKERS[kind](agent, len(written))
         try:
             with open(path, "rb") as file:
-                content = json.loads(file.read())
+                content = added(json.loads(file.read()), message)
         except (OSError, ValueError) as error:
             broken.append(repr(error))
             break
-        content["messages"].append(message)
         time.sleep(chance.uniform(0, 0.005))  # it thinks, and what it read grows old
         if how == "in place":
             _write_in_place(path, json.dumps(content, indent=2).encode(), own)
@@ -124,7 +137,8 @@ def watch(paths: dict[str, list[str]], stop: str) -> dict[str, Any]:
             try:
                 with open(path, "rb") as file:
                     data = file.read()
-                sound = isinstance(json.loads(data)["messages"], list)
+                found = json.loads(data)
+                sound = isinstance(found["events" if "events" in found else "messages"], list)
             except (OSError, ValueError, KeyError, TypeError) as error:
                 sound, data = False, repr(error).encode()
             looks += 1

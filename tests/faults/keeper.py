@@ -107,6 +107,7 @@ def _warm_up() -> None:
     from moot.api import catalogue
     from moot.logs.sqlite import codec  # noqa: F401
     from moot.mirrors import sync  # noqa: F401
+    from moot.packs.gsd.protocol import Gsd  # noqa: F401
     from moot.packs.orchestrator import protocol  # noqa: F401
     from moot.views import project  # noqa: F401
 

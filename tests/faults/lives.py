@@ -188,6 +188,16 @@ def reports(session: Call, journal: Journal, number: int) -> tuple[str, dict[str
     return "send", {"type": "completion_report", "data": data}
 
 
+def blackboard(session: Call, journal: Journal, number: int) -> tuple[str, dict[str, Any]]:
+    """Events of a blackboard: some of them change other files, too."""
+    name = os.path.basename(session.cwd)
+    mark = f"{name} {number}"
+    if number % 2:
+        return "emit", {"type": "build:finished", "data": {"mark": mark}}
+    data = {"agent": name, "plan": "01-01" if name == "repo" else "01-02", "task": number + 1, "mark": mark}
+    return "emit", {"type": "task:completed", "data": data}
+
+
 WORK: dict[str, Callable[..., None]] = {
     "work_on": work_on,
     "once": once,
@@ -199,4 +209,5 @@ PLANS: dict[str, Callable[[Call, Journal, int], tuple[str, dict[str, Any]]]] = {
     "everything": everything,
     "assignments": assignments,
     "reports": reports,
+    "blackboard": blackboard,
 }

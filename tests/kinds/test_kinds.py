@@ -200,36 +200,36 @@ def kinds_without(*names: str) -> Iterator[None]:
 def unknown(repo: Path, pack: str | None) -> None:
     """An event of a kind that nobody here knows, as a newer version would have written it."""
     with engine_in(repo) as engine:
-        fact = Draft(stream="feed/gsd", type="feed:posted", data={"number": 1, "text": SECRET}, pack=pack)
+        fact = Draft(stream="chronicle/harbour", type="chronicle:posted", data={"number": 1, "text": SECRET}, pack=pack)
         engine.log.append(Commit(id="1" * 26, at="2030-01-01T00:00:00.000Z", by="person:anna"), {}, (fact,))
 
 
 def test_an_unknown_kind_of_a_pack_is_kept_by_version_and_everything_else_goes_on(repo: Path, moot: Moot) -> None:
-    unknown(repo, "gsd")
-    assert find("feed") is None
+    unknown(repo, "harbour")
+    assert find("chronicle") is None
     moot("task", "add", "Go on", "--person")
-    assert "feed:posted" in moot("log")
-    assert SECRET in moot("explain", "feed/gsd")
+    assert "chronicle:posted" in moot("log")
+    assert SECRET in moot("explain", "chronicle/harbour")
     assert SECRET in moot("search", SECRET)
     assert "sound" in moot("verify")
-    moot("redact", "feed/gsd")
+    moot("redact", "chronicle/harbour")
     assert SECRET not in moot("log")
 
 
 def test_a_pack_of_an_unknown_kind_changes_nothing_until_moot_knows_it(repo: Path, moot: Moot) -> None:
-    unknown(repo, "gsd")
+    unknown(repo, "harbour")
     with pytest.raises(Refused) as caught:
-        do(repo, "n-1", NOTE, pack="gsd")
-    assert (caught.value.code, caught.value.details["kind"]) == ("pack_not_understood", "feed")
+        do(repo, "n-1", NOTE, pack="harbour")
+    assert (caught.value.code, caught.value.details["kind"]) == ("pack_not_understood", "chronicle")
     assert "Update moot" in caught.value.remedy
     do(repo, "n-1", NOTE, pack="another")
 
 
 def test_a_verb_of_a_pack_that_is_not_active_says_how_to_turn_it_on(repo: Path, moot: Moot) -> None:
-    unknown(repo, "gsd")
+    unknown(repo, "harbour")
     moot("join", "Ada")
-    refused = json.loads(moot("send", "Ada", "--type", "gsd/posted", "--data", "{}", "--json", code=4))
-    assert (refused["error"], 'packs = ["gsd"]' in refused["remedy"]) == ("unknown_type", True)
+    refused = json.loads(moot("send", "Ada", "--type", "harbour/posted", "--data", "{}", "--json", code=4))
+    assert (refused["error"], 'packs = ["harbour"]' in refused["remedy"]) == ("unknown_type", True)
 
 
 def test_a_program_that_lacks_documents_and_activations_still_writes_everything_else(repo: Path, moot: Moot) -> None:
@@ -258,7 +258,11 @@ def test_a_pack_that_is_not_understood_is_not_recorded_as_activated(repo: Path, 
 
 @pytest.mark.parametrize(
     ("stream", "kind", "v", "pack"),
-    [("feed/x", "feed:posted", 1, None), ("task/x", "task:dreamt", 1, "gsd"), ("task/x", "task:added", 9, "gsd")],
+    [
+        ("chronicle/x", "chronicle:posted", 1, None),
+        ("task/x", "task:dreamt", 1, "harbour"),
+        ("task/x", "task:added", 9, "harbour"),
+    ],
 )
 def test_anything_else_that_is_unknown_makes_the_log_read_only(
     repo: Path, moot: Moot, stream: str, kind: str, v: int, pack: str | None

@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
+from moot.api.protocol import strict_json
 from moot.location import worktrees
-from moot.mirrors import strict_json
 from moot.mirrors.forms import form_of
 from moot.views import queries
 from moot.wiring.admin import Admin

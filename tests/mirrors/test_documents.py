@@ -12,6 +12,7 @@ import pytest
 
 from moot.api.protocol import MirrorSpec, Pack, Packs, Protocol
 from moot.api.protocol.form import OutputForm, Rendering
+from moot.api.protocol.source_form import SourceForm, sources
 from moot.core.deciders.document import ChangeDocument
 from moot.core.errors import Usage
 from moot.location import worktrees
@@ -35,8 +36,15 @@ class Count(OutputForm):
         return Rendering(data=f"{len(list(queries.things(store, 'document', 100)))}\n".encode())
 
 
+class Source(SourceForm):
+    """A text that moot only reads."""
+
+    def leaves(self, content, subject):  # noqa: ARG002
+        return {"/text": content.decode()}
+
+
 class Fieldnotes(Protocol):
-    forms = {"count": Count}  # noqa: RUF012
+    forms = {"count": Count, "text": Source}  # noqa: RUF012
 
 
 def mirror(name: str, **more: object) -> MirrorSpec:
@@ -52,8 +60,12 @@ class Place:
         if not (root / ".git").exists():
             subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
             Admin(str(root), AS_A_PERSON).create(())
-        pack = Pack(name="fieldnotes", title="Field notes", mirrors=mirrors, parts=("forms",))
-        packs = Packs([pack], lambda _name: Fieldnotes(pack))
+        names = dict.fromkeys(("fieldnotes", *(spec.pack for spec in mirrors)))
+        made = [
+            Pack(name=name, title=name, mirrors=tuple(m for m in mirrors if m.pack == name), parts=("forms",))
+            for name in names
+        ]
+        packs = Packs(made, Fieldnotes)
         self.call = open_call(str(root), AS_A_PERSON)
         self.workspace = self.call.workspace
         self.workspace.setup = self.workspace.setup.replace(packs=packs, mirrors=FileMirrors(packs))
@@ -208,6 +220,33 @@ def test_an_emptied_file_is_written_again_at_once(place, content):
     assert here.shown() == {"note": "kept"}
 
 
+def test_an_empty_file_that_was_renamed_over_it_is_written_again_at_once(place):
+    here = place(mirror("board"))
+    here.write({"note": "kept"})
+    here.sync()
+    empty = here.root / "empty"
+    empty.touch()
+    empty.rename(here.path())
+    assert here.sync() == []
+    assert here.shown() == {"note": "kept"}
+    assert here.types() == ["document:opened"]
+
+
+def test_where_the_system_cannot_say_who_writes_an_empty_file_is_filled_after_a_while(place, monkeypatch):
+    here = place(mirror("board"))
+    here.write({"note": "kept"})
+    here.sync()
+    monkeypatch.setattr("moot.mirrors.files.open_for_writing", lambda _fd: None)
+    here.path().write_bytes(b"")
+    assert here.sync() == ["mirror_pending"]
+    assert here.path().read_bytes() == b""
+    now = here.call.clock.monotonic()
+    monkeypatch.setattr(type(here.call.clock), "monotonic", lambda _self: now + 6)
+    assert here.sync() == []
+    assert here.shown() == {"note": "kept"}
+    assert [event.type for event in here.call.engine.log.read(0, 100) if event.type == "file:quarantined"] == []
+
+
 def test_an_empty_file_that_somebody_is_writing_is_left_alone(place):
     here = place(mirror("board"))
     here.write({"note": "kept"})
@@ -250,11 +289,28 @@ def test_a_deleted_directory_resets_nothing_and_is_not_made_again(place, missing
     here.sync()
     here.sync()
     assert here.types() == before
+    here.call.run("task add", {"title": "The log moves on."})
+    here.sync()
     assert not here.path().parent.exists()
     here.path().parent.mkdir()
     here.sync()
     assert here.shown()["note"] == "x"
     assert here.types() == before
+
+
+def test_a_directory_that_comes_back_with_its_file_shows_what_the_log_got_meanwhile(place):
+    here = place(mirror("board", fields={**FIELDS, "initial": INITIAL}))
+    here.write({**INITIAL, "note": "x"})
+    here.sync()
+    folder, aside = here.path().parent, here.root / "aside"
+    folder.rename(aside)
+    here.sync()
+    here.change(phase="on its way")
+    here.sync()
+    aside.rename(folder)
+    assert here.sync() == []
+    assert here.shown() == {"phase": "on its way", "agents": [], "note": "x"}
+    assert "document:conflicted" not in here.types()
 
 
 def test_a_template_has_a_document_for_each_file(place):
@@ -325,7 +381,8 @@ def test_an_unknown_form_is_refused_with_those_that_there_are(place):
     here = place(mirror("board", form="scroll"))
     with pytest.raises(Usage, match=r"'scroll'") as refused:
         here.sync()
-    assert refused.value.remedy == "Choose one of count, document, entries."
+    known = "board, count, document, entries, feed, feed-list, line-parts, lines, source, text"
+    assert refused.value.remedy == f"Choose one of {known}."
 
 
 def test_a_content_is_vetted_without_storing_anything(place):
@@ -350,3 +407,55 @@ def test_the_past_of_a_document_can_be_looked_at(place):
     with open_workspace(str(here.root), AS_A_PERSON, at=then) as past:
         (document,) = queries.things(past.call(here.call.caller).engine.read(), "document", 10)
     assert document.leaves == {"/note": "first"}
+
+
+def test_mirrors_of_two_packs_with_the_same_name_show_each_their_own(place):
+    other = mirror("board", pack="other", path="other/board.json", fields={**FIELDS, "initial": {"phase": "other"}})
+    here = place(mirror("board", fields={**FIELDS, "initial": INITIAL}), other)
+    here.sync()
+    assert here.shown() == INITIAL
+    assert json.loads((here.root / "other" / "board.json").read_text()) == {"phase": "other"}
+
+
+def test_a_source_that_comes_back_in_the_main_worktree_counts_again(place, tmp_path):
+    """Meanwhile the one of a linked worktree counted."""
+    root, tree = tmp_path / "repo", tmp_path / "tree"
+    here = place(mirror("plan", form="text", path="plan.txt", fields={}), root=root)
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "begin"], check=True, timeout=30)
+    subprocess.run([*git, "worktree", "add", "-q", str(tree)], check=True, timeout=30)
+
+    def text() -> object:
+        here.sync()
+        (found,) = sources(here.call.engine.read(), "fieldnotes", "plan")
+        return found.leaves.get("/text")
+
+    (root / "plan.txt").write_text("main")
+    (tree / "plan.txt").write_text("linked")
+    assert text() == "main"
+    (root / "plan.txt").rename(root / "aside.txt")
+    assert text() == "linked"
+    (root / "aside.txt").rename(root / "plan.txt")
+    assert text() == "main"
+
+
+def test_a_bare_repository_without_worktrees_has_no_files_and_no_trouble(place, tmp_path):
+    root, tree = tmp_path / "bare.git", tmp_path / "tree"
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q", str(tmp_path / "start")], check=True, timeout=30)
+    subprocess.run([*git, "-C", str(tmp_path / "start"), "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    subprocess.run([*git, "clone", "-q", "--bare", str(tmp_path / "start"), str(root)], check=True, timeout=30)
+    subprocess.run([*git, "-C", str(root), "worktree", "add", "-q", str(tree)], check=True, timeout=30)
+    Admin(str(tree), AS_A_PERSON).create(())
+    specs = mirror("plan", form="text", path="plan.txt", fields={}), mirror("board", fields={"initial": INITIAL})
+    (tree / "plan.txt").write_text("linked")
+    here = place(*specs, root=tree)
+    here.sync()
+    assert (tree / "notes" / "board.json").exists()
+    subprocess.run([*git, "-C", str(root), "worktree", "remove", "--force", str(tree)], check=True, timeout=30)
+    there = open_workspace(str(root), AS_A_PERSON, named=True)
+    there.setup = there.setup.replace(packs=here.workspace.setup.packs, mirrors=here.workspace.setup.mirrors)
+    with there, there.call(here.call.caller) as call:
+        assert call.mirrors is not None
+        assert call.mirrors.sync(call) == ()
+        assert call.mirrors.folders(call) != []

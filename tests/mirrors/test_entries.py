@@ -198,8 +198,8 @@ def test_the_defects_of_a_file_are_told_without_storing_anything(place):
     content = {"calls": [sighting("a"), sighting(""), {"type": "smell"}, {"type": "aside", "text": "x"}]}
     assert [defect.path for defect in form.vet(json.dumps(content).encode())] == [
         "calls[1].text",
-        "calls[2]",
-        "calls[3]",
+        "calls[2].type",
+        "calls[3].type",
     ]
     assert [defect.found for defect in form.vet(b"[]")] == ['the file is not an object with the list "calls"']
     assert here.said == []

@@ -22,7 +22,8 @@ from collections.abc import Callable
 
 import pytest
 
-from moot.mirrors import exchange, file_reading, files, lock, strict_json
+from moot.api.protocol import strict_json
+from moot.mirrors import exchange, file_reading, files, lock
 from moot.mirrors.file_reading import Changed, Missing, Signature
 from moot.mirrors.files import Displaced, MirrorFile, Written
 
@@ -343,7 +344,7 @@ def moot(world: World, seed: int) -> None:
     chance = random.Random(seed)
     mirror, known = world.mirror(), None
     while True:
-        with lock.MirrorLock(world.lock, 10, lambda: False) as got:
+        with lock.MirrorLock(os.path.dirname(world.lock), world.lock, 10, lambda: False) as got:
             assert got == "ours"
             known = moot_turn(world, mirror, known, chance)
 
@@ -457,7 +458,7 @@ def ended(pid: int) -> bool:
 def write_many(world: World, name: int, writes: int) -> None:
     mirror = world.mirror()
     for number in range(writes):
-        with lock.MirrorLock(world.lock, 10, lambda: False) as got:
+        with lock.MirrorLock(os.path.dirname(world.lock), world.lock, 10, lambda: False) as got:
             assert got == "ours"
             mirror.graves()
             look = mirror.look(None)

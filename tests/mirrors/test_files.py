@@ -507,82 +507,111 @@ def never() -> bool:
     return False
 
 
+def turn(state: Path, timeout: float, done) -> MirrorLock:
+    return MirrorLock(str(state), str(state / "gate"), timeout, done)
+
+
 def test_a_free_turn_is_ours_and_the_next_one_too(tmp_path):
     for _ in range(2):
-        with MirrorLock(str(tmp_path / "lock"), 0, never) as got:
+        with turn(tmp_path, 0, never) as got:
             assert got == "ours"
 
 
 def test_while_somebody_has_the_turn_others_time_out_or_find_it_done(tmp_path):
-    path = str(tmp_path / "lock")
-    with MirrorLock(path, 0, never) as first:
+    with turn(tmp_path, 0, never) as first:
         assert first == "ours"
-        with MirrorLock(path, 0.01, never) as second:
+        with turn(tmp_path, 0.01, never) as second:
             assert second == "timeout"
-        with MirrorLock(path, 10, lambda: True) as third:
+        with turn(tmp_path, 10, lambda: True) as third:
             assert third == "done"
-        with MirrorLock(path, 0, never) as still:
+        with turn(tmp_path, 0, never) as still:
             assert still == "timeout"
-    with MirrorLock(path, 0, never) as after:
+    with turn(tmp_path, 0, never) as after:
         assert after == "ours"
 
 
 def test_a_turn_for_what_is_already_done_is_not_taken(tmp_path):
-    with MirrorLock(str(tmp_path / "lock"), 0, lambda: True) as got:
+    with turn(tmp_path, 0, lambda: True) as got:
         assert got == "done"
-        with MirrorLock(str(tmp_path / "lock"), 0, never) as other:
+        with turn(tmp_path, 0, never) as other:
             assert other == "ours"
 
 
 def test_a_failure_inside_gives_the_turn_back(tmp_path):
-    path = str(tmp_path / "lock")
-    with contextlib.suppress(KeyError), MirrorLock(path, 0, never):
+    with contextlib.suppress(KeyError), turn(tmp_path, 0, never):
         raise KeyError
-    with MirrorLock(path, 0, never) as got:
+    with turn(tmp_path, 0, never) as got:
         assert got == "ours"
 
 
 def test_a_turn_ends_with_its_process(tmp_path):
-    path = str(tmp_path / "lock")
     script = (
         "import sys, time; from moot.mirrors.lock import MirrorLock\n"
-        "with MirrorLock(sys.argv[1], 5, lambda: False) as got: print(got, flush=True); time.sleep(60)"
+        "with MirrorLock(sys.argv[1], sys.argv[1] + '/gate', 5, lambda: False) as got:\n"
+        "    print(got, flush=True); time.sleep(60)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen([sys.executable, "-c", script, path], stdout=subprocess.PIPE, env=environment) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, env=environment
+    ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"ours\n"
-        with MirrorLock(path, 0, never) as got:
+        with turn(tmp_path, 0, never) as got:
             assert got == "timeout"
         holder.send_signal(signal.SIGKILL)
-    with MirrorLock(path, 5, never) as got:
+    with turn(tmp_path, 5, never) as got:
         assert got == "ours"
 
 
-def test_a_deleted_lock_keeps_its_promise_to_those_who_come_later(tmp_path):
-    path = str(tmp_path / "lock")
-    with MirrorLock(path, 0, never):
-        os.unlink(path)
-        with MirrorLock(path, 0, never) as got:
-            assert got == "ours"
-            with MirrorLock(path, 0, never) as third:
-                assert third == "timeout"
+def test_nothing_that_is_deleted_in_the_state_directory_lets_a_second_one_in(tmp_path):
+    with turn(tmp_path, 0, never) as first:
+        assert first == "ours"
+        for path in tmp_path.iterdir():
+            path.unlink()
+        with turn(tmp_path, 0.01, never) as second:
+            assert second == "timeout"
+    with turn(tmp_path, 0, never) as third:
+        assert third == "ours"
+
+
+def test_a_gate_that_is_deleted_does_not_stop_the_one_who_waits_at_it(tmp_path):
+    waiter = lock.FileLock(str(tmp_path / "gate"))
+    assert waiter.take()
+    (tmp_path / "gate").unlink()
+    with turn(tmp_path, 0.01, never) as got:
+        assert got == "ours"
+    waiter.leave()
+
+
+def test_a_state_directory_that_was_replaced_is_locked_anew(tmp_path):
+    state = tmp_path / "state"
+    state.mkdir()
+    (tmp_path / "gate").touch()
+    waiting = lock._FolderLock(str(state))
+    assert waiting.take()
+    waiting.leave()
+    held = lock._FolderLock(str(state))
+    assert held.take()
+    state.rename(tmp_path / "old")
+    state.mkdir()
+    assert waiting.take()
+    for one in (waiting, held):
+        one.leave()
 
 
 def test_a_lock_that_cannot_be_made_is_unavailable(tmp_path):
-    with pytest.raises(Unavailable) as error, MirrorLock(str(tmp_path / "no" / "lock"), 0, never):
+    with pytest.raises(Unavailable) as error, turn(tmp_path / "no", 0, never):
         pass
     assert error.value.code == "mirror_lock_unusable"
 
 
 def test_who_comes_later_stands_behind_who_waits_at_the_gate_even_if_the_turn_is_free(tmp_path):
-    path = str(tmp_path / "lock")
-    waiter = lock._Flock(path + ".gate")
+    waiter = lock.FileLock(str(tmp_path / "gate"))
     assert waiter.take()
-    with MirrorLock(path, 0.01, never) as got:
+    with turn(tmp_path, 0.01, never) as got:
         assert got == "timeout"
     waiter.leave()
-    with MirrorLock(path, 0, never) as got:
+    with turn(tmp_path, 0, never) as got:
         assert got == "ours"
         assert waiter.take()  # whoever has the turn has left the gate to the next
         waiter.leave()

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,64 +12,15 @@ from moot.engine.engine import Engine
 from moot.mirrors import files, lock, sync
 from moot.mirrors.forms.entries import EntriesForm
 from moot.mirrors.state_cache import MirrorMemory
-from moot.wiring.admin import Admin
 from tests.calls import open_call
+from tests.mirrors.place import FOLDER, NOON, Place, assignment
 from tests.person import AS_A_PERSON
-
-if TYPE_CHECKING:
-    from moot.core.event import Event
-
-FOLDER = ".claude-orchestrator/tasks/messages"
-NOON = "2026-01-01T12:00:00.000Z"
-
-
-class Place:
-    """A workspace with the pack orchestrator, a call in it, and its two files."""
-
-    def __init__(self, root: Path) -> None:
-        subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
-        Admin(str(root), AS_A_PERSON).create(("orchestrator",))
-        self.call = open_call(str(root), AS_A_PERSON)
-        self.to_developer, self.to_lead = root / FOLDER / "to-developer.json", root / FOLDER / "to-team-lead.json"
-        self.sync()
-
-    def sync(self) -> list[str]:
-        return [warning.code for warning in self.call.run("mirror", {}).warnings]
-
-    def write(self, *entries: object, read: str | None = None) -> None:
-        self.to_developer.write_text(json.dumps({"messages": entries, "lastRead": read}))
-
-    def commits(self, after: int = 0) -> list[list[str]]:
-        """The event types of each commit past a position."""
-        found: dict[str, list[str]] = {}
-        for event in self.call.engine.log.read(after, 100_000):
-            found.setdefault(event.commit, []).append(event.type)
-        return list(found.values())
-
-    def types(self, kind: str) -> list[Event]:
-        return [event for event in self.call.engine.log.read(0, 100_000) if event.type == kind]
 
 
 @pytest.fixture
 def place(tmp_path):
-    made = Place(tmp_path)
-    yield made
-    made.call.engine.log.close()
-    made.call.engine.store.close()
-
-
-def assignment(number: int, **changes: object) -> dict[str, object]:
-    return {
-        "type": "task_assignment",
-        "taskId": f"task-{number}",
-        "platform": "web",
-        "title": "Login",
-        "instructions": "Build it.",
-        "filesToCreate": [],
-        "architecture": "MVC",
-        "timestamp": NOON,
-        **changes,
-    }
+    with Place(tmp_path) as made:
+        yield made
 
 
 def counted(monkeypatch, owner, name):
@@ -145,7 +93,7 @@ def test_a_commit_that_no_file_shows_is_followed_by_no_second_sync(place, monkey
     place.sync()
     other = open_call(place.call.place.root, AS_A_PERSON)
     syncs = counted(monkeypatch, sync._Sync, "run")
-    other.run("task add", {"title": "Plan it"})
+    other.run("emit", {"type": "build:started"})
     assert len(syncs) == 1
     data = {key: value for key, value in assignment(1).items() if key != "type"}
     other.run("send", {"type": "task_assignment", "data": data})
@@ -161,8 +109,10 @@ def test_a_changed_file_is_read_once_to_be_absorbed(place, monkeypatch):
     place.sync()
     whole = [os.path.realpath(path) for path in reads]
     assert whole.count(os.path.realpath(place.to_developer)) <= 1
-    assert [path for path in reads if path.endswith("to-developer.json")] == reads[:1]
-    assert len([path for path in reads if ".moot." in path]) == 1  # what came out, when the file was replaced
+    assert len([path for path in reads if path.endswith("to-developer.json")]) == 1
+    came_out = [path for path in reads if ".moot." in path]
+    mirrors = [path.rpartition("/")[2].split(".")[2] for path in came_out]
+    assert len(mirrors) == len(set(mirrors)) > 0  # each file that was replaced, once
 
 
 def test_files_that_have_settled_are_not_read_at_all(place, monkeypatch):
@@ -198,6 +148,8 @@ def test_a_role_that_wrote_into_a_file_and_fell_silent_is_flagged_like_an_agent(
     place.write(assignment(1))
     place.sync()
     lead = open_call(place.call.place.root, AS_A_PERSON, agent="Lead")
+    life = lead.engine.lifecycles["orchestrator"].replace(silence="flag")
+    lead.engine.lifecycles = {**lead.engine.lifecycles, "orchestrator": life}
 
     def claims() -> str:
         with pytest.raises(MootError) as refused:
@@ -354,8 +306,9 @@ def test_a_file_that_a_killed_process_put_in_quarantine_is_not_put_there_again(p
 def test_a_file_that_cannot_be_written_is_put_in_quarantine_once(place, monkeypatch):
     place.to_developer.write_text("[]")
     monkeypatch.setattr(files.MirrorFile, "write", lambda *_given, **_named: files.Unwritable("read-only"))
-    for _ in range(3):
-        assert place.sync() == ["entry_held", "mirror_pending"]
+    assert sorted(set(place.sync())) == ["entry_held", "mirror_pending"]
+    for _ in range(2):
+        assert sorted(set(place.sync())) == ["entries_held", "mirror_pending"]
     assert len(place.types("file:quarantined")) == 1
 
 

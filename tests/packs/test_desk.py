@@ -245,7 +245,24 @@ def test_addresses_guards_and_findings_of_the_pack(desk: Workspace, crew: Crew) 
     with pytest.raises(Refused, match="Only clerks"):
         crew["asker"].claim("vault/gold.txt")
     crew["clerk"].claim("vault/gold.txt")
-    assert ("desk", "open") in {(finding.check, finding.message) for finding in Workspace.doctor(desk.root)}
+    assert "pack desk" in {finding.check for finding in Workspace.doctor(desk.root)}
+    hours = Path(desk.root) / ".desk" / "hours.json"
+    hours.write_text('{\n  "open": "never"\n}\n')
+    (one,) = desk.pack_check().problems
+    assert (one.file, one.line, one.column, one.pack) == (".desk/hours.json", 2, 11, "desk")
+    with pytest.raises(Refused, match="the desk is closed"):
+        Workspace.doctor(desk.root)
+    hours.write_text('{\n  "open": "never"')
+    (one,) = desk.pack_check().problems
+    assert (one.line, one.column) == (2, 18)
+    assert "ends in the middle" in one.message or "delimiter" in one.message
+
+
+def test_a_check_that_fails_is_a_problem(desk: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["helpdesk.protocol"].Desk, "check", broken)
+    (one,) = desk.pack_check().problems
+    assert "the pack desk failed in `check`" in one.message
+    assert desk.pack_check().files
 
 
 # Code that fails

@@ -439,13 +439,13 @@ def test_everything_that_the_pack_names_is_there():
         assert {message["from"], message["to"]} <= roles.keys()
         assert [key for key in message["order"] if "." not in key] == list(known)
         assert {message["stamp"], message["task"], *message["paths"]} <= known.keys()
-    for mirror in mirrors.values():
+    for mirror in (mirror for mirror in mirrors.values() if "mailbox" in mirror):
         role = mirror["mailbox"].removeprefix("@")
         assert mirror["types"] == [kind for kind, message in messages.items() if message["to"] == role]
 
 
 def test_the_mailboxes_are_where_the_protocol_has_them():
-    assert {mirror["path"] for mirror in PACK["mirrors"].values()} == {
+    assert {mirror["path"] for mirror in PACK["mirrors"].values() if "mailbox" in mirror} == {
         ".claude-orchestrator/tasks/messages/to-developer.json",
         ".claude-orchestrator/tasks/messages/to-team-lead.json",
     }

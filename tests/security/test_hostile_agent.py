@@ -37,6 +37,7 @@ FOR_PEOPLE = [
     ("redact", "1"),
     ("redact", "1", "--erase"),
     ("import", "-"),
+    ("pack", "adopt"),
     ("restore", "backup.db"),
     ("checkpoint", "resolve", "k-0000000", "yes"),
     ("needs-me", "--answer", "k-0000000", "yes"),
@@ -166,6 +167,11 @@ LOOKS = {
     "thread": ["{request}"],
     "mailbox": ["Bob"],
     "instructions": None,  # of a pack
+    "mailboxes": None,  # of a pack
+    "pack check": None,  # of a pack
+    "brief": None,  # of a pack
+    "run show": None,  # of a pack
+    "run log": None,  # of a pack
     "task show": ["task-001"],
     "who-holds": ["src/b.py"],
     "artifact show": ["src/b.py"],

@@ -15,7 +15,8 @@ from tests.security.lines import CORPUS, moot, read, workspace, write
 
 pytestmark = pytest.mark.usefixtures("person")
 
-LINES = read(CORPUS / "documents.jsonl")  # log-3 and what a pack with documents wrote after it
+# log-3, what a pack with documents wrote after it, and then a blackboard and a driver
+LINES = [*read(CORPUS / "documents.jsonl"), *read(CORPUS / "feeds-and-runs.more")]
 VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 1 << 70, 0.5, 1e308, "", "x", "\x00", "two\nlines", "../../victim", "Ada#1", "Ada#x", "person:",
     "a" * 70_000, "src/[", "\ud800", "\u202e", "task-001",
@@ -23,8 +24,8 @@ VALUES: tuple[Any, ...] = (
 )  # fmt: skip
 LOOKS = (
     "agents --all", "board --all", "ready", "claims", "who-holds src/b.py", "artifacts", "decisions --all",
-    "checkpoints --all", "receipts", "held", "effects", "needs-me", "overdue --all", "log --limit 500",
-    "explain task-001", "search it", "watch --once", "doctor", "export -", "verify",
+    "checkpoints --all", "receipts", "runs", "run show last", "held", "effects", "needs-me",
+    "overdue --all", "log --limit 500", "explain task-001", "search it", "watch --once", "doctor", "export -", "verify",
     "inbox --peek --agent Ada", "mailbox developer", "task show task-001", "instructions task-050", "who-holds **",
 )  # fmt: skip
 ACTS = ("send Ada hello", "task add more", "emit cache:warmed", "mirror", "handle --drain")

@@ -208,12 +208,18 @@ SAFE = {
     "_wider(limit, result.more_settled, room, size)",
     "_wider(limit, result.more_new, room[0], room[1])", "_wider(limit, result.more_waiting, room[0], room[2])",
     "sys.modules['moot'].__version__", "shlex.join(words)", "name", "typed", "command",
+    "item.evidence", "key", "path", "pack",
 }  # fmt: skip
 NAMES = {  # safe only there
     "name": "cli/help.py",
     "typed": "cli/help.py",
     "command": "cli/suggestions.py",  # from synonyms.toml, filled by `shell_word`
     "shlex.join(words)": "testing/rehearsal.py",
+    # sentences about moot that are no commands
+    "item.evidence": "api/message_view.py",
+    "key": "forms/board.py",
+    "path": "runs/driving.py",
+    "pack": "testing/pack_verbs.py",
 }
 
 

@@ -62,12 +62,12 @@ def test_a_text_drops_a_held_entry_as_its_reason(bare: Command) -> None:
 def test_a_json_object_delivers_a_held_entry_as_the_corrected_message(bare: Command, words: list[str]) -> None:
     entry = orchestrate(bare)["entry"]
     said = bare(*[word.format(entry=entry) for word in words], "@fixed.json").out
-    assert said.startswith(f"{entry} is delivered as the corrected message that you gave.\n")
+    assert said.startswith(f"{entry} is delivered as you corrected it.\n")
     assert "stored for @developer" in said
     assert Town(bare).ask(None, "held show", id=entry).result.status == "resubmitted"
 
 
-@pytest.mark.parametrize(("text", "code"), [('{"type": ', "bad_json"), ('{"type": "wish"}', "bad_message")])
+@pytest.mark.parametrize(("text", "code"), [('{"type": ', "bad_json"), ('{"type": "wish"}', "unknown_type")])
 def test_a_broken_correction_leaves_the_entry_held(bare: Command, text: str, code: str) -> None:
     entry = orchestrate(bare)["entry"]
     with pytest.raises(MootError) as caught:
@@ -76,15 +76,27 @@ def test_a_broken_correction_leaves_the_entry_held(bare: Command, text: str, cod
     assert Town(bare).ask(None, "held show", id=entry).result.status == "held"
 
 
-def test_a_quarantined_file_is_dropped_by_a_text_and_not_delivered_as_a_message(bare: Command) -> None:
+def quarantined(bare: Command, text: str) -> tuple[Town, str]:
     orchestrate(bare)
-    Path(bare.repo, TO_DEVELOPER).write_text("[]")
+    Path(bare.repo, TO_DEVELOPER).write_text(text)
     town = Town(bare)
-    file = next(entry.id for entry in town.ask("Ada", "held").result if entry.kind == "file")
-    error = refused(Refused, "whole_file", town, "Ada", "answer", id=file, text=json.dumps(ASSIGNMENT))
-    assert f"moot held show {file}" in error.remedy
-    assert f"moot held drop {file} --reason" in error.remedy
+    return town, next(entry.id for entry in town.ask("Ada", "held").result if entry.kind == "file")
+
+
+def test_a_quarantined_file_is_dropped_by_a_text(bare: Command) -> None:
+    town, file = quarantined(bare, "[]")
     assert town.ask("Ada", "answer", id=file, text="Sent again.").result.status == "dropped"
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["its content", "a message of it"])
+def test_a_quarantined_file_is_answered_with_what_is_right(bare: Command, whole: bool) -> None:
+    town, file = quarantined(bare, "[]")
+    message = {**ASSIGNMENT, "taskId": "task-9", "timestamp": "2031-05-08T09:30:00Z"}
+    text = json.dumps({"messages": [message], "lastRead": None} if whole else message)
+    said = town.ask(None, "answer", id=file, text=text).say
+    assert said[0] == f"{file} is delivered as you corrected it."
+    assert town.ask(None, "held show", id=file).result.status == "resubmitted"
+    assert message in json.loads(Path(bare.repo, TO_DEVELOPER).read_text())["messages"]
 
 
 def test_what_cannot_be_answered_says_what_can(town: Town) -> None:

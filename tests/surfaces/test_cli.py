@@ -28,6 +28,7 @@ from tests.surfaces.worlds import (
     TO_DEVELOPER,
     carry,
     conclude,
+    drive,
     enliven,
     inhabit,
     orchestrate,
@@ -93,6 +94,22 @@ CASES = {
     "instructions": Case(
         "Bob", "instructions task-001", "task-001 in_progress", lambda r: r["attempt"] == 1, world=orchestrate
     ),
+    "instructions missing": Case(
+        "Bob",
+        "instructions missing later 'Nothing came.'",
+        "stored for @team-lead",
+        lambda r: r["to"] == ["@team-lead"],
+        world=orchestrate,
+    ),
+    "mailboxes": Case(
+        None,
+        "mailboxes",
+        "task_assignment from Ada about task-001",
+        lambda r: [box["name"] for box in r] == ["@team-lead", "@developer"],
+        world=orchestrate,
+    ),
+    "pack check": Case(None, "pack check", "no problems", lambda r: r["problems"] == [], world=orchestrate),
+    "pack adopt": Case(None, "pack adopt", "Nothing to take over", lambda r: r["tasks"] == {}, world=orchestrate),
     "task add": Case(
         "Ada", "task add New --needs task-001", "task-008 added: New", lambda r: r["waits"] == ["task-001"]
     ),
@@ -232,6 +249,28 @@ CASES = {
         drawn="Needs you",
         world=conclude,
     ),
+    "brief": Case(
+        "Bob",
+        "brief developer",
+        "# Developer",
+        lambda r: (r["role"], r["folder"]) == ("developer", ""),
+        world=orchestrate,
+    ),
+    "run": Case(
+        None, "run orchestrator --dry-run", "would drive task-002", lambda r: len(r["commands"]) == 2, world=drive
+    ),
+    "runs": Case(
+        None,
+        "runs",
+        "passed orchestrator task-001",
+        lambda r: [x["outcome"] for x in r] == ["passed"] * 2,
+        "Runs",
+        drive,
+    ),
+    "run show": Case(
+        None, "run show last", "review, attempt 1, passed", lambda r: r["task"] == "task-001", world=drive
+    ),
+    "run log": Case(None, "run log {run}", "> ```json", lambda r: r["stage"] == "review", world=drive),
     "held": Case(None, "held", "to-developer.json", lambda r: len(r) == 1, drawn="Held", world=orchestrate),
     "held show": Case(None, "held show {entry}", "task_assignment", lambda r: r["status"] == "held", world=orchestrate),
     "held resubmit": Case(

@@ -116,11 +116,14 @@ COMMANDS = {
 # `_socket` rings the bell of those who wait; `socket` would cost such a send 3.
 PACK = words("""
     moot.api.protocol.form moot.api.protocol moot.api.protocol.clearing moot.api.protocol.loading
-    moot.api.protocol.pack_code
+    moot.api.protocol.mirrors moot.api.protocol.pack_code moot.mirrors.forms.read_time
     moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.location.caches
-    moot.mirrors moot.mirrors.exchange moot.mirrors.file_reading moot.mirrors.files moot.mirrors.folders
-    moot.mirrors.forms moot.mirrors.forms.entries moot.mirrors.forms.held_entries moot.mirrors.lock
-    moot.mirrors.state_cache moot.mirrors.strict_json moot.mirrors.sync moot.wiring.packs
+    moot.mirrors moot.mirrors.absorbing moot.mirrors.exchange moot.mirrors.file_reading moot.mirrors.files
+    moot.mirrors.folders moot.mirrors.forms moot.mirrors.forms.entries moot.mirrors.forms.read_time
+    moot.api.protocol.held_entries moot.mirrors.lock
+    moot.mirrors.rendering moot.mirrors.state_cache moot.api.protocol.strict_json moot.mirrors.sync
+    moot.mirrors.sync_context moot.packs moot.packs.orchestrator
+    moot.mirrors.forms.lines moot.packs.orchestrator.queue_file moot.packs.orchestrator.status_file moot.wiring.packs
 """)
 PACKED_COMMANDS = {
     "no mail": (["inbox"], [*INBOX, *PACK]),

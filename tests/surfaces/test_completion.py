@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from moot.api import catalogue
-from moot.surfaces.cli import completion, man, reference, shells
+from moot.surfaces.cli import completion, man, pack_verbs, reference, shells
 from moot.surfaces.cli.main import main
 from moot.surfaces.cli.parse import ALIASES
 from tests.surfaces.command import PATIENCE, Command, new_command
@@ -55,7 +55,7 @@ def completed(town: Command, line: str, shell: str = "bash") -> list[str]:
 
 
 def test_bash_completes_verbs_of_one_word_and_of_two(town: Command) -> None:
-    firsts = {name.partition(" ")[0] for name in catalogue.names()}
+    firsts = {name.partition(" ")[0] for name in (*catalogue.names(), *pack_verbs.all_names())}
     assert set(completed(town, "moot ")) == firsts | {"as", "help", "completion", *ALIASES}
     assert completed(town, "moot ta") == ["task"]
     assert {f"task {word}" for word in completed(town, "moot task ")} == {
@@ -89,7 +89,7 @@ def test_bash_completes_verbs_of_one_word_and_of_two(town: Command) -> None:
         ("moot import a", ["a file.txt"]),
         ("moot log --type task:re", ["readied", "rejected", "released", "reopened"]),
         ("moot log --follow --ty", ["--type"]),
-        ("moot init --pack ", ["orchestrator"]),
+        ("moot init --pack ", ["gsd", "orchestrator"]),
         ("moot task add x --id ", []),
         ("moot -C /nowhere task claim ", []),
     ],
@@ -161,7 +161,7 @@ def offered(town: Command, shell: str, line: str) -> set[str]:
         ("moot ask x --task task-003", {"task-003"}),
         ("moot lock --sh", {"--shared"}),
         ("moot log --type task:re", {"task:readied", "task:rejected", "task:released", "task:reopened"}),
-        ("moot init --pack ", {"orchestrator"}),
+        ("moot init --pack ", {"gsd", "orchestrator"}),
         ("moot task add x --id ", set()),
         ("moot -C /nowhere task claim ", set()),
         ("moot as ", {"Ada", "Bob"}),
@@ -175,7 +175,7 @@ def test_zsh_and_fish_complete_verbs_options_choices_and_names(
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_zsh_and_fish_offer_every_verb_and_files_where_files_are_meant(town: Command, shell: str) -> None:
-    firsts = {name.partition(" ")[0] for name in catalogue.names()}
+    firsts = {name.partition(" ")[0] for name in (*catalogue.names(), *pack_verbs.all_names())}
     assert offered(town, shell, "moot ") == firsts | {"as", "help", "completion", *ALIASES}
     assert offered(town, shell, "moot import a") == {"a file.txt"}
 

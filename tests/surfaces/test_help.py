@@ -17,7 +17,16 @@ from tests.surfaces.worlds import orchestrate
 if TYPE_CHECKING:
     from tests.surfaces.command import Command
 
-FOR_PACKS = [*(name for name in catalogue.names() if name.split()[0] in ("mailbox", "held")), "instructions", "mirror"]
+FOR_PACKS = [
+    *(
+        name
+        for name in catalogue.names()
+        if name.split()[0] in ("mailbox", "mailboxes", "held", "pack", "instructions")
+    ),
+    "brief",
+    "mirror",
+    *("run", "runs", "run show", "run log"),
+]
 
 
 def listed(text: str) -> set[str]:

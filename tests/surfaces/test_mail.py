@@ -8,6 +8,7 @@ import pytest
 
 from moot.api.verbs.workspace import checkup
 from moot.core.errors import Held, Refused, TimedOut, Unknown
+from moot.mirrors.pack_files import WorktreeFiles
 from moot.overview import overview
 from tests.calls import open_call
 from tests.surfaces.town import Town, new, of_two, refused, waiting, with_roles
@@ -194,7 +195,7 @@ def test_every_report_agrees_on_which_answers_are_late(town: Town, passed: float
     asked = town.request("Ada", "Bob", within=30, expires=60)
     town.clock.passed += passed
     call = open_call(str(town.command.repo), town.command.environment, clock=town.clock)
-    (finding,) = [found for found in checkup(call) if found.check == "answers"]
+    (finding,) = [found for found in checkup(call, WorktreeFiles(call.place)) if found.check == "answers"]
     problems = [problem.about for problem in overview(call).problems if problem.code == "overdue"]
     call.close()
     assert town.overdue() == ([asked] if late else [])

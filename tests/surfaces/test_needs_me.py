@@ -123,10 +123,10 @@ def test_a_held_entry_is_dropped_with_the_words_as_its_reason(bare: Command) -> 
 
 
 def test_a_task_whose_holder_is_silent_is_shown_and_not_answered(bare: Command) -> None:
-    """A lifecycle that flags: nobody takes the task away by itself."""
+    """A lifecycle with limits of its own: nobody takes the task away by itself."""
     orchestrate(bare)
     town = Town(bare)
     town.clock.passed = 10 * 3600
     refused(Held, "task_held", town, "Bob", "task claim", task="task-001")
-    assert queue(town)["task-001"] == "task"
+    assert queue(town)["task-001"] == "concern"
     refused(Refused, "not_answered_here", town, None, "needs-me", answer="task-001", text="Go on.")

@@ -31,7 +31,19 @@ pytestmark = pytest.mark.in_memory
 APART = {"init", "doctor", "restore", "deinit"}
 STREAMS = {("log", "follow"): "follow", ("mirror", "watch"): "mirror_watch"}
 VOICES = {("watch", "once"), ("watch", "follow")}  # say how a terminal hears it
-OWN = {"blob", "close", "follow", "follow_async", "mirror_watch", "init", "doctor", "put_blob", "restore", "deinit"}
+OWN = {
+    "blob",
+    "close",
+    "follow",
+    "follow_async",
+    "mirror_watch",
+    "init",
+    "doctor",
+    "pack",
+    "put_blob",
+    "restore",
+    "deinit",
+}
 
 
 def method_of(verb: str) -> str:
@@ -100,7 +112,7 @@ def test_init_makes_and_opens_a_workspace_and_may_be_repeated(bare: Command) -> 
 def test_init_turns_a_pack_on(bare: Command) -> None:
     with Workspace.init(bare.repo, packs="orchestrator") as ws:
         assert ws.mailbox("@developer").messages == ()
-        assert len(ws.mirror()) == 2
+        assert ".claude-orchestrator/tasks/messages/to-developer.json" in ws.mirror()
     assert "orchestrator" in (bare.repo / "moot.toml").read_text()
 
 

@@ -101,7 +101,7 @@ NO_PROSE = {
         *("replaces", "report", "role", "task", "thing", "thread", "to", "what"),
     },
     "types, kinds, states and other closed choices": {
-        *("fail_on", "hook", "kind", "priority", "state", "stream", "type"),
+        *("fail_on", "hook", "kind", "priority", "stage", "state", "stream", "type"),
     },
     "paths and addresses": {"file", "from_", "path", "paths", "remote", "uri"},
     "times": {"since", "until"},

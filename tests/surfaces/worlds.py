@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,7 @@ def orchestrate(command: Command) -> dict[str, str]:
         lead.join("Ada", role="team-lead")
         developer.join("Bob", role="developer")
         lead.task_add("Build it", id="task-001")
+        lead.task_add("Later", id="later")
         lead.task_claim("task-001")
         sent = lead.send(type="task_assignment", data={**ASSIGNMENT, "timestamp": "2031-05-08T09:00:00Z"})
         path = Path(command.repo, TO_DEVELOPER)
@@ -88,6 +90,38 @@ def orchestrate(command: Command) -> dict[str, str]:
         (entry,) = lead.held()
     (command.repo / "fixed.json").write_text(json.dumps(ASSIGNMENT))
     return {"sent": sent.id, "entry": entry.id}
+
+
+AGENT = """\
+import json, re, sys
+brief = sys.stdin.read()
+task = re.search(r"^# Now: (\\S+),", brief, re.MULTILINE)[1]
+asked = brief.rpartition("## What to do now")[2]
+answer = {"taskId": task, "platform": "web", "title": "T", "instructions": "I", "filesToCreate": [],
+          "architecture": "A"}
+if "Build what" in asked:
+    build = {"status": "success", "command": "true", "errors": 0}
+    answer = {"taskId": task, "platform": "web", "status": "awaiting_review", "summary": "S", "filesCreated": [],
+              "filesModified": [], "buildResult": build}
+elif "Review the report" in asked:
+    answer = {"taskId": task, "verdict": "approve"}
+print("```json", json.dumps(answer), "```", sep="\\n")
+"""
+
+
+def drive(command: Command) -> dict[str, str]:
+    """Two tasks of the orchestrator pack. Scripts, which a person allowed, have completed the first one."""
+    with Workspace.init(command.repo, packs="orchestrator") as person:
+        person.task_add("First")
+        person.task_add("Second")
+    (command.repo / "agent.py").write_text(AGENT)
+    run = json.dumps([sys.executable, "agent.py"])
+    with (command.repo / "moot.toml").open("a") as settings:
+        settings.write(f"\n[run.orchestrator]\nlead = {run}\ndeveloper = {run}\n")
+    assert command("allow", "--all", "--yes").code == 0
+    ran = command("run", "orchestrator", "--once", "--json")
+    assert ran.code == 0, ran
+    return {"run": json.loads(ran.out.splitlines()[0])["run"]}
 
 
 def react(command: Command) -> dict[str, str]:

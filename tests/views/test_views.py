@@ -15,9 +15,10 @@ from moot.core.deciders.held_entry import Drop, HoldEntry
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Unavailable
 from moot.core.event import Commit, Draft
+from moot.core.ids import number_of
 from moot.views import queries, states
 from moot.views import store as stores
-from moot.views.project import number_of, project
+from moot.views.project import project
 from moot.views.store import Store
 from tests.engine.harness import (
     ANNA,

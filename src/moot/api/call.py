@@ -57,6 +57,7 @@ class Call:
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # shows lines to a person and asks: yes or no?
         self.rewrite: Callable[[Call, Verb, Mapping[str, Any]], Mapping[str, Any]] | None = None  # of the arguments
         self.outcome: Outcome | None = None  # of its last commit
+        self.adopting: tuple[str, ...] = ()  # packs whose files are taken over as they are: see `pack adopt`
         self._warnings: list[Notice] = []
         self._stored = 0  # the last position that this call has appended
         self._reads = False  # whether it only reads, in the present
@@ -105,7 +106,7 @@ class Call:
 
     def carry_out(self, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Run a verb."""
-        verb = catalogue.find(name)
+        verb = catalogue.find(name, self.packs)
         given = catalogue.checked(verb, arguments)
         self._warnings, self._stored, self.outcome = list(self.workspace.notices), 0, None
         if self.engine is not self._lent:
@@ -156,7 +157,7 @@ class Call:
 
         def do() -> Answer:
             if not verb.quiet:
-                if self.mirrors is not None:
+                if self.mirrors is not None and verb.syncs:
                     self.sync()
                 if verb.name != "join":  # it checks how long the name was silent, which a stamp would reset
                     self.stamp()
@@ -206,8 +207,8 @@ class Call:
         if outcome.events:
             if self.mirrors is not None:
                 self.sync(outcome.events)
-            if self.settings.handlers and not outcome.repeated:
-                self._remind_of_effects(outcome)
+            if self.engine.requests is not None and not outcome.repeated:
+                self.remind_of_effects(outcome.events)
         return outcome
 
     def _kept(self, outcome: Outcome) -> Outcome:
@@ -295,13 +296,11 @@ class Call:
 
             self._warnings.append(notices.of_held(held))
 
-    def _remind_of_effects(self, outcome: Outcome) -> None:
-        """Warn of effects that this commit requested while no runner performs any."""
-        caused = sum(event.type == "effect:requested" for event in outcome.events)
-        if caused:
-            from moot.api import notices
+    def remind_of_effects(self, events: Sequence[Event]) -> None:
+        """Warn of effects that these events request while no runner performs any, and of handlers that are missing."""
+        from moot.api import notices
 
-            self._warnings += notices.of_effects(caused, self.place.state)
+        self._warnings += notices.of_effects(self, events)
 
     def warned(self, code: str) -> list[str]:
         """The warnings of this call so far that have this code."""
@@ -321,7 +320,7 @@ class Call:
         elif self.caller.person:
             found = principals.Actor(principal=principals.person(self.login))
         else:
-            catalogue.needs_somebody(self.caller, self._request[0])  # whatever the class of the verb
+            catalogue.needs_somebody(self.caller, self._request[0], self.packs)  # whatever the class of the verb
             found = principals.Actor(principal=principals.process(self.login))
         self._acting = work, found
         return found

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.answer import Answer
+    from moot.api.protocol import Packs
     from moot.core.identity import Caller
 
 MODULES: dict[str, tuple[str, ...]] = {
@@ -26,7 +27,14 @@ MODULES: dict[str, tuple[str, ...]] = {
     "moot.api.verbs.mail.send": ("send", "reply", "thread"),
     "moot.api.verbs.answer": ("answer",),
     "moot.api.verbs.mail.inbox": ("inbox", "ack", "overdue"),
-    "moot.api.verbs.mail.mailbox": ("mailbox", "mailbox clear", "mailbox restore", "instructions"),
+    "moot.api.verbs.mail.mailbox": (
+        "mailboxes",
+        "mailbox",
+        "mailbox clear",
+        "mailbox restore",
+        "instructions",
+        "instructions missing",
+    ),
     "moot.api.verbs.tasks.tasks": (
         "task add",
         "task link",
@@ -58,15 +66,21 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "moot.api.verbs.tasks.checks": ("check", "receipt show", "receipts"),
     "moot.needs_me.verbs": ("needs-me",),
+    "moot.api.verbs.brief": ("brief",),
     "moot.api.verbs.mail.held": ("held", "held show", "held resubmit", "held drop"),
-    "moot.api.verbs.events": ("wait", "log", "explain"),
+    "moot.mirrors.verbs": ("pack check", "pack adopt"),
+    "moot.api.verbs.events": ("wait",),
+    "moot.api.verbs.reading": ("log", "explain"),
     "moot.api.verbs.effects.emit": ("emit",),
     "moot.api.verbs.effects.handle": ("handle",),
     "moot.api.verbs.effects.allow": ("allow",),
     "moot.api.verbs.effects.effects": ("effects", "effects retry", "effects drop"),
+    "moot.runs.verbs": ("run",),
+    "moot.runs.inspection": ("runs", "run show", "run log"),
     "moot.api.verbs.search": ("search",),
     "moot.overview.verbs": ("watch",),
-    "moot.api.verbs.workspace": ("init", "verify", "doctor", "mirror", "deinit"),
+    "moot.api.verbs.workspace": ("init", "verify", "doctor", "deinit"),
+    "moot.mirrors.watching": ("mirror",),
     "moot.transfer.verbs": ("export", "import", "backup", "restore", "redact"),
 }
 
@@ -75,6 +89,7 @@ class Param(Record):
     """One argument of a verb.
 
     type: text, words (long text), int, seconds (`90`, `30m`), flag, json.
+    suggested: words that shells complete; other values are valid, too.
     limit: the maximum length in characters (words: in bytes); 0 means the default for its name, see `_LIMITS`.
     person: a call with this argument is only for people, whatever the class of the verb.
     expected: the built-in rules require it, so help shows it as required; a pack's rules may not.
@@ -88,6 +103,7 @@ class Param(Record):
     required: bool = False
     default: Any = None
     choices: tuple[str, ...] = ()
+    suggested: tuple[str, ...] = ()
     limit: int = 0
     person: bool = False
     expected: bool = False
@@ -122,6 +138,7 @@ class Verb(Record):
     opens: bool = True  # needs an existing workspace
     past: bool | None = None  # whether it accepts --at; None: if it writes nothing
     anybody: bool = False  # needs no identity, although it writes
+    syncs: bool = True  # the files of packs are synchronized before it runs
     quiet: bool = False  # leaves no trace: no presence stamp, no synchronization of files
 
 
@@ -142,10 +159,10 @@ def admit(caller: Caller, verb: Verb, kind: str, given: Mapping[str, Any] = _NOT
         raise who_are_you(caller, said(verb, given))
 
 
-def needs_somebody(caller: Caller, name: str) -> None:
+def needs_somebody(caller: Caller, name: str, packs: Packs | None = None) -> None:
     """Refuse a caller without an identity."""
-    if caller.nobody and not (name and find(name).anybody):
-        raise who_are_you(caller, said(find(name), _NOTHING) if name else "This")
+    if caller.nobody and not (name and find(name, packs).anybody):
+        raise who_are_you(caller, said(find(name, packs), _NOTHING) if name else "This")
 
 
 def only_looks(verb: Verb, kind: str) -> bool:
@@ -195,14 +212,23 @@ def names() -> list[str]:
     return [name for group in MODULES.values() for name in group]
 
 
+def is_free(word: str) -> bool:
+    """Whether no verb of the catalogue begins with this word, so that it can be the name of a pack with verbs."""
+    return all(name.partition(" ")[0] != word for name in names())
+
+
 _found: dict[str, Verb] = {}
 
 
-def find(name: str) -> Verb:
-    """The verb with this name. Imports only its module."""
+def find(name: str, packs: Packs | None = None) -> Verb:
+    """The verb with this name, or the verb `PACK WORD` of one of these packs. Imports only its module."""
     if name in _found:
         return _found[name]
     module = next((m for m, verbs in MODULES.items() if name in verbs), None)
+    if module is None and packs is not None and is_free(name.partition(" ")[0]):
+        from moot.api.protocol.pack_verbs import verb_of
+
+        return verb_of(packs, name)
     if module is None:
         raise unknown_verb(name)
     loaded = __import__(module, fromlist=["VERBS"])

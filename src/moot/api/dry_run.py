@@ -24,7 +24,7 @@ def dry_run(call: Call, act: Callable[[Work], None]) -> Answer:
     for draft in last[0].drafts:
         if draft.type == Sent.type:
             warn_of_flags(call, draft.data.get("flags", ()))
-    if call.settings.handlers:
+    if call.engine.requests is not None:
         _warn_of_effects(call, last[0])
     return answer
 
@@ -38,10 +38,10 @@ def warn_of_flags(call: Call, flags: tuple[str, ...]) -> None:
 def _warn_of_effects(call: Call, work: Work) -> None:
     """Warn of effects that the commit would request while no runner performs any."""
     from moot.api import notices
-    from moot.core.handler import requested
-    from moot.effects.requests import handlers_of
 
-    by = call.actor(work).principal
-    caused = sum(1 for _ in requested(tuple(work.drafts), by, handlers_of(call.settings.handlers)))
-    for notice in notices.of_effects(caused, call.place.state) if caused else ():
+    before = len(work.drafts)
+    assert call.engine.requests is not None, "asked before"
+    call.engine.requests(work, call.actor(work).principal)  # nothing is appended
+    caused = sum(draft.type == "effect:requested" for draft in work.drafts[before:])
+    for notice in notices.of_waiting(caused, call.place.state):
         call.warn(notice.code, notice.message)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from moot.api.task_events import mentions
 from moot.core.errors import Unknown
-from moot.core.kind import find, kind_of, kinds
+from moot.core.kind import find, kind_of, kinds, payload_of
 from moot.core.principal import mailbox_stream, name_of
 from moot.core.record import Record
 from moot.core.sentences import sentence
-from moot.core.text import one_line
+from moot.core.text import fence, one_line
 from moot.engine.clock import local
 from moot.views import queries, states
 
@@ -40,6 +41,26 @@ class History(Record):
 def line(event: Event) -> str:
     where = one_line(f"{event.type} {event.stream} by {name_of(event.by)} via {event.via or 'unknown'}", _WIDTH)
     return f"#{event.position} {local(event.at)} {where}: {sentence(event)}"
+
+
+def details(event: Event) -> list[str]:
+    """The texts of an event in full, fenced: bodies of messages, reasons, output of commands."""
+    payload = payload_of(event)
+    fields = (*payload.words, *payload.quiet) if payload is not None else tuple(event.data)
+    lines: list[str] = []
+    for field in fields:
+        value = event.data.get(field)
+        if value in (None, "", [], {}) or field == "differs":
+            continue
+        text = value if isinstance(value, str) else _json(value)
+        lines += [f"  {field}:", *fence(text).splitlines()]
+    return lines
+
+
+def _json(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def history(engine: Engine, thing: str, roles: Iterable[str] = ()) -> History:
@@ -127,9 +148,11 @@ def _look_for(store: Store, found: Streams, kind: Kind, name: str) -> None:
 
 
 def _look_for_work(store: Store, found: Streams, task: Task) -> None:
-    """The artifacts, decisions, checkpoints and needs of a task."""
+    """The artifacts, decisions, checkpoints, held entries and needs of a task."""
     for kind, name in queries.things_of_task(store, task.id):
         _look_for(store, found, kind_of(kind), name)
+    held = [entry for entry in queries.held_entries(store, closed=True) if entry.task == task.id]
+    found |= {f"entry/{entry.id}": None for entry in held}
     for need in task.needs:
         if need.startswith("dependency/"):
             found[need] = {f"task/{task.id}"}
@@ -155,12 +178,6 @@ def _about(engine: Engine, stream: str, about: set[str] | None) -> Iterator[Even
     position = 0
     while events := engine.log.read(position, _PAGE, stream):
         for event in events:
-            if about is None or any(_mentions(value, about) for value in event.data.values()):
+            if about is None or any(mentions(value, about) for value in event.data.values()):
                 yield event
         position = events[-1].position
-
-
-def _mentions(value: object, about: set[str]) -> bool:
-    if isinstance(value, list):
-        return any(_mentions(item, about) for item in value)
-    return isinstance(value, str) and value in about

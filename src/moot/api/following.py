@@ -10,6 +10,7 @@ import time
 
 from moot.api.answer import Notice
 from moot.api.log_position import LogPosition
+from moot.api.task_events import about_task
 from moot.api.verbs.events import PAUSE, in_trouble, matches
 from moot.core.errors import Unavailable
 from moot.core.record import Record
@@ -38,15 +39,18 @@ def follow(
     types: tuple[str, ...],
     streams: tuple[str, ...],
     *,
+    task: str | None = None,
     end: float | None = None,
     stop: int | None = None,
 ) -> Iterator[Heard]:
     """Events after `after`, until the clock reaches `end` or the file descriptor `stop` is readable.
 
+    `task`: only events about this task.
+
     Failures are reported and retried. If `end` is reached during a failure, the error is raised, because events may
     have been missed.
     """
-    position = LogPosition(call.engine.log, after)
+    position, about = LogPosition(call.engine.log, after), about_task(call, task)
     while True:
         left = ROUND if end is None else max(0.0, min(end - call.clock.monotonic(), ROUND))
         trouble: Unavailable | None = None
@@ -58,11 +62,11 @@ def follow(
                     yield Heard(warnings=(replaced(position.after),))
                     break
                 position.pass_by(events)
-                fitting = tuple(event for event in events if matches(event, types, streams))
+                fitting = tuple(event for event in events if about(event) and matches(event, types, streams))
                 if fitting:
                     yield Heard(events=fitting)
             call.stamp()
-            yield Heard(warnings=call.mirrors.sync(call) if call.mirrors is not None else ())
+            yield Heard(warnings=call.mirrors.sync(call, patient=True) if call.mirrors is not None else ())
         except Unavailable as error:
             trouble = error
             yield Heard(warnings=(in_trouble(error),), trouble=error.code)

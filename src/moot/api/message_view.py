@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from moot.core import timestamps
+from moot.core.deciders.message import CLAIMED
 from moot.core.json_codec import dumps
 from moot.core.principal import label
 from moot.core.record import Record
-from moot.core.text import command_line, counted, fence, from_agent, one_line
+from moot.core.text import command_line, counted, fence, first_few, from_agent, one_line, option
 from moot.engine.clock import local
 from moot.views import queries
 
@@ -118,6 +119,8 @@ class Letter(Record):
     stages: tuple[tuple[str, str], ...] = ()
     trace: str | None = None
     cut: int | None = None  # the size of the whole message in bytes, if it was cut
+    evidence: str | None = None  # of a result in it: the receipt that moot took it from, or `claimed`
+    runs: tuple[str, ...] = ()  # the receipts of its task and attempt
     via: str | None = None  # `file PATH` for a message that came from a file of the repository
 
 
@@ -139,6 +142,8 @@ def of_message(message: Message, stages: tuple[tuple[str, str], ...] = ()) -> Le
         flags=message.flags,
         stages=stages,
         trace=message.trace,
+        evidence=message.evidence,
+        runs=message.runs,
         via=f"file {message.source}" if message.source else None,
     )
 
@@ -166,6 +171,17 @@ def newest_whole(letters: Iterable[Letter], room: int = ROOM) -> tuple[Letter, .
         found.append(cut(letter, room) if found else letter)
         room = max(0, room - weight(letter))
     return tuple(reversed(found))
+
+
+def evidence_lines(item: Letter | Message) -> list[str]:
+    """Where a result in the message comes from, and the checks of its attempt."""
+    if item.evidence is None:
+        return []
+    how = "claimed by its sender" if item.evidence == CLAIMED else f"observed by moot in {item.evidence}"
+    if not item.runs:
+        return [f"result: {how}"]
+    more = command_line("receipts", options=option("--task", item.task or ""))
+    return [f"result: {how}; runs of the attempt: {first_few(item.runs)} ({more})"]
 
 
 def message_lines(item: Letter, room: int | None = None, agent: str | None = None) -> list[str]:
@@ -198,6 +214,7 @@ def message_lines(item: Letter, room: int | None = None, agent: str | None = Non
         whole = command("thread", "--only")
         lines.append(f"cut: the message has {size_in_words(item.cut)}. To read all of it: {whole}")
     lines += [f"! {flag}" for flag in item.flags]
+    lines += evidence_lines(item)
     if not item.stages and item.stage in ("stored", "offered", "acked"):
         if item.wants == "answer":
             lines.append(f"needs an answer: {command('reply')} '…'")

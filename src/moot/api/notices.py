@@ -8,7 +8,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from moot.api.call import Call
     from moot.core.deciders.held_entry import HeldEntry
+    from moot.core.event import Event
     from moot.log import Handle
 
 _NAMED = 3
@@ -19,11 +21,20 @@ def of_held(entries: Sequence[HeldEntry]) -> Notice:
     return Notice("entries_held", f"Held back from a file: {named}. `moot held` shows why.")
 
 
-def of_effects(caused: int, state: str) -> Iterator[Notice]:
+def of_effects(call: Call, events: Sequence[Event]) -> Iterator[Notice]:
+    """Warnings about effects that these events request: no runner performs them, or a pack cannot find a handler."""
+    yield from of_waiting(sum(event.type == "effect:requested" for event in events), call.place.state)
+    if call.packs.having("effects"):
+        from moot.api.protocol.pack_effects import notices
+
+        yield from notices(call, events)
+
+
+def of_waiting(caused: int, state: str) -> Iterator[Notice]:
     """A warning, if no runner performs effects."""
     from moot.engine.runners import anybody_runs
 
-    if anybody_runs(state):
+    if not caused or anybody_runs(state):
         return
     said = f"{caused} effects wait" if caused > 1 else "An effect waits"
     yield Notice("nobody_handles", f"{said}, but no runner performs effects here. Start one: `moot handle`.")

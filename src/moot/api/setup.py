@@ -8,7 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from moot.api.protocol import Mirrors, Packs
+    from moot.api.protocol import Packs
+    from moot.api.protocol.mirrors import Mirrors
     from moot.api.workspace import Workspace
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def run_in_span(call: Call, tracing: Tracing, name: str, arguments: Mapping[str, Any]) -> Answer:
     """Run a verb inside a span. Its events carry the trace context."""
-    catalogue.find(name)  # an unknown verb has no span
+    catalogue.find(name, call.packs)  # an unknown verb has no span
     with tracing.span(f"moot.{name.replace(' ', '.')}") as span:
         try:
             answer = call.carry_out(name, arguments)

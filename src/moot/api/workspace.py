@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from moot.settings.rules import Rules
     from moot.time_travel import Moment
 
-    Progress = Callable[[str, int, int], None]  # what is being done, how much of it is done, and of how much
+    # What is being done, how much of it is done, and of how much: 0 if that is unknown, -1 if `done` are seconds.
+    Progress = Callable[[str, int, int], None]
     # The rules in force, given a setup, a function that returns the id of the log, and the rules that the log recorded.
     Judge = Callable[[Setup, Callable[[], str], str], Rules]
 

@@ -1,4 +1,4 @@
-"""A handler in `moot.toml`: which events it matches, and what to do for each of them.
+"""A handler: which events it matches, and what to do for each of them. It is in `moot.toml`, or a pack names it.
 
 This module only matches events and describes the action. Consent and execution are elsewhere.
 """
@@ -25,10 +25,16 @@ BOOKKEEPING = frozenset(("message:offered", "message:acked"))  # written by read
 
 
 class Handler(Record):
-    """One handler. Exactly one of `run`, `url`, `python` and `message` is set."""
+    """One handler. Exactly one of `run`, `url`, `python` and `message` is set.
+
+    `pack`: it gets events of this pack, in the pack's own form, and the pack decides which. Its name is `pack/name`.
+    `stage`: it is no handler but the command of an agent, for a stage of `moot run`. Its name is `pack.stage`.
+    """
 
     name: str
     on: tuple[str, ...]
+    pack: str = ""
+    stage: str = ""
     streams: tuple[str, ...] = ()
     by: tuple[str, ...] = ()
     data: Mapping[str, Any] = {}

@@ -11,6 +11,7 @@ from moot.core.errors import Usage
 
 LONGEST = 100
 LONGEST_IN_FILES = 200
+_DIGITS = 10  # ids with larger numbers were chosen by a user and do not affect the next number
 _FIRST = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 _REST = _FIRST | frozenset("._-")
 
@@ -28,6 +29,12 @@ def is_line(text: str) -> bool:
 def is_name_part(text: str) -> bool:
     """Whether it can be part of a file name without leading to another directory."""
     return is_line(text) and text not in (".", "..")
+
+
+def number_of(task: str) -> int:
+    """The number in a task id: 7 for task-007, 0 for ids of another form."""
+    digits = task[5:] if task.startswith("task-") else ""
+    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < _DIGITS else 0
 
 
 def file_name(text: str) -> str:

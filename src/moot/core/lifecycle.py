@@ -9,7 +9,9 @@
     attempt   how much the edge adds to the attempt number
     holds     the holder afterwards: `actor` (who takes the edge), `keep` (the same as before), `owner` (named with the
               move, by default the last author), `none`
-    silence   what happens if the holder is silent for too long: `return` (the task is open again) or `flag`
+    editors   the roles that may edit its tasks, besides creator, holder and people
+    silence   what happens if the holder is silent for too long: `return` (the task is open again), `flag`, or `ignore`
+              (the pack has limits of its own)
 
 `CORE` is the built-in lifecycle. A pack can define another one in its `pack.toml`.
 """
@@ -27,7 +29,7 @@ PHASES = ("open", "working", "review", "done", "stopped")
 RELATIONS = ("anyone", "holder", "reviewer", "creator", "person")  # relations to a task; not valid as role names
 NEEDS = ("reason", "report", "unreviewed", "receipt")
 HOLDS = ("actor", "keep", "owner", "none")
-SILENCE = ("return", "flag")
+SILENCE = ("return", "flag", "ignore")
 _VERDICTS = ("approve", "reject")
 
 
@@ -46,6 +48,7 @@ class Edge(Record):
     holds: str = "none"
     explicit: bool = False  # taken only by its own verb, never by naming the target state
     report: str = ""  # the type of the report message that takes it
+    moot: bool = False  # moot itself may take it, where a rule of the pack says so
 
     def open_to(self, roles: tuple[str, ...], *, person: bool) -> bool:
         """Whether an actor with these roles may take it without any relation to the task."""
@@ -56,6 +59,7 @@ class Lifecycle(Record):
     name: str
     states: tuple[State, ...]
     edges: tuple[Edge, ...]
+    editors: tuple[str, ...] = ()
     silence: str = "return"
     attempts: int = 3  # 0: the limit of the workspace
     asks: str = ""  # settings that would change it and that no person has allowed

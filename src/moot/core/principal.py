@@ -5,7 +5,7 @@
     process:anna       an unidentified program under that account; it holds no task, file or mail
     role:reviewer      the unknown author of a file, acting in that role
     plan:p1/scout      an agent of a plan that writes to a file
-    handler:publish    the handler of that name in moot.toml; it sends messages and reads none
+    handler:publish    the handler of that name in moot.toml, or `pack/name`; it sends messages and reads none
     moot               the program itself
 
 Agent names: a letter, then up to 63 letters, digits, `_`, `.` or `-`. Case is kept but not significant.
@@ -68,7 +68,8 @@ def name_of(principal: str) -> str:
 def label(principal: str) -> str:
     """The name for display. For a handler it includes where the handler is defined."""
     if principal.startswith(HANDLER):
-        return f"handler {principal.removeprefix(HANDLER)} (moot.toml)"
+        name = principal.removeprefix(HANDLER)
+        return f"handler {name}" if "/" in name else f"handler {name} (moot.toml)"
     return name_of(principal)
 
 

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _WIDTH = 200
 
 
-def sentence(event: Event) -> str:
+def sentence(event: Event, width: int = _WIDTH) -> str:
     """One line that describes the event. The reason, if any, follows a colon."""
     known, data = payload_of(event), event.data
     if known is None or not known.said:
-        return one_line(dumps(data), _WIDTH)
+        return one_line(dumps(data), width)
     fields = _Fields({name: _Value(value) for name, value in data.items()})
     said = known.said.format_map(fields).strip().removesuffix(":")
     facts = [text.format_map(fields) for name, text in known.asides if data.get(name)]
@@ -26,7 +26,7 @@ def sentence(event: Event) -> str:
         said += f" ({'; '.join(facts)})"
     if data.get("reason") and "{reason}" not in known.said:
         said += f": {data['reason']}"
-    return one_line(said, _WIDTH)
+    return one_line(said, width)
 
 
 class _Value:

@@ -34,6 +34,16 @@ def parse(text: str) -> float | None:
     return days * _DAY + seconds - offset + (int(fraction) / 10 ** len(fraction) if fraction else 0.0)
 
 
+def later(at: str, than: str) -> str:
+    """The time `at`, or one millisecond after `than` if that is not earlier: a clock may stand still or go back."""
+    if at > than:
+        return at
+    from datetime import datetime, timedelta  # imported late: this is rare
+
+    moved = datetime.fromisoformat(than) + timedelta(milliseconds=1)
+    return moved.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _number(text: str, most: int) -> int | None:
     """Two or four ASCII digits up to `most`."""
     if len(text) not in (2, 4) or not (text.isascii() and text.isdigit()):

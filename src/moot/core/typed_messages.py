@@ -66,19 +66,34 @@ def check_lifecycle(pack: str, task: Task) -> None:
         )
 
 
-def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str) -> Refused:
+def wrong_state(kind: str, task: Task, life: Lifecycle, verb: str, *, lacks: bool = False) -> Refused:
+    """The error for a message that cannot move its task. `lacks`: such a message can report missing instructions."""
     starts = [edge.source for edge in life.edges if edge.verb == verb]
     back = [e for e in life.edges if e.target in starts and life.phase(e.source) in ("done", "stopped")]
     ended = " or ".join(dict.fromkeys(edge.source for edge in back))
     hint = f" A {ended} task must first go back to {back[0].target}." if back else ""
     again = next((edge for edge in back if edge.source == task.state), None)
     show = f"`{command_line('task show', task.id)}` shows what can happen next."
+    if lacks and task.phase == "open":
+        show += f" If it has no instructions, report that: `{command_line('instructions missing', task.id)} 'WHY'`."
     return Refused(
         "wrong_state",
         f"{task.id} {is_in(task.state)}: a {kind} cannot {verb} it from there.{hint}",
         f"Start a new attempt: `{by_verb(again.verb, task.id)}`." if again else show,
         task=task.id,
         state=task.state,
+    )
+
+
+def old_copy(kind: str, task: Task, attempt: int | None, stamp: str) -> Refused:
+    """The error for an entry of a file that is word for word a message of an earlier attempt."""
+    return Refused(
+        "old_copy",
+        f"This {kind} is word for word one of attempt {attempt} of {task.id}, with the same {stamp}: an old copy. "
+        f"{task.id} is in attempt {task.attempt}.",
+        f"If it is meant for this attempt, write it with a new {stamp}.",
+        task=task.id,
+        attempt=attempt,
     )
 
 

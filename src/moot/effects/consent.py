@@ -1,4 +1,4 @@
-"""What a person has allowed on this machine: the handlers of a repository, and settings that weaken a rule.
+"""What a person has allowed on this machine: handlers and commands of a repository, settings that weaken a rule.
 
 A repository is untrusted. None of its commands runs until a person has allowed its exact content on this machine.
 Consent is stored outside every repository, per workspace (`moot.location.user_state`), as lines with a digest and a
@@ -11,7 +11,7 @@ import os
 
 from moot.core.errors import Unavailable
 from moot.location import user_state
-from moot.private_files import unsafe
+from moot.private_files import outside, unsafe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ _FOLDER = "allowed"
 class Consent:
     """The consent for one workspace. `workspace` is the id of its log; its path counts too: a copy inherits nothing.
 
-    Commands run in `root`. Files in it, in its other worktrees and in the state directory belong to the workspace.
-    `more` returns the current worktrees, because they can change while a runner runs.
+    Handlers run in `root`, commands of agents in `here`. Files in them, in other worktrees and in the state directory
+    belong to the workspace. `more` returns the current worktrees, because they can change while a runner runs.
     """
 
     def __init__(
@@ -36,12 +36,13 @@ class Consent:
         workspace: str,
         state: str,
         root: str,
-        *worktrees: str,
+        here: str | None = None,
         more: Callable[[], Iterable[str]] = tuple,
     ) -> None:
         self._env = env
         self._more = more
-        self._roots = tuple(os.path.realpath(path) for path in (root, state, *worktrees))
+        self._here = os.path.realpath(here or root)
+        self._roots = tuple(os.path.realpath(path) for path in (root, state, self._here))
         self._name = user_state.workspace_name(workspace, state)
         self.root = self._roots[0]  # where its commands run
         self.path = os.path.join(user_state.home(env), _FOLDER, self._name)
@@ -50,7 +51,7 @@ class Consent:
         """What the handler would do now, with the bytes of its files."""
         from moot.effects.pinned import pin
 
-        return pin(handler, self.root, self._env, *self._roots[1:], *self._more())
+        return pin(handler, self._here if handler.stage else self.root, self._env, *self._roots, *self._more())
 
     def allows(self, handler: Handler) -> bool:
         return self.granted(handler) is not None
@@ -88,8 +89,6 @@ class Consent:
 
     def _check(self) -> None:
         """Refuse a consent file inside the workspace: the repository could have brought it."""
-        from moot.processes.environment import outside
-
         if not all(outside(self.path, root) for root in self._roots):
             home = user_state.home(self._env)
             raise unsafe(home, "it is inside this workspace", "export XDG_STATE_HOME=/a/directory/outside/of/it")

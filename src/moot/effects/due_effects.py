@@ -27,7 +27,12 @@ _INSPECTION = 0.5  # seconds between searches for abandoned effects
 
 
 class DueEffects:
-    """The effects that one runner may take. Also the runner's name and its presence."""
+    """The effects that one runner may take. Also the runner's name and its presence.
+
+    `ready`: the handlers that it can run now.
+    """
+
+    ready: frozenset[str] = frozenset()
 
     def __init__(self, engine: Engine, presence: Presence, state: str) -> None:
         self._engine = engine
@@ -70,10 +75,18 @@ class DueEffects:
     def _due(self, handler: Handler, room: int) -> list[Attempt]:
         store, found = self._engine.store, []
         for name in view.due(store, handler.name, self._clock.wall_seconds(), max(0, room)):
+            effect = states.state(store, "effect", name)[0]
+            if effect.behind is not None and self._comes_first(effect.behind):
+                continue
             hold = runners.lock_effect(self._state, name, self.name)
             if hold is not None:  # else another runner is about to take it
-                found.append(Attempt(states.state(store, "effect", name)[0], handler, hold))
+                found.append(Attempt(effect, handler, hold))
         return found
+
+    def _comes_first(self, name: str) -> bool:
+        """Whether an effect must be attempted before the one behind it. One that cannot run here holds up nothing."""
+        before = states.state(self._engine.store, "effect", name)[0]
+        return not before.attempted and (before.status == "taken" or before.handler in self.ready)
 
     def _is_silent(self, effect: Effect) -> bool:
         return has_lapsed(self._presence.silence_of(effect.runner or ""), effect.ttl)

@@ -22,7 +22,8 @@ from stat import S_ISREG
 from moot.core.json_codec import dumps
 from moot.core.record import Record
 from moot.effects.performers import call_function
-from moot.processes.environment import BASE, outside, search_path
+from moot.private_files import outside
+from moot.processes.environment import BASE, search_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

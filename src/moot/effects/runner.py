@@ -27,6 +27,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
+    from typing import Any
 
     from moot.core.deciders.effect import Effect
     from moot.core.event import Event
@@ -54,6 +55,7 @@ class RunnerSetup(Record):
     by: Callable[[Work], str]
     handlers: RunnableHandlers
     deliver: Callable[[Work, Handler, Event], None]
+    shown: Callable[[Handler, Event], Mapping[str, Any]]  # the event as the handler gets it
     alive: Callable[[], None]  # called every `_ROUND`
 
 
@@ -114,6 +116,7 @@ class Runner:
     def _take_due(self, most: int) -> list[Performed]:
         """Take effects that are due, as far as there is room. Returns those that ended at once: sent or parked."""
         self._due_effects.begin(inspect=self._last_round)
+        self._due_effects.ready = frozenset(handler.name for handler in self._setup.handlers.ready)
         self._engine.read()
         found: list[Performed] = []
         wanted: list[Attempt] = []
@@ -177,7 +180,7 @@ class Runner:
         effect = attempt.effect
         job = EffectInput(
             handler=attempt.handler,
-            event={"id": event.id, **event.full()},
+            event=self._setup.shown(attempt.handler, event),
             key=effect.key,
             attempt=effect.attempt,
             env=self._setup.env,

@@ -309,12 +309,12 @@ class Work(World):
             raise self._unknown_task(task.id)
         return named(self.lifecycles, task.lifecycle)
 
-    def _step(self, kind: str, key: str, command: Record) -> None:
+    def _step(self, kind: str, key: str, command: Record, pack: str | None = None) -> None:
         """Run a command of a reaction. For a message, `key` is the thread: a reaction does not know the id."""
         if kind == "message":
-            self.do(kind, self.new_message(), command, thread=key)
+            self.do(kind, self.new_message(), command, thread=key, pack=pack)
         elif kind != "task" or self.task(key).lifecycle in self.lifecycles:
-            self.do(kind, key, command)  # a task of an inactive pack does not change
+            self.do(kind, key, command, pack=pack)  # a task of an inactive pack does not change
 
     def _happened(
         self, kind: Kind, key: str, stream: str, payloads: list[Payload], thread: str | None, pack: str | None

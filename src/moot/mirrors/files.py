@@ -63,7 +63,10 @@ class Unwritable(Record):
 
 
 class MirrorFile:
-    """The file `relative` below the directory `root`. `keep` is where replaced files are kept for a while."""
+    """The file `relative` below the directory `root`. `keep` is where replaced files are kept for a while.
+
+    `resolved`: both directories are real paths, without links.
+    """
 
     def __init__(
         self,
@@ -74,15 +77,16 @@ class MirrorFile:
         limit: int = LIMIT,
         linger: float = LINGER,
         accepts: Callable[[int], bool] = is_own,
+        resolved: bool = False,
     ) -> None:
         parts = relative.split(os.sep)
         if not relative or os.path.isabs(relative) or "\0" in relative or {"", ".", ".."} & set(parts):
             raise Usage("path_outside", f"{relative!r} is not a path below {root}", "give a plain relative path")
-        self.root = os.path.realpath(root)
+        self.root = root if resolved else os.path.realpath(root)
         self.relative = relative
         self.path = os.path.join(self.root, relative)
         self._mirror = digest_of(os.fsencode(self.path))[:16]
-        self._keep = os.path.realpath(keep)
+        self._keep = keep if resolved else os.path.realpath(keep)
         self._limit, self._linger, self._settled = limit, linger, min(linger, SETTLED)
         self._accepts = accepts
 
@@ -146,15 +150,16 @@ class MirrorFile:
         there = Unchanged(seen) if seen is not None and seen.resembles(path) else self._read(path, seen)
         if isinstance(there, Unreadable):
             return Unwritable(there.reason)
-        if not isinstance(there, Missing) and there.signature.digest == digest_of(data):
+        render = digest_of(data)
+        if not isinstance(there, Missing) and there.signature.digest == render:
             return Written(there.signature, ())
         if os.stat(self._keep).st_dev == os.stat(folder.path).st_dev:
             try:
-                return self._replace(folder, path, self._keep, data, seen, sync=sync)
+                return self._replace(folder, path, self._keep, data, render, seen, sync=sync)
             except OSError as error:
                 if error.errno != errno.EXDEV:  # the same device, but two mounts
                     raise
-        return self._replace(folder, path, folder.path, data, seen, sync=sync)
+        return self._replace(folder, path, folder.path, data, render, seen, sync=sync)
 
     def graves(self, now: float | None = None) -> list[Displaced]:
         """Content of replaced files that is not absorbed yet, oldest first. `now` is monotonic.
@@ -196,9 +201,8 @@ class MirrorFile:
         return got
 
     def _replace(
-        self, folder: Folder, path: str, home: str, data: bytes, seen: Signature | None, *, sync: bool
+        self, folder: Folder, path: str, home: str, data: bytes, render: str, seen: Signature | None, *, sync: bool
     ) -> Written | Unwritable:
-        render = digest_of(data)
         new = Kept(home, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
         fd, ours = os.open(new.path, _CREATE, 0o644), new
         try:

@@ -1,8 +1,10 @@
 """The lock for mirrors, and a check whether a file is open for writing.
 
-One process at a time per workspace syncs mirrors. A waiting process gives up its wait when another process has already
-done its work. A second lock, the gate, admits one waiter at a time: without it, a process that locks repeatedly starves
-the others (measured). The kernel releases locks when their holder dies.
+One process at a time per workspace syncs mirrors. The lock is on the state directory itself: a lock file could be
+deleted while it is locked, and the next process would lock a new one. A waiting process gives up its wait when another
+process has already done its work. A second lock, the gate, admits one waiter at a time: without it, a process that
+locks repeatedly starves the others (measured). It only orders them, so it is a file. The kernel releases locks when
+their holder dies.
 
 This module does not know what is done under the lock.
 """
@@ -33,8 +35,8 @@ class MirrorLock:
     Not re-entrant; threads exclude each other as processes do.
     """
 
-    def __init__(self, lock_path: str, timeout: float, done: Callable[[], bool]) -> None:
-        self._gate, self._lock = _Flock(lock_path + ".gate"), _Flock(lock_path)
+    def __init__(self, state: str, gate: str, timeout: float, done: Callable[[], bool]) -> None:
+        self._gate, self._lock = FileLock(gate), _FolderLock(state)
         self._timeout, self._done = timeout, done
 
     def __enter__(self) -> Got:
@@ -64,17 +66,20 @@ class MirrorLock:
         return "done" if self._done() else "ours"
 
 
-class _Flock:
-    """A lock on a file that may be deleted at any time."""
+class _FolderLock:
+    """A lock on a directory."""
 
     def __init__(self, path: str) -> None:
         self._path, self._fd = path, -1
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
     def take(self) -> bool:
         """Try once."""
         try:
             if self._fd < 0:
-                self._fd = open_private(self._path, os.O_RDWR | os.O_CREAT, 0o660)
+                self._fd = self._open()
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if self._is_at_its_path():
                 return True
@@ -87,7 +92,7 @@ class _Flock:
                 f"the mirrors' lock cannot be taken: {self._path}: {error.strerror}",
                 "make its directory writable, on a local file system",
             ) from error
-        self.leave()  # the file was deleted, perhaps created again: this lock excludes no one
+        self.leave()  # it was deleted, perhaps created again: this lock excludes no one
         return False
 
     def _is_at_its_path(self) -> bool:
@@ -103,6 +108,13 @@ class _Flock:
                 fcntl.flock(fd, fcntl.LOCK_UN)  # a forked child may share the descriptor: closing would not be enough
             finally:
                 os.close(fd)
+
+
+class FileLock(_FolderLock):
+    """A lock on a file that may be deleted at any time."""
+
+    def _open(self) -> int:
+        return open_private(self._path, os.O_RDWR | os.O_CREAT, 0o660)
 
 
 def open_for_writing(fd: int) -> bool | None:

@@ -40,7 +40,7 @@ def quarantine(
         if identity is None:
             identity = f"h-{work.token(7)}"
             command = QuarantineFile(path=one.path, mirror=spec.name, sha256=digest, size=len(data), reason=reason)
-            work.do("entry", identity, command)
+            work.do("entry", identity, command, pack=spec.pack)
         said = f"{identity}: {path} could not be read ({reason}); its bytes are in quarantine."
         return Taken(notices=(Notice("entry_held", said),))
 

@@ -24,6 +24,8 @@ class Known(Record):
     absent: str = ""  # why there is no file: nothing (to show), ignored (a deletion), folder (it does not exist)
     torn: str | None = None  # the digest of content that could not be parsed
     torn_since: float = 0.0  # when it was first seen (monotonic)
+    gone_since: float = 0.0  # when it vanished (monotonic), while its worktree may be about to be removed
+    due: bool = False  # it may lack events that were rendered elsewhere: it was blocked, not writable, or not there
 
     @classmethod
     def of(cls, data: Any) -> Known:

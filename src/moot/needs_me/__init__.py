@@ -30,7 +30,7 @@ _TEXT = "'…'"  # in a suggested command: where the person's words go
 class Waiting(Record):
     """An item that waits for a person."""
 
-    kind: str  # checkpoint, request, held, task, review, effect, handler
+    kind: str  # checkpoint, request, held, task, review, effect, handler, concern (of a pack)
     id: str
     since: str
     who: str  # who waits
@@ -83,6 +83,8 @@ def answer(call: Call, name: str, text: str) -> Answer:
             return retry(call, (name,), text)
         case "handler":
             return _allow(call, name, text)
+        case "concern":
+            raise _not_answered(call, name)
     raise Unknown(
         "not_waiting", f"Nothing waits for you under {name!r}.", "`moot needs-me` lists what does.", thing=name
     )
@@ -154,7 +156,8 @@ def _stuck_tasks(call: Call, most: int) -> Iterator[Waiting]:
             yield _stopped(task, f"{task.state}, and {first_few(waits)} {'wait' if len(waits) > 1 else 'waits'} for it")
     for name in queries.held_tasks(store):
         task, _ = states.task(store, name)
-        if task.flagged:
+        life = call.engine.lifecycles.get(task.lifecycle)
+        if task.flagged and (life is None or life.silence != "ignore"):  # of those, the pack tells: see `_concerns`
             yield Waiting(
                 kind="task",
                 id=task.id,
@@ -205,7 +208,7 @@ def _parked_effects(call: Call, most: int) -> Iterator[Waiting]:
 
 def _handlers_to_allow(call: Call, _most: int) -> Iterator[Waiting]:
     """Handlers with waiting effects that nobody has allowed on this machine. Permission is given to the handler."""
-    if not call.settings.handlers:
+    if call.engine.requests is None:
         return
     from moot.api.verbs.effects.allow import consent_of, handlers_of
     from moot.views.effects import effects
@@ -218,7 +221,7 @@ def _handlers_to_allow(call: Call, _most: int) -> Iterator[Waiting]:
                 kind="handler",
                 id=handler.name,
                 since=first.at,
-                who="moot.toml",
+                who=f"pack {handler.pack}" if handler.pack else "moot.toml",
                 text=f"wants to {handler.what} because of {first.on}",
                 command=command_line("allow", handler.name),
             )
@@ -240,6 +243,33 @@ def _allow(call: Call, name: str, text: str) -> Answer:
     )
 
 
+def _concerns(call: Call, most: int) -> Iterator[Waiting]:
+    """What packs report: see `Protocol.concerns`."""
+    if not call.packs.having("concerns"):
+        return
+    from moot.api.protocol.pack_views import concerns
+
+    for concern in concerns(call, most):
+        yield Waiting(
+            kind="concern",
+            id=concern.about,
+            since=concern.since,
+            who=concern.who,
+            text=concern.message,
+            command=concern.remedy,
+        )
+
+
+def _not_answered(call: Call, name: str) -> Refused:
+    found = next(item for item in _concerns(call, queries.ALL) if item.id == name)
+    return Refused(
+        "not_answered_here",
+        f"{one_line(found.text, 300)} This cannot be answered with a text.",
+        f"Do what it suggests: {found.command}",
+        thing=name,
+    )
+
+
 _SOURCES: tuple[Callable[[Call, int], Iterator[Waiting]], ...] = (
     _checkpoints,
     _requests,
@@ -248,4 +278,5 @@ _SOURCES: tuple[Callable[[Call, int], Iterator[Waiting]], ...] = (
     _reviews,
     _parked_effects,
     _handlers_to_allow,
+    _concerns,
 )

@@ -57,11 +57,12 @@ VERBS = (
         examples=("moot needs-me", "moot needs-me --answer k-4k2xw9a yes"),
         detail=(
             "Lists checkpoints, requests in your mailbox, held entries, tasks that ran out of attempts, failed tasks "
-            "that others wait for, reviews that no agent here can do, parked effects, and handlers that nobody has "
-            "allowed on this machine. An answer resolves a checkpoint, replies to a request, reopens a task with "
-            "your text as the reason, or retries an effect. A held entry is delivered if the answer is the corrected "
-            "message, a JSON object; otherwise it is dropped, with your text as the reason. For a review, `yes` "
-            "approves the task. For a handler, `yes` shows what it does and allows it. Listing writes nothing."
+            "that others wait for, reviews that no agent here can do, parked effects, handlers that nobody has "
+            "allowed on this machine, and what active packs report. An answer resolves a checkpoint, replies to a "
+            "request, reopens a task with your text as the reason, or retries an effect. A held entry is delivered if "
+            "the answer is the corrected message, a JSON object; otherwise it is dropped, with your text as the "
+            "reason. For a review, `yes` approves the task. For a handler, `yes` shows what it does and allows it. "
+            "Listing writes nothing."
         ),
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from moot import needs_me
 from moot.api.message_view import is_overdue
+from moot.api.protocol.pack_views import views
 from moot.core import timestamps
 from moot.core.errors import Unavailable
 from moot.core.principal import label, name_of
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from moot.api.call import Call
+    from moot.api.protocol.pack_views import PackView
     from moot.core.claims import Claim
     from moot.core.deciders.agent import Agent
     from moot.core.task import Task
@@ -118,6 +120,7 @@ class Overview(Record):
     mail: tuple[MailboxSummary, ...]
     events: tuple[RecentEvent, ...]  # the last ones, oldest first
     needs_count: int = 0
+    packs: tuple[PackView, ...] = ()  # a section for each active pack that has one
 
 
 def overview(call: Call, recent: Recent | None = None) -> Overview:
@@ -170,13 +173,14 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
         claim_count=len(live),
         mail=mail,
         events=recent.up_to(call, position),
+        packs=views(call) if call.packs.packs else (),
     )
 
 
 # --- problems ------------------------------------------------------------------------------------------------------
 
 # Kinds of items in the `needs-me` queue that are listed as problems, with the code of the problem.
-_STUCK = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked"}
+_STUCK = {"held": "entry_held", "task": "task_stuck", "effect": "effect_parked", "concern": "pack_concern"}
 
 
 def _workspace_problems(call: Call, store: Store, agents: Iterable[AgentSummary]) -> Iterator[OverviewProblem]:
@@ -205,7 +209,8 @@ def _workspace_problems(call: Call, store: Store, agents: Iterable[AgentSummary]
 def _stuck(waiting: Iterable[Waiting]) -> Iterator[OverviewProblem]:
     found = [item for item in waiting if item.kind in _STUCK]
     for item in found[:_LIMIT]:
-        said = f"{item.id} held back from {item.who}: {item.text}" if item.kind == "held" else f"{item.id} {item.text}"
+        said = item.text if item.kind == "concern" else f"{item.id} {item.text}"
+        said = f"{item.id} held back from {item.who}: {item.text}" if item.kind == "held" else said
         yield OverviewProblem(_STUCK[item.kind], item.id, said, item.command)
     if len(found) > _LIMIT:
         yield OverviewProblem("more", "needs-me", f"{len(found) - _LIMIT} more of these", "moot needs-me")
@@ -240,7 +245,8 @@ def _agent(
 ) -> AgentSummary:
     tasks = [states.task(store, name)[0] for name in queries.tasks_held_by(store, agent.principal)]
     silent = _silent_for(call, agent)
-    limits = [ttl for ttl in (*(task.ttl for task in tasks), *(claim.ttl for claim in claims)) if ttl > 0]
+    leased = [task.ttl for task in tasks if not _has_own_limits(call, task)]
+    limits = [ttl for ttl in (*leased, *(claim.ttl for claim in claims)) if ttl > 0]
     lapsed = has_lapsed(silent, min(limits, default=0.0))
     if lapsed:
         problems.append(_silent_agent(agent, silent or 0.0, min(limits), tasks, claims))
@@ -257,6 +263,12 @@ def _agent(
         claims=len(claims),
         mail=mail,
     )
+
+
+def _has_own_limits(call: Call, task: Task) -> bool:
+    """Whether the silence of its holder does not matter: see `Lifecycle.silence`."""
+    life = call.engine.lifecycles.get(task.lifecycle)
+    return life is not None and life.silence == "ignore"
 
 
 def _silent_for(call: Call, agent: Agent) -> float | None:

@@ -73,6 +73,7 @@ def panes(found: Overview) -> tuple[Pane, ...]:
             "warn" if needed else "dim",
             urgent=bool(needed),
         ),
+        *(Pane(f"pack {view.pack}", one_line(view.title, _LONG), view.lines, weight=3) for view in found.packs),
         Pane("agents", f"Agents: {len(found.agents)} here, {found.left} left", _agents(found.agents), weight=2),
         Pane("board", _board_title(found.tasks), tuple(_board(found.tasks, now)), weight=3),
         Pane("claims", f"Claims: {found.claim_count}", _claims(found)),

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from moot.core.event import Event
 
 _MOST = 30
+_READ = 50  # some of them are not shown
+_DERIVED = ("feed:listed",)  # they follow from other events of the same commit
 
 
 class RecentEvent(Record):
@@ -33,13 +35,13 @@ class Recent:
     def up_to(self, call: Call, position: int) -> tuple[RecentEvent, ...]:
         if self._events and self._events[-1].position > position:
             self._events = ()  # the log was replaced
-        last = max(self._events[-1].position if self._events else 0, position - _MOST)
+        last = max(self._events[-1].position if self._events else 0, position - _READ)
         news = call.engine.log.read(last, position - last) if last < position else []
         if self._events and any(event.stream == REDACTIONS for event in news):  # a kept text may be gone
             self._events = ()
             return self.up_to(call, position)
-        self._events = (*self._events, *map(_recent_event, news))[-_MOST:]
-        return self._events
+        self._events = (*self._events, *map(_recent_event, news))[-_READ:]
+        return tuple(event for event in self._events if event.type not in _DERIVED)[-_MOST:]
 
 
 def _recent_event(event: Event) -> RecentEvent:

@@ -108,9 +108,9 @@ VERBS = (
         ),
         examples=("moot watch", "moot watch --once", "moot watch --follow"),
         detail=(
-            "At a terminal it is live, with problems at the top. Keys: 1 to 7 show one section, arrow and page keys "
-            "scroll it, 0 shows all sections, q exits. Without a terminal it prints everything once. It writes "
-            "nothing, and watching does not count as a sign of life."
+            "At a terminal it is live, with problems at the top. A pack can add a section. Keys: a section's "
+            "number shows it alone, arrow and page keys scroll it, 0 shows all sections, q exits. Without a terminal "
+            "it prints everything once. It writes nothing, and watching does not count as a sign of life."
         ),
         writes=False,
         quiet=True,

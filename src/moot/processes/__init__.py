@@ -9,6 +9,7 @@ Does not know receipts, effects or agents. Loaded only to run a program.
 
 from __future__ import annotations
 
+import errno
 import hashlib  # noqa: TID253 (loaded on demand)
 import os
 import select
@@ -28,9 +29,12 @@ if TYPE_CHECKING:
 
 _TICK = 0.05  # seconds between checks whether the program has exited
 _BEAT = 5.0  # seconds between calls of `alive`
+_REST = 1.0  # seconds between SIGTERM and SIGKILL for processes that a program left behind
 _AFTER = 1.0  # seconds to read output after the exit, if another process keeps it open
 _QUIET = 0.1  # seconds without output after which that reading stops
 _GRACE = 5.0  # seconds between SIGTERM and SIGKILL
+_BUSY = 2.0  # seconds to wait for a program whose file is open for writing
+_PAUSE = 0.01
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -71,6 +75,7 @@ class Ran(Record):
     errors: Output  # empty unless `apart` was set
     timed_out: bool = False
     cancelled: bool = False
+    left: bool = False  # it left processes behind, and they were ended
 
 
 def run(
@@ -86,20 +91,26 @@ def run(
     alive: Callable[[], object] | None = None,
     cancel: Callable[[], bool] | None = None,
     hold: Sequence[int] = (),
+    every: float = _BEAT,
+    leave: bool = True,
+    started: Callable[[int], object] | None = None,
 ) -> Ran:
     """Run a program until it exits, and keep the last `keep` bytes of its output.
 
     `apart`: keep standard error separately; otherwise it is part of the output. `show` gets the output as it arrives.
-    `alive` is called every few seconds. `cancel` returns whether to end the program now. The files `hold` stay open in
-    it. Processes that it leaves running when it exits are neither ended nor waited for.
+    `alive` is called `every` few seconds. `cancel` returns whether to end the program now. The files `hold` stay open
+    in it. Processes that it leaves running when it exits are neither ended nor waited for, unless `leave` is False:
+    then those of its process group are ended. `started` gets the id of its process, which is that of the group.
     """
     errors = subprocess.PIPE if apart else subprocess.STDOUT
     with ExitStack() as stack:
         given = {"stdout": subprocess.PIPE, "stderr": errors, "start_new_session": True, "pass_fds": tuple(hold)}
         child = _started(argv, cwd=cwd, env=env, data=stdin, **given)
+        if started is not None:
+            started(child.pid)
         pipes = [stack.enter_context(pipe) for pipe in (child.stdout, child.stderr) if pipe is not None]
         readers = [_Reader(pipe.fileno(), keep, show if number == 0 else None) for number, pipe in enumerate(pipes)]
-        return _Attended(child, readers).to_the_end(timeout, alive, cancel)
+        return _Attended(child, readers, every, leave=leave).to_the_end(timeout, alive, cancel)
 
 
 def foreground(
@@ -131,15 +142,31 @@ def _started(argv: Sequence[str], *, data: bytes | None = None, **given: Any) ->
     """Start the program. `data` is its standard input; None: it inherits the caller's."""
     try:
         if not data:
-            return subprocess.Popen(list(argv), stdin=None if data is None else subprocess.DEVNULL, **given)
+            return _opened(argv, stdin=None if data is None else subprocess.DEVNULL, **given)
         with tempfile.TemporaryFile() as file:  # writing to a pipe would block until the program reads it
             file.write(data)
             file.seek(0)
-            return subprocess.Popen(list(argv), stdin=file, **given)
+            return _opened(argv, stdin=file, **given)
     except OSError as error:
         raise NotStarted(error.strerror or str(error), absent=isinstance(error, FileNotFoundError)) from error
     except ValueError as error:  # a NUL in an argument
         raise NotStarted(str(error), absent=False) from error
+
+
+def _opened(argv: Sequence[str], **given: Any) -> subprocess.Popen[bytes]:
+    """Start the program, again for a moment if its file is open for writing.
+
+    A script that moot has just copied can be: if another thread started a program meanwhile, its child
+    has all files of this process open until it becomes that program.
+    """
+    end = time.monotonic() + _BUSY
+    while True:
+        try:
+            return subprocess.Popen(list(argv), **given)
+        except OSError as error:
+            if error.errno != errno.ETXTBSY or time.monotonic() >= end:
+                raise
+        time.sleep(_PAUSE)
 
 
 def _code(returned: int) -> int:
@@ -180,9 +207,13 @@ class _Reader:
 class _Attended:
     """A running program."""
 
-    def __init__(self, child: subprocess.Popen[bytes], readers: list[_Reader]) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], readers: list[_Reader], every: float = _BEAT, *, leave: bool = True
+    ) -> None:
         self._child = child
         self._readers = readers
+        self._every = every
+        self._leave = leave
         self._open = {reader.file: reader for reader in readers}
         self._ears = select.poll()
         for file in self._open:
@@ -196,7 +227,7 @@ class _Attended:
         try:
             while self._child.poll() is None:
                 now = time.monotonic()
-                if alive is not None and now - beat >= _BEAT:
+                if alive is not None and now - beat >= self._every:
                     alive()
                     beat = now
                 timed_out = timeout is not None and now - start >= timeout
@@ -206,6 +237,7 @@ class _Attended:
                 else:
                     self._listen(_TICK if timeout is None else min(_TICK, start + timeout - now))
             seconds = round(time.monotonic() - start, 3)
+            left = not self._leave and not timed_out and not cancelled and self._end_the_rest()
             self._read_the_rest()
         finally:
             if self._child.returncode is None:  # interrupted: do not leave the program running
@@ -222,6 +254,7 @@ class _Attended:
             errors=outputs[1] if len(outputs) > 1 else _NOTHING,
             timed_out=timed_out,
             cancelled=cancelled,
+            left=left,
         )
 
     def _listen(self, patience: float) -> bool:
@@ -255,11 +288,23 @@ class _Attended:
             self._signal(signal.SIGKILL)
             self._wait()
 
-    def _signal(self, number: int) -> None:
+    def _end_the_rest(self) -> bool:
+        """End what is left of the process group after the program has exited. Whether there was something."""
+        left = self._signal(signal.SIGTERM)
+        until = time.monotonic() + _REST
+        while left and self._signal(0) and time.monotonic() < until:
+            self._listen(_TICK)
+        if left:
+            self._signal(signal.SIGKILL)
+        return left
+
+    def _signal(self, number: int) -> bool:
+        """Signal the process group. Whether there is one."""
         try:
             os.killpg(self._child.pid, number)
         except (ProcessLookupError, PermissionError):
-            pass  # it has ended, or it now runs as another user
+            return False  # it has ended, or it now runs as another user
+        return True
 
     def _wait(self) -> None:
         try:

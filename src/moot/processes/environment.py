@@ -1,12 +1,14 @@
-"""The environment of handlers: the variables that programs need, those that moot sets, and those the handler lists.
+"""The environment of handlers and agents: what programs need, what moot sets, and what moot.toml lists for the command.
 
-A handler does not get anything else from the runner's environment: no tokens, no keys, and not the runner's identity. A
-handler that writes to the log must set its own identity.
+They do not get anything else from the environment of moot: no tokens, no keys, and not the identity of the caller. A
+handler that writes to the log must set its own identity. An agent gets one from the program that drives it.
 """
 
 from __future__ import annotations
 
 import os
+
+from moot.private_files import outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,15 +30,11 @@ def allowed(handler: Handler, env: Mapping[str, str], *roots: str) -> dict[str, 
     named = {*BASE, *handler.env}
     given = {name: value for name, value in env.items() if name in named or name.startswith("LC_")}
     given = {name: value for name, value in given.items() if not name.startswith(SECRET)}
-    return {**given, "PATH": os.pathsep.join(search_path(env, *roots)), "MOOT_HANDLER": handler.name}
+    own = {} if handler.stage else {"MOOT_HANDLER": handler.name}
+    return {**given, "PATH": os.pathsep.join(search_path(env, *roots)), **own}
 
 
 def search_path(env: Mapping[str, str], *roots: str) -> list[str]:
     """The directories in PATH, without those inside `roots`, which the repository controls."""
     entries = (env.get("PATH") or os.defpath).split(os.pathsep)
     return [entry for entry in entries if os.path.isabs(entry) and outside(os.path.realpath(entry), *roots)]
-
-
-def outside(path: str, *roots: str) -> bool:
-    """Whether a real, absolute path is outside all the directories `roots`."""
-    return not any(path == root or path.startswith(root if root.endswith(os.sep) else root + os.sep) for root in roots)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 FILE = "moot.toml"
 _CACHE = "settings.json"
 
-_SCHEMA = 4  # increase it when a field, a default or a limit changes: older caches are then stale
+_SCHEMA = 5  # increase it when a field, a default or a limit changes: older caches are then stale
 _LARGEST = 1 << 20
 _UNITS = {"": 1.0, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -46,6 +46,7 @@ class Settings(Record):
     mirror_torn_after: float = 5.0
     handlers: tuple[Mapping[str, Any], ...] = ()  # fields of `moot.core.handler.Handler`
     pack_settings: Mapping[str, Mapping[str, Any]] = {}  # by pack, as written in [pack.NAME]; the pack checks them
+    runs: Mapping[str, Mapping[str, Mapping[str, Any]]] = {}  # commands of agents, by pack and stage: as `handlers`
 
 
 def load(place: Place, *, keep: bool = True) -> Settings:

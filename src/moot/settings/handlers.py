@@ -16,6 +16,12 @@
     secret_env = "HOOK_SECRET"          url: the variable that holds the signing secret
     allow_hosts = ["ci.internal"]       url: hosts that may have a private address
 
+A pack may name handlers in its own configuration. What such a name means can be registered in the pack's table, with
+the same keys except those that choose events:
+
+    [pack.NAME.handlers.deploy]
+    run = ["./deploy", "--now"]
+
 Loaded only when the file has handlers and has changed. Problems are reported with the others of the file.
 """
 
@@ -159,6 +165,27 @@ def read(value: Any, reading: Reading) -> tuple[dict[str, Any], ...]:
     return tuple(_handler(number, item, names, reading) for number, item in enumerate(value))
 
 
+_CHOOSING = ("name", "on", "streams", "by", "data")  # the keys that choose events
+
+
+def read_of_pack(value: Any, path: tuple[str, ...], reading: Reading) -> dict[str, dict[str, Any]]:
+    """The handlers in `[pack.NAME.handlers]`, as fields of `moot.core.handler.Handler`, by name."""
+    if not isinstance(value, dict) or not all(isinstance(item, dict) for item in value.values()):
+        reading.wrong(path, value, f"tables, each written as [{spelled(path)}.NAME]")
+        return {}
+    if len(value) > _MOST:
+        reading.add(path, f"there are {len(value)} handlers; at most {_MOST} are allowed")
+        return {}
+    found: dict[str, dict[str, Any]] = {}
+    for name, table in value.items():
+        if not _NAME.fullmatch(name):
+            reading.wrong((*path, name), name, "a name of lowercase letters, digits, `-` and `_`")
+            continue
+        found[name] = _fields((*path, name), table, tuple(key for key in FIELDS if key not in _CHOOSING), reading)
+        _check_action((*path, name), table, found[name], reading)
+    return found
+
+
 class _Place(int):
     """The index of a handler. Problems show its name instead, if it has one: nobody counts tables."""
 
@@ -174,17 +201,7 @@ class _Place(int):
 
 def _handler(number: int, table: dict[str, Any], names: set[str], reading: Reading) -> dict[str, Any]:
     here = ("handlers", _Place(number, table.get("name")))
-    fields: dict[str, Any] = {}
-    for key, item in table.items():
-        if key not in FIELDS:
-            near = closest(key, FIELDS)
-            advice = f"did you mean {near}?" if near else f"valid keys: {', '.join(FIELDS)}"
-            reading.add((*here, key), f"unknown key {spelled((*here, key))}; {advice}")
-            continue
-        try:
-            fields[key] = FIELDS[key](item)
-        except Unexpected as unexpected:
-            reading.wrong((*here, key), item, str(unexpected))
+    fields = _fields(here, table, tuple(FIELDS), reading)
     missing = [key for key in ("name", "on") if key not in table]
     if missing:
         reading.add(here, f"{spelled(here)} has no {' and no '.join(missing)}")
@@ -195,6 +212,23 @@ def _handler(number: int, table: dict[str, Any], names: set[str], reading: Readi
         reading.add((*here, "name"), f"a handler cannot be called {SETTINGS}: {advice}")
     names.add(fields.get("name", ""))
     _check_action(here, table, fields, reading)
+    return fields
+
+
+def _fields(
+    here: tuple[str | int, ...], table: dict[str, Any], known: tuple[str, ...], reading: Reading
+) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    for key, item in table.items():
+        if key not in known:
+            near = closest(key, known)
+            advice = f"did you mean {near}?" if near else f"valid keys: {', '.join(known)}"
+            reading.add((*here, key), f"unknown key {spelled((*here, key))}; {advice}")
+            continue
+        try:
+            fields[key] = FIELDS[key](item)
+        except Unexpected as unexpected:
+            reading.wrong((*here, key), item, str(unexpected))
     return fields
 
 

@@ -11,6 +11,8 @@
 
     [[handlers]]                    actions that events trigger: see `moot.settings.handlers`
 
+    [run.NAME]                      the commands of agents: see `moot.settings.commands`
+
 Reports all problems of a file at once, each with its line. Loaded only when the file has changed, so it may be slow. It
 does not read files itself.
 """
@@ -131,7 +133,7 @@ KEYS: Mapping[str, tuple[str, Reader]] = {
     "messages.limit": ("message_limit", _size(2**10, 2**26)),
     "mirrors.torn_after": ("mirror_torn_after", duration(0.1, 3600.0)),
 }
-_TABLES = sorted({key.partition(".")[0] for key in KEYS if "." in key} | {"pack", "handlers"})
+_TABLES = sorted({key.partition(".")[0] for key in KEYS if "." in key} | {"pack", "handlers", "run"})
 
 
 def parse(path: str, raw: bytes) -> Settings:
@@ -186,10 +188,15 @@ class Reading:
                 self.wrong((name,), value, f"a table, written as [{name}]")
             elif name == "pack":
                 fields["pack_settings"] = value
+            elif name == "run":
+                from moot.settings.commands import read as read_commands
+
+                fields["runs"] = read_commands(value, self)
             else:
                 for key, item in value.items():
                     self._read((name, key), item, fields)
         self._check_packs(fields.get("packs"), fields.get("pack_settings", {}))
+        self._check_packs(fields.get("packs"), fields.get("runs", {}), "run")
         return fields
 
     def _read(self, path: tuple[str, ...], value: Any, fields: dict[str, Any]) -> None:
@@ -203,18 +210,22 @@ class Reading:
             self.wrong(path, value, str(unexpected))
         return None
 
-    def _check_packs(self, packs: tuple[str, ...] | None, tables: dict[str, Any]) -> None:
+    def _check_packs(self, packs: tuple[str, ...] | None, tables: dict[str, Any], key: str = "pack") -> None:
         listed = not any(problem.key == "packs" for problem in self.problems)
         for name, table in tables.items():
-            path = ("pack", name)
+            path = (key, name)
             if not isinstance(table, dict):
-                self.wrong(path, table, f"a table, written as [pack.{name}]")
+                self.wrong(path, table, f"a table, written as [{key}.{name}]")
                 continue
             if listed and name not in (packs or ()):
                 near = closest(name, packs or ())
-                advice = f"did you mean [pack.{near}]?" if near else f"add it to packs, as in packs = [{_shown(name)}]"
+                advice = f"did you mean [{key}.{near}]?" if near else f"add it to packs, as in packs = [{_shown(name)}]"
                 self.add(path, f"{spelled(path)} configures a pack that is not active; {advice}")
             self._refuse_dates(path, table)
+            if "handlers" in table:
+                from moot.settings.handlers import read_of_pack
+
+                table["handlers"] = read_of_pack(table["handlers"], (*path, "handlers"), self)
 
     def _refuse_dates(self, path: tuple[str | int, ...], value: Any) -> None:
         """Reject dates and times: JSON, and so every other surface, cannot represent them."""

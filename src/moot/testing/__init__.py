@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
-        "moot(packs=(), git=True, patience=30): the packs of `moot_workspace`, whether it is a git repository, and the "
-        "maximum number of seconds to wait",
+        "moot(packs=(), files=(), git=True, patience=30): the packs of `moot_workspace`, the files and folders that it "
+        "starts with, whether it is a git repository, and the maximum number of seconds to wait",
     )
 
 

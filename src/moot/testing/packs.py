@@ -6,7 +6,8 @@
     FileAgent       an agent that knows only the file
     ledger          the requirements, and the tests that name them
 
-`moot.testing.torture` damages files and checks that nothing is lost.
+`moot.testing.torture` damages files and checks that nothing is lost. `moot.testing.mixing` plays a scenario with every
+assignment of the roles to surfaces.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def load(folder: str | os.PathLike[str], code: type[Protocol] | None = None) -> 
             return file.read()
 
     parts = tuple(part for part in PARTS if code and getattr(code, part) is not getattr(Protocol, part))
-    found = parse(os.path.basename(folder), read, forms=forms(code))
+    found = parse(os.path.basename(folder), read, forms=forms(code), coded="hear" in parts)
     return pack_of(found.data, found.schemas).replace(digest=found.digest, parts=parts)
 
 

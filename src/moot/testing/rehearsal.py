@@ -217,19 +217,33 @@ def rehearse(
     without: Callable[..., None],
     packs: str | Sequence[str] = (),
     *,
+    files: Sequence[str] = (),
     git: bool = True,
     patience: float = 30.0,
 ) -> Iterator[Rehearsal]:
-    """A rehearsal in `path`. Variables of moot in the environment of the test run are ignored."""
+    """A rehearsal in `path`. Variables of moot in the environment of the test run are ignored.
+
+    `files` are files and folders of the current directory that the workspace starts with.
+    """
     for name in (*_FOREIGN, *AGENTS_SHELLS, *(name for name in os.environ if name.startswith("MOOT_"))):
         without(name, raising=False)
     if git:
         _make_repository(os.fspath(path))
+    for name in files:
+        _copy(name, os.path.join(path, name))
     rehearsal = Rehearsal(os.fspath(path), packs, patience)
     try:
         yield rehearsal
     finally:
         rehearsal.close()
+
+
+def _copy(source: str, target: str) -> None:
+    os.makedirs(os.path.dirname(target), exist_ok=True)
+    if os.path.isdir(source):
+        shutil.copytree(source, target)
+    else:
+        shutil.copy(source, target)
 
 
 def _make_repository(path: str) -> None:

@@ -7,6 +7,7 @@ import time
 from itertools import islice
 
 from moot.core.deciders import message
+from moot.core.deciders.feed import Listed
 from moot.core.errors import Unknown, Usage
 from moot.core.event import Commit
 from moot.core.integrity.blob import named_by
@@ -130,18 +131,32 @@ def _version(work: Work) -> int:
 def _notices(
     call: Call, events: list[Event], wanted: dict[int, tuple[str, ...]]
 ) -> Iterator[tuple[Event, tuple[str, ...]]]:
-    """The messages of the same commits that repeat the text, and the fields that do. Users cannot find these."""
+    """The messages and rows of the same commits that repeat the text, and the fields that do. Users cannot find these.
+
+    Of a row, only the values that repeat it: the others are the state of something.
+    """
     raw, texts = call.engine.log.raw, set[str]()
     for event in events:
         texts |= _going(event, wanted[event.position])
     for commit in {event.commit: None for event in events} if texts else ():
         known = raw.append(Commit(id=commit, at="", by=""), {}, ())
         for event in raw.read(known.first - 1, known.last - known.first + 1) if isinstance(known, Duplicate) else ():
-            if event.type != message.Sent.type or event.position in wanted:
+            if event.type not in (message.Sent.type, Listed.type) or event.position in wanted:
                 continue
-            repeats = tuple(f for f in _fields(call, event, ()) if _repeat(_going(event, (f,)), texts))
+            inner = event.type == Listed.type
+            fields = tuple(_leaves("puts", event.data.get("puts"))) if inner else _fields(call, event, ())
+            repeats = tuple(f for f in fields if _repeat(_going(event, (f,)), texts))
             if repeats:
                 yield event, repeats
+
+
+def _leaves(path: str, value: Any) -> Iterator[str]:
+    """The paths of all texts in a value."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _leaves(f"{path}.{name}", inner)
+    elif isinstance(value, (str, list)):
+        yield path
 
 
 def _elsewhere(call: Call, events: list[Event]) -> Iterator[int]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _MOST = 20_000  # cached states
 # Queries whose rows are cached by their first column; the number is a column that keeps its first value.
 _KEPT = {"put_task": 6, "put_mailbox": None}
-_APART = frozenset(("standing", "entries", "message"))  # queries that read no cached rows
+_APART = frozenset(("standing", "entries", "message", "feed_row"))  # queries that read no cached rows
 
 
 class Batch(Store):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from moot.core.deciders import mailbox, message
 from moot.core.errors import Unavailable
+from moot.core.ids import number_of
 from moot.core.json_codec import storable
 from moot.core.kind import find, meta_of
 from moot.views import states
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
     Folded = tuple[Kind, str, Any, int, int]  # the kind, the key, the state, the first and the last position
-
-_DIGITS = 10  # ids with larger numbers were chosen by a user and do not affect the next number
 
 
 def project(store: Store, events: Sequence[Event]) -> None:
@@ -58,6 +57,10 @@ def project(store: Store, events: Sequence[Event]) -> None:
             store.run("put_entity", event.stream, event.position, "{}")
         else:
             folded[event.stream] = _fold(store, kind, event, key, known, folded.get(event.stream))
+            if name == "feed":
+                from moot.views import feeds  # imported late: only some packs have feeds
+
+                feeds.put(store, event, key, known)
     for stream, entity in folded.items():
         _put(store, stream, *entity)
     if events:
@@ -78,7 +81,18 @@ def _fold(store: Store, kind: Kind, event: Event, key: str, known: type[Payload]
         assert kind.state is not None
         state, _ = store.state(event.stream, kind.state) or (kind.new(key), 0)
         first = event.position
-    return kind, key, kind.evolve(state, known.of(event.data), meta_of(event)), first, event.position
+    after = kind.evolve(state, known.of(event.data), meta_of(event))
+    if kind.name == "task" and after.lifecycle != "core":
+        _journal().put_task(store, event, state, after)
+    elif kind.name == "entry" and event.pack is not None:
+        _journal().put(store, event, event.pack, after.task)
+    return kind, key, after, first, event.position
+
+
+def _journal() -> Any:
+    from moot.views import journal  # imported late: only packs have journals
+
+    return journal
 
 
 def _put(store: Store, stream: str, kind: Kind, key: str, state: Any, first: int, last: int) -> None:
@@ -134,6 +148,8 @@ def _message(store: Store, event: Event, key: str) -> None:
     typed = int(event.pack is not None if mirror is None else bool(mirror))
     for name in said["to"]:
         store.run("put_delivery", name.lower(), position, key, wants, typed)
+    if event.pack is not None:
+        _journal().put(store, event, event.pack, said.get("task"))
 
 
 def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None:
@@ -148,6 +164,8 @@ def _mailbox(store: Store, event: Event, key: str, known: type[Payload]) -> None
     store.run("put_mailbox", key, event.position, after.last_read)
     if after.last_read and after.last_read != box.last_read:
         store.run("put_read_mark", key, after.last_read)
+    if event.pack is not None:
+        _journal().put_clear(store, event, [name for name in positions if not after.entries[name].settled])
 
 
 def _graph(store: Store, event: Event, _key: str, known: type[Payload]) -> None:
@@ -158,9 +176,3 @@ def _graph(store: Store, event: Event, _key: str, known: type[Payload]) -> None:
 
 
 _OWN: dict[str, Callable[[Store, Event, str, type[Payload]], None]] = {"graph": _graph, "mailbox": _mailbox}
-
-
-def number_of(task_id: str) -> int:
-    """The number in a task id: 7 for task-007, 0 for ids of another form."""
-    digits = task_id[5:] if task_id.startswith("task-") else ""
-    return int(digits) if digits.isdecimal() and digits.isascii() and len(digits) < _DIGITS else 0

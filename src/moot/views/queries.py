@@ -157,6 +157,18 @@ def messages_of_task(store: Store, task: str, attempt: int | None = None, kind: 
     return [Message.of(loads(row[0])) for row in store.rows("messages_of_task", task, attempt, kind)]
 
 
+def last_of_kind(store: Store, kind: str) -> Message | None:
+    """The newest message of this type that belongs to an attempt of a task."""
+    row = store.row("last_of_kind", kind)
+    return Message.of(loads(row[0])) if row else None
+
+
+def last_ended(store: Store, lifecycle: str) -> str | None:
+    """When a task of this lifecycle was last done or stopped."""
+    row = store.row("last_ended", lifecycle)
+    return row[0] if row else None
+
+
 def _prefixed(store: Store, kind: str) -> Iterator[tuple[str, int, Any]]:
     for stream, version, state in store.rows("entities", f"{kind}/", f"{kind}0"):  # "0" follows "/"
         yield stream, version, loads(state)
@@ -166,10 +178,11 @@ def agents(store: Store) -> list[Agent]:
     return [Agent.of(state) for _, _, state in _prefixed(store, "agent")]
 
 
-def held_entries(store: Store) -> list[HeldEntry]:
+def held_entries(store: Store, *, closed: bool = False) -> list[HeldEntry]:
+    """What is held; with `closed`, also what was resubmitted or dropped."""
     from moot.core.deciders.held_entry import HeldEntry
 
-    return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held"]
+    return [e for _, _, state in _prefixed(store, "entry") if (e := HeldEntry.of(state)).status == "held" or closed]
 
 
 def things(store: Store, kind: str, limit: int = ALL, *, ended: bool = False) -> Iterator[Any]:
@@ -178,6 +191,11 @@ def things(store: Store, kind: str, limit: int = ALL, *, ended: bool = False) ->
     assert state is not None
     for (body,) in store.rows("things" if ended else "open_things", kind, limit):
         yield state.of(loads(body))
+
+
+def thing_ids(store: Store, kind: str, first: str, end: str) -> list[str]:
+    """The ids of one kind from `first` on and before `end`."""
+    return [name for (name,) in store.rows("thing_ids", kind, first, end)]
 
 
 def count_things(store: Store, kind: str, *, ended: bool = False) -> int:

@@ -37,6 +37,9 @@ WHERE t.kind = ?1 ORDER BY t.created DESC LIMIT ?2
 SELECT e.state FROM thing t INDEXED BY thing_open CROSS JOIN entity e ON e.stream = t.kind || '/' || t.id
 WHERE t.kind = ?1 AND t.open = 1 ORDER BY t.created LIMIT ?2
 
+-- name: thing_ids
+SELECT id FROM thing WHERE kind = ?1 AND id >= ?2 AND id < ?3 ORDER BY id
+
 -- name: count_things
 SELECT count(*) FROM thing WHERE kind = ?1 AND (?2 OR open = 1)
 
@@ -57,6 +60,10 @@ SELECT id FROM task WHERE number = ? ORDER BY id
 SELECT e.version, e.state FROM task t JOIN entity e ON e.stream = 'task/' || t.id
 WHERE (?1 IS NULL OR t.phase = ?1 OR t.state = ?1) AND (?2 OR t.phase IN ('open', 'working', 'review'))
 ORDER BY t.created
+
+-- name: last_ended
+SELECT max(e.state ->> 'since') FROM task t JOIN entity e ON e.stream = 'task/' || t.id
+WHERE t.phase IN ('done', 'stopped') AND e.state ->> 'lifecycle' = ?
 
 -- name: in_review
 SELECT e.state FROM task t INDEXED BY task_phase CROSS JOIN entity e ON e.stream = 'task/' || t.id
@@ -126,6 +133,9 @@ ORDER BY position
 
 -- name: messages_of_task
 SELECT body FROM message WHERE task = ? AND (?2 IS NULL OR attempt = ?2) AND (?3 IS NULL OR kind = ?3) ORDER BY position
+
+-- name: last_of_kind
+SELECT body FROM message INDEXED BY message_kind WHERE kind = ? AND attempt IS NOT NULL ORDER BY position DESC LIMIT 1
 
 -- name: put_delivery
 INSERT INTO delivery (mailbox, position, message, wants, typed, open) VALUES (?, ?, ?, ?, ?, 1)
@@ -257,6 +267,124 @@ SELECT handler, status, count(*) FROM effect GROUP BY handler, status
 -- name: effects
 SELECT e.version, e.state FROM effect f CROSS JOIN entity e ON e.stream = 'effect/' || f.id
 WHERE (?1 IS NULL OR f.handler = ?1) AND (?2 IS NULL OR f.status = ?2) ORDER BY f.handler, f.status, f.due
+
+-- name: put_feed_entry
+INSERT INTO feed_entry (feed, number, position, at, team, text, about) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: put_feed_team
+INSERT INTO feed_team (feed, team, newest) VALUES (?, ?, ?)
+ON CONFLICT (feed, team) DO UPDATE SET newest = max(newest, excluded.newest)
+
+-- name: put_feed_key
+INSERT OR IGNORE INTO feed_key (feed, key, value, number) VALUES (?, ?, ?, ?)
+
+-- name: put_feed_print
+INSERT OR IGNORE INTO feed_print (feed, print, number) VALUES (?, ?, ?)
+
+-- name: put_feed_row
+INSERT INTO feed_row (feed, list, key, position, text) VALUES (?, ?, ?, ?, ?)
+ON CONFLICT (feed, list, key) DO UPDATE SET text = excluded.text
+
+-- name: drop_feed_row
+DELETE FROM feed_row WHERE feed = ? AND list = ? AND key = ?
+
+-- name: put_feed_note
+INSERT INTO feed_note (feed, position, after, line, who, at, text) VALUES (?, ?, ?, ?, ?, ?, ?)
+
+-- name: feed_entry
+SELECT number, position, at, text, about FROM feed_entry WHERE feed = ? AND number = ?
+
+-- name: feed_entries
+SELECT number, position, at, text, about FROM feed_entry
+WHERE feed = ?1 AND number > ?2 AND (?3 IS NULL OR at >= ?3) AND (?4 IS NULL OR at < ?4) ORDER BY number LIMIT ?5
+
+-- name: last_feed_entries
+SELECT number, position, at, text, about FROM feed_entry WHERE feed = ? ORDER BY number DESC LIMIT ?
+
+-- name: feed_entries_by_key
+SELECT e.number, e.position, e.at, e.text, e.about
+FROM feed_key k CROSS JOIN feed_entry e ON e.feed = k.feed AND e.number = k.number
+WHERE k.feed = ?1 AND k.key = ?6 AND k.value = ?7 AND k.number > ?2
+  AND (?3 IS NULL OR e.at >= ?3) AND (?4 IS NULL OR e.at < ?4)
+  AND NOT EXISTS (SELECT 1 FROM json_each(?8) j WHERE NOT EXISTS (
+    SELECT 1 FROM feed_key o WHERE o.feed = k.feed AND o.key = j.value ->> 0 AND o.value = j.value ->> 1
+      AND o.number = k.number))
+ORDER BY k.number LIMIT ?5
+
+-- name: last_feed_entries_by_key
+SELECT e.number, e.position, e.at, e.text, e.about
+FROM feed_key k CROSS JOIN feed_entry e ON e.feed = k.feed AND e.number = k.number
+WHERE k.feed = ?1 AND k.key = ?2 AND k.value = ?3
+  AND NOT EXISTS (SELECT 1 FROM json_each(?4) j WHERE NOT EXISTS (
+    SELECT 1 FROM feed_key o WHERE o.feed = k.feed AND o.key = j.value ->> 0 AND o.value = j.value ->> 1
+      AND o.number = k.number))
+ORDER BY k.number DESC LIMIT ?5
+
+-- name: feed_values
+SELECT value, max(number) FROM feed_key WHERE feed = ?1 AND key = ?2 GROUP BY value
+
+-- name: feed_prints
+SELECT p.print, p.number FROM json_each(?2) j CROSS JOIN feed_print p ON p.feed = ?1 AND p.print = j.value ORDER BY p.number
+
+-- name: feed_shown
+SELECT group_concat(text, ?3) FROM ( -- in the order of the inner query: sorting the texts again would take long
+  SELECT e.text FROM feed_entry e WHERE e.feed = ?1 AND e.number >= (
+    SELECT min(n) FROM (
+      SELECT (SELECT x.number FROM feed_entry x INDEXED BY feed_entry_team WHERE x.feed = t.feed AND x.team = t.team
+              ORDER BY x.number LIMIT 1) AS n
+      FROM feed_team t WHERE t.feed = ?1 AND t.newest >= ?2
+      UNION ALL
+      SELECT min(number) FROM feed_entry INDEXED BY feed_entry_alone WHERE feed = ?1 AND team = '' AND at >= ?2))
+    AND iif(e.team = '', e.at >= ?2, e.team IN (SELECT team FROM feed_team WHERE feed = ?1 AND newest >= ?2))
+  ORDER BY e.number)
+
+-- name: feed_texts
+SELECT e.number, e.text FROM feed_entry e WHERE e.feed = ?1 AND e.number >= (
+    SELECT min(n) FROM (
+      SELECT (SELECT x.number FROM feed_entry x INDEXED BY feed_entry_team WHERE x.feed = t.feed AND x.team = t.team
+              ORDER BY x.number LIMIT 1) AS n
+      FROM feed_team t WHERE t.feed = ?1 AND t.newest >= ?2
+      UNION ALL
+      SELECT min(number) FROM feed_entry INDEXED BY feed_entry_alone WHERE feed = ?1 AND team = '' AND at >= ?2))
+    AND iif(e.team = '', e.at >= ?2, e.team IN (SELECT team FROM feed_team WHERE feed = ?1 AND newest >= ?2))
+  ORDER BY e.number
+
+-- name: feed_rows
+SELECT key, text FROM feed_row INDEXED BY feed_row_order WHERE feed = ?1 AND list = ?2 ORDER BY position, key
+
+-- name: feed_rows_between
+SELECT key, text FROM feed_row WHERE feed = ?1 AND list = ?2 AND key >= ?3 AND key < ?4 ORDER BY key
+
+-- name: feed_row
+SELECT text FROM feed_row WHERE feed = ? AND list = ? AND key = ?
+
+-- name: feed_list
+SELECT group_concat(text, ?3 ORDER BY position, key) FROM (
+  SELECT text, position, key FROM feed_row INDEXED BY feed_row_order WHERE feed = ?1 AND list = ?2
+  ORDER BY position DESC LIMIT ?4)
+
+-- name: feed_table
+SELECT group_concat(json_quote(key) || ': ' || text, ?3 ORDER BY key) FROM feed_row WHERE feed = ?1 AND list = ?2
+
+-- name: feed_notes
+SELECT position, after, line, who, at, text FROM feed_note WHERE feed = ?1 AND position > ?2 ORDER BY position
+
+-- name: put_happening
+INSERT INTO journal (pack, position, at, who, type, task, text, was) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+
+-- name: happenings
+SELECT position, at, who, type, task, text, was FROM journal WHERE pack = ?1 AND position > ?2 AND position <= ?3
+ORDER BY position
+
+-- name: last_happenings
+SELECT position, at, who, type, task, text, was FROM journal
+WHERE pack = ?1 AND (?2 IS NULL OR task = ?2) ORDER BY position DESC LIMIT ?3
+
+-- name: times_of_happenings
+SELECT DISTINCT at FROM journal WHERE pack = ?1 UNION SELECT at FROM feed_note WHERE feed = ?1 AND who = 'moot'
+
+-- name: tasks_of_messages
+SELECT m.id, m.task FROM json_each(?1) j CROSS JOIN message m ON m.id = j.value WHERE m.task IS NOT NULL ORDER BY m.position
 
 -- name: everything
 SELECT * FROM {table}

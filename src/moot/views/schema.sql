@@ -65,6 +65,7 @@ CREATE TABLE message (
 -- Most messages are alone in the thread that is named after them, and are found by their id.
 CREATE INDEX message_thread ON message (thread, position) WHERE thread <> id;
 CREATE INDEX message_task ON message (task, position) WHERE task IS NOT NULL;
+CREATE INDEX message_kind ON message (kind, position) WHERE attempt IS NOT NULL;
 
 -- One message at one recipient. `mailbox` is in lower case. What is not settled comes last, so that it stands together.
 CREATE TABLE delivery (
@@ -107,3 +108,75 @@ CREATE TABLE effect (
   due     REAL NOT NULL              -- seconds since 1970: not before
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX effect_due ON effect (handler, status, due);
+
+-- The entries of a feed, each with its text as the file shows it.
+CREATE TABLE feed_entry (
+  feed     TEXT NOT NULL,
+  number   INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  at       REAL NOT NULL,            -- seconds since 1970: when it arrived
+  team     TEXT NOT NULL,            -- entries that leave the file together; empty: none
+  text     TEXT NOT NULL,
+  about    TEXT NOT NULL,            -- what the file does not show: flags, source, handlers, cause
+  PRIMARY KEY (feed, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX feed_entry_team ON feed_entry (feed, team, number);
+CREATE INDEX feed_entry_alone ON feed_entry (feed, at) WHERE team = '';
+
+-- The newest entry of each of those groups.
+CREATE TABLE feed_team (
+  feed   TEXT NOT NULL,
+  team   TEXT NOT NULL,
+  newest REAL NOT NULL,
+  PRIMARY KEY (feed, team)
+) STRICT, WITHOUT ROWID;
+
+-- What entries are found by.
+CREATE TABLE feed_key (
+  feed   TEXT NOT NULL,
+  key    TEXT NOT NULL,
+  value  TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  PRIMARY KEY (feed, key, value, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE feed_print (
+  feed   TEXT NOT NULL,
+  print  TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  PRIMARY KEY (feed, print, number)
+) STRICT, WITHOUT ROWID;
+
+-- The lists that follow from a feed. A row keeps its place until it is dropped.
+CREATE TABLE feed_row (
+  feed     TEXT NOT NULL,
+  list     TEXT NOT NULL,
+  key      TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  text     TEXT NOT NULL,
+  PRIMARY KEY (feed, list, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX feed_row_order ON feed_row (feed, list, position);
+
+CREATE TABLE feed_note (
+  feed     TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  after    INTEGER NOT NULL,
+  line     INTEGER NOT NULL,
+  who      TEXT NOT NULL,
+  at       TEXT NOT NULL,
+  text     TEXT NOT NULL,
+  PRIMARY KEY (feed, position)
+) STRICT, WITHOUT ROWID;
+
+-- What happened in a pack, each with its sentence: the lines of a journal.
+CREATE TABLE journal (
+  pack     TEXT NOT NULL,
+  position INTEGER NOT NULL,
+  at       TEXT NOT NULL,
+  who      TEXT NOT NULL,
+  type     TEXT NOT NULL,
+  task     TEXT,
+  text     TEXT NOT NULL,
+  was      TEXT,                     -- what the sentence does not say, and can change later
+  PRIMARY KEY (pack, position)
+) STRICT, WITHOUT ROWID;

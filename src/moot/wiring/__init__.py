@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from moot.api.answer import Notice
-    from moot.api.protocol import Mirrors
+    from moot.api.protocol.mirrors import Mirrors
     from moot.api.workspace import Judge, Progress
     from moot.core.lifecycle import Lifecycle
     from moot.location import Place
@@ -133,10 +133,11 @@ def _loaded(place: Place, env: Mapping[str, str], *, keep: bool, files: bool) ->
         packs = load(settings, place, keep=keep)
     lifecycles = _lifecycles(settings, packs)
     requests: Requests | None = None
-    if settings.handlers:
+    if settings.handlers or packs.having("effects"):
+        from moot.api.protocol.pack_effects import asking
         from moot.effects.requests import Requests, handlers_of
 
-        requests = Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"))
+        requests = Requests(handlers_of(settings.handlers), env.get("MOOT_EFFECT_KEY"), asking(packs))
     mirrors: Mirrors | None = None
     if files and packs.mirrors:
         from moot.mirrors.sync import FileMirrors

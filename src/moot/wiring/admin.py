@@ -9,10 +9,13 @@ from moot import settings as setting
 from moot.api.verbs.effects.allow import consent_of, weak_of
 from moot.api.verbs.workspace import Created, Finding, Opener, RestoreResult, checkup
 from moot.api.workspace import quietly
-from moot.core.errors import MootError, Unavailable, Usage
+from moot.core.errors import MootError, Refused, Unavailable, Usage
 from moot.core.identity import decide, people_only
 from moot.engine.sweeping import sweep
 from moot.logs.sqlite import SqliteLog
+from moot.mirrors import git_exclude
+from moot.mirrors.adopting import adopted_since
+from moot.mirrors.forms import form_of
 from moot.private_files import hand_over
 from moot.settings import bare_repository
 from moot.wiring import left_behind, open_workspace
@@ -23,6 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from moot.api.call import Call
+    from moot.api.protocol.form import Form
     from moot.api.removal import Removal
     from moot.api.workspace import Progress, Workspace
     from moot.core.identity import Caller
@@ -49,7 +54,7 @@ class Admin(Opener):
     def place(self) -> Place:
         return places.find(self._cwd, self._env, named=self._named)
 
-    def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created:
+    def create(self, packs: tuple[str, ...], *, carry_over: bool = False, exclude: bool = True) -> Created:
         there = known_packs() if packs else []
         for name in packs:
             if name not in there:
@@ -70,12 +75,16 @@ class Admin(Opener):
             settings = setting.load(place)
         weak = not settings.task_review or bool(settings.packs) or not (new or settings.task_receipt)
         allowed = self._allow_settings() if weak else ()
-        if settings.packs:
-            with self._workspace() as workspace, workspace.call(self.caller) as call:
-                call.sync()
-        return Created(
+        made = Created(
             root=place.root, state=place.state, new=new, packs=settings.packs, carried_over=kept, allowed=allowed
         )
+        if not settings.packs:
+            return _excluding(made, git_exclude.exclude(place, ()))
+        with self._workspace() as workspace, workspace.call(self.caller) as call:
+            made = _excluding(made, git_exclude.exclude(place, _forms(call) if exclude else ()))
+            start = call.engine.log.head()
+            call.sync()
+            return made.replace(adopted=adopted_since(call, start).said)
 
     def _allow_settings(self) -> tuple[str, ...]:
         """A person who creates a workspace consents to the current moot.toml."""
@@ -124,10 +133,37 @@ class Admin(Opener):
             with self._workspace() as workspace, workspace.call(self.caller) as call:
                 sweep(place.state, call.engine.log)
                 from moot.guard.doctor import guard_findings  # it runs git, which needs slow imports
+                from moot.mirrors.pack_files import WorktreeFiles
 
-                return findings + checkup(call) + guard_findings(place)
+                findings += checkup(call, WorktreeFiles(place))
+                return findings + _ignored(place, call) + guard_findings(place)
         except MootError as error:
             return [*findings, Finding(error.code, good=False, message=error.message, remedy=error.remedy)]
+
+
+def _forms(call: Call) -> list[Form]:
+    """The forms of the packs' files. If the code of a pack fails, syncing reports it."""
+    try:
+        return [form_of(spec, call.packs) for spec in call.packs.mirrors]
+    except Refused:
+        return []
+
+
+def _ignored(place: Place, call: Call) -> list[Finding]:
+    """Whether git ignores all files of the packs, if it was told to ignore some."""
+    wrong = git_exclude.missing(place, _forms(call))
+    if not wrong:
+        return []
+    said = f"git does not ignore {', '.join(wrong[:5])}{'…' if len(wrong) > 5 else ''}"
+    return [Finding("git exclude", good=False, message=said, remedy="`moot init` adds them.")]
+
+
+def _excluding(made: Created, found: git_exclude.Excluded | None) -> Created:
+    if found is None:
+        return made
+    return made.replace(
+        excluded=found.lines, exclude_file=found.path, exclude_problem=found.problem, tracked=found.tracked
+    )
 
 
 def _usual_lifecycle(name: str, place: Place) -> str:

@@ -20,7 +20,7 @@ from moot.location import caches
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from typing import Any
 
     from moot.api.protocol import Pack
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
     from moot.settings import Settings
 
 GROUP = "moot.packs"
-SHIPPED = {"orchestrator": "moot.packs.orchestrator.protocol:Orchestrator"}
+SHIPPED = {
+    "gsd": "moot.packs.gsd.protocol:Gsd",
+    "orchestrator": "moot.packs.orchestrator.protocol:Orchestrator",
+}
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
 _LARGEST = 1 << 20
 
@@ -55,7 +58,12 @@ def load(settings: Settings, place: Place, *, keep: bool) -> Packs:
         from moot.api.protocol.pack_clashes import check_for_clashes
 
         check_for_clashes(found.values())
-    return Packs(tuple(found.values()), protocol)
+
+    def read(pack: Pack, file: str) -> bytes:
+        path = settings.pack_settings.get(pack.name, {}).get("path")
+        return _content(_source(pack.name, path, place), place, file)
+
+    return Packs(tuple(found.values()), protocol, read)
 
 
 def protocol(pack: Pack) -> Protocol:
@@ -75,14 +83,14 @@ def pack(
     path = (settings.pack_settings.get(name, {}) if settings else {}).get("path")
     try:
         source = Source(**kept["source"])
-        if kept["path"] == path and kept["signature"] == _signature(source, kept["schemas"], name):
+        if kept["path"] == path and kept["signature"] == _signature(source, kept, name):
             return _made(kept, source)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         pass  # no cache, or from another version: parse
     source = _source(name, path, place)
     parsed = _parsed(name, source, place)
-    if keep and not _is_young(source, parsed["schemas"]):
-        signature = _signature(source, parsed["schemas"], name)
+    if keep and not _is_young(source, parsed):
+        signature = _signature(source, parsed, name)
         caches.keep_parsed(state, cache, {**parsed, "path": path, "signature": signature})
     return _made(parsed, source)
 
@@ -99,8 +107,20 @@ def known() -> list[str]:
     return sorted({*SHIPPED, *installed()})
 
 
+def verbs(name: str) -> Mapping[str, str]:
+    """The verbs that a shipped or installed pack brings, as "module:attribute" by word. Empty if it has none."""
+    code = SHIPPED.get(name) or installed().get(name, "")
+    return _class(name, code).verbs if ":" in code else {}
+
+
+def code_of(name: str) -> type[Protocol]:
+    """The code of a shipped pack."""
+    return _class(name, SHIPPED[name])
+
+
 def _made(kept: Mapping[str, Any], source: Source) -> Pack:
-    about = {"digest": kept["digest"], "parts": tuple(kept["parts"])}
+    about = {"digest": kept["digest"], "parts": tuple(kept["parts"]), "forms": kept["forms"]}
+    about |= {"folder": source.said if source.root else ""}
     found = pack_of(kept["pack"], kept["schemas"])
     lives = tuple(life.replace(content=kept["content"]) for life in found.lifecycles)
     return found.replace(lifecycles=lives, code=source.code if kept["parts"] else "", **about)
@@ -162,35 +182,60 @@ def _parsed(name: str, source: Source, place: Place | None) -> dict[str, Any]:
     from hashlib import sha256
 
     from moot.api.protocol.checking import parse
-    from moot.location.gitdir import read
-    from moot.location.trust import check_author
     from moot.mirrors.forms import forms
 
-    def content(file: str) -> bytes:
-        path = os.path.join(source.folder, file)
-        if source.root and not _below(os.path.realpath(path), source.folder):
-            raise OSError(0, "it is a link that points out of the folder", path)
-        owner = (lambda uid: check_author(place, path, uid)) if source.root and place is not None else None
-        found = read(path, _LARGEST, owner)
-        if len(found) > _LARGEST:
-            raise OSError(0, "it is larger than 1 MiB", path)
-        return found
-
-    code = _attribute(source.code) if ":" in source.code else None
-    if code is not None and not (isinstance(code, type) and issubclass(code, Protocol)):
-        raise _broken(name, source.code, "it is not a subclass of moot.api.protocol.Protocol")
+    code = _class(name, source.code) if ":" in source.code else None
     parts = [part for part in PARTS if code is not None and getattr(code, part) is not getattr(Protocol, part)]
     below = f".{name}/" if source.root else ""
-    found = parse(source.said, content, name=name, forms=forms(code), below=below)
+    found = parse(
+        source.said,
+        lambda file: _content(source, place, file),
+        name=name,
+        forms=forms(code),
+        below=below,
+        coded="hear" in parts,
+    )
     lives = json.dumps([found.data.get("lifecycle"), found.data.get("lifecycles")], sort_keys=True)
     return {
         "pack": found.data,
         "schemas": found.schemas,
         "digest": found.digest,
         "parts": parts,
+        "forms": _names_of(code.forms) if code is not None else {},
         "content": sha256(lives.encode()).hexdigest() if source.root else "",
         "source": source.plain(),
     }
+
+
+def _class(name: str, code: str) -> type[Protocol]:
+    found = _attribute(code)
+    if not (isinstance(found, type) and issubclass(found, Protocol)):
+        raise _broken(name, code, "it is not a subclass of moot.api.protocol.Protocol")
+    return found
+
+
+def _names_of(forms: Mapping[str, Any]) -> dict[str, str]:
+    """Forms as "module:attribute"; none if one of them cannot be named, because it is inside a function or a class."""
+    found = {
+        name: form if isinstance(form, str) else f"{form.__module__}:{form.__qualname__}"
+        for name, form in forms.items()
+    }
+    return {} if any("." in at.partition(":")[2] for at in found.values()) else found
+
+
+def _content(source: Source, place: Place | None, file: str) -> bytes:
+    """A file of a pack. In a folder of the repository, no link leads out of it, and its owner is trusted."""
+    from moot.location.gitdir import read
+    from moot.location.trust import check_author
+
+    path = os.path.join(source.folder, file)
+    if source.root and not _below(os.path.realpath(path), source.folder):
+        raise OSError(0, "it is a link that points out of the folder", path)
+    owner = (lambda uid: check_author(place, path, uid)) if source.root and place is not None else None
+    found = read(path, _LARGEST, owner)
+    if len(found) > _LARGEST:
+        raise OSError(0, "it is larger than 1 MiB", path)
+    return found
 
 
 def _attribute(code: str) -> Any:
@@ -210,25 +255,26 @@ def _broken(name: str, code: str, why: str) -> Usage:
     )
 
 
-def _files(source: Source, schemas: Iterable[str]) -> list[str]:
-    files = [os.path.join(source.folder, file) for file in ("pack.toml", *sorted(schemas))]
+def _files(source: Source, kept: Mapping[str, Any]) -> list[str]:
+    briefs = {role["brief"] for role in kept["pack"].get("roles", {}).values() if "brief" in role}
+    files = [os.path.join(source.folder, file) for file in ("pack.toml", *sorted({*kept["schemas"], *briefs}))]
     if source.code:
         module = source.code.partition(":")[0].rpartition(".")[2]
         files.append(os.path.join(source.folder, f"{module}.py"))
     return [file for file in files if not file.endswith(".py") or os.path.exists(file)]
 
 
-def _signature(source: Source, schemas: Iterable[str], name: str) -> list[Any]:
+def _signature(source: Source, kept: Mapping[str, Any], name: str) -> list[Any]:
     """What the parsed form was made from, and the version of moot that parsed it."""
     version = sys.modules["moot"].__version__  # modules of moot do not import the package root
     found: list[Any] = [version, "" if source.root or name in SHIPPED else sys.prefix, source.folder]
     if name in SHIPPED and source.folder != os.path.join(_PACKS, name):
         raise ValueError("another installation of moot wrote it")
-    return found + [caches.signature(file) for file in _files(source, schemas)]
+    return found + [caches.signature(file) for file in _files(source, kept)]
 
 
-def _is_young(source: Source, schemas: Iterable[str]) -> bool:
+def _is_young(source: Source, kept: Mapping[str, Any]) -> bool:
     """Whether a file changed so recently that it may change again and keep its signature."""
     if not source.root:
         return False
-    return time.time() - max(os.stat(file).st_mtime for file in _files(source, schemas)) < caches.YOUNG
+    return time.time() - max(os.stat(file).st_mtime for file in _files(source, kept)) < caches.YOUNG

@@ -24,6 +24,7 @@ from moot.location import gitdir, worktrees
 from moot.logs.sqlite import bell
 from moot.logs.sqlite.file import LOCK, NAME
 from moot.logs.sqlite.lock import WriterLock
+from moot.mirrors import git_exclude
 from moot.private_files import forbidden
 from moot.processes.git import Git, GitFailed
 from moot.views import queries
@@ -97,6 +98,7 @@ class WorkspaceRemoval:
         state = self._place.state
         if self._place.common is not None:
             hooks.remove(self._place, leave_edited=True)
+            git_exclude.remove(self._place)
         lock = WriterLock(os.path.join(state, LOCK), _PATIENCE)
         if os.path.isdir(state):
             lock.acquire()
@@ -139,6 +141,8 @@ class WorkspaceRemoval:
             if one.state in _OURS:
                 back = "; the earlier hook is put back" if one.before else ""
                 yield RemovalItem(one.path, f"the hook of the guard{back}")
+        if place.common is not None and git_exclude.has_block(place):
+            yield RemovalItem(git_exclude.path_of(place.common), "the lines of moot; all others stay")
         if os.path.isdir(place.state):
             yield RemovalItem(place.state, self._state_in_words())
         if self._settings is not None:
@@ -200,6 +204,8 @@ class WorkspaceRemoval:
                 yield RemovalItem(one.path, "a hook that calls the guard; remove its lines by hand")
             elif one.before is not None and one.state not in _OURS:
                 yield RemovalItem(one.before, "an earlier hook, which was replaced")
+        if (ignoring := git_exclude.leftover(place)) is not None:
+            yield RemovalItem(ignoring, "lines of moot that somebody changed; remove them by hand")
         old = left_behind.find(place, self._cwd)
         if old is not None:
             yield RemovalItem(os.path.dirname(old), "a log from before `git init`")

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from moot.api.protocol import Protocol, Saying
-from moot.api.verbs.workspace import Finding
+from moot.api.protocol.pack_views import Concern, PackView
 from moot.core.deciders.custom_event import Emit
 from moot.core.deciders.message import SendMessage
 from moot.core.errors import Refused
 from moot.core.task import Moved, Task
+from moot.views import queries
 
 if TYPE_CHECKING:
+    from moot.api.call import Call
+    from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.core.payload import Payload
     from moot.core.principal import Actor
     from moot.core.reactions import World
@@ -47,6 +50,9 @@ class Desk(Protocol):
 
     reactions = (thanks,)
     closers = (count,)
+    verbs = {word: f"{__package__}.verbs:{word.upper()}" for word in ("tally", "open", "close")}  # noqa: RUF012
+    methods = f"{__package__}.methods:DeskMethods"
+    effects = f"{__package__}.effects:DeskEffects"
 
     def observe(self, call: Any, _saying: Saying) -> Mapping[str, Any]:
         return {"cwd": call.cwd, "greeting": self.settings["greeting"]}
@@ -66,5 +72,20 @@ class Desk(Protocol):
         if any(path.startswith("vault") for path in paths) and "clerk" not in actor.roles:
             raise Refused("vault", "Only clerks touch the vault.", "Ask a clerk.")
 
-    def check(self) -> Sequence[Finding]:
-        return (Finding("desk", good=True, message="open"),)
+    def watch(self, call: Any) -> PackView:
+        states = [task.state for task in queries.tasks(call.engine.read(), ended=True)]
+        counts = {state: states.count(state) for state in states}
+        lines = tuple(((f"{count} ", "bold"), (state, "busy")) for state, count in counts.items())
+        return PackView("desk", f"Desk: {len(states)} cases", counts, lines)
+
+    def concerns(self, call: Any) -> Iterable[Concern]:
+        for task in queries.tasks(call.engine.read(), ended=False):
+            if task.state == "escalated":
+                said, remedy = f"No expert has answered {task.id}.", f"moot task show {task.id}"
+                yield Concern("escalated", task.id, said, remedy, task.since, who="desk")
+
+    def check(self, _call: Call, files: PackFiles) -> Iterator[FileProblem]:
+        for root in files.roots:
+            opening = files.json(root, ".desk/hours.json")
+            if isinstance(opening, dict) and opening.get("open") != "always":
+                yield files.problem(root, ".desk/hours.json", "the desk is closed", place="open")

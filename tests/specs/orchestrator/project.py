@@ -30,6 +30,10 @@ FILES = {
     "developer": ".claude-orchestrator/tasks/messages/to-developer.json",
     "team-lead": ".claude-orchestrator/tasks/messages/to-team-lead.json",
 }
+FOLDER = ".claude-orchestrator"
+QUEUE = f"{FOLDER}/tasks/queue.json"
+STATUS = f"{FOLDER}/tasks/status.json"
+LOG = f"{FOLDER}/logs/log.md"
 PATIENCE = 60.0  # seconds; a loaded machine is slow, a broken wait ends
 
 
@@ -41,6 +45,18 @@ class ShiftedClock(Clock):
 
     def wall_seconds(self) -> float:
         return super().wall_seconds() + self.by
+
+
+class LaterClock(Clock):
+    """A machine on which time passes when a test says so."""
+
+    passed = 0.0
+
+    def wall_seconds(self) -> float:
+        return super().wall_seconds() + self.passed
+
+    def monotonic(self) -> float:
+        return super().monotonic() + self.passed
 
 
 class Spoken:
@@ -209,6 +225,20 @@ class Project:
         )
         return Spoken(done)
 
+    def voice(self, *words: str, agent: str | None = None, given: str = "") -> Spoken:
+        """A call of the command line, answered as text: what an agent reads."""
+        command = [word for word in self.command(*words) if word != "--json"]
+        done = subprocess.run(
+            command,
+            cwd=self.root,
+            env=self.environment(agent),
+            input=given.encode(),
+            capture_output=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        return Spoken(done)
+
     def cli_send(self, message: dict[str, Any], agent: str | None = None, *more: str) -> Spoken:
         return self.cli("send", "--type", message["type"], "--data", "-", *more, agent=agent, given=json.dumps(message))
 
@@ -255,6 +285,50 @@ class Project:
         """The three steps by hand: read the file, append, write it back."""
         content = self.file(role)
         self.write(role, {**content, "messages": [*content["messages"], *messages]})
+
+    def queue(self) -> dict[str, Any]:
+        return json.loads((self.root / QUEUE).read_text(encoding="utf-8"))
+
+    def entry(self, task: str = "task-001") -> dict[str, Any]:
+        """A task as the queue file shows it."""
+        content = self.queue()
+        (found,) = [entry for entry in (*content["tasks"], *content["completed"]) if entry["id"] == task]
+        return found
+
+    def write_queue(self, content: Any) -> None:
+        text = content if isinstance(content, str) else json.dumps(content, indent=2)
+        (self.root / QUEUE).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / QUEUE).write_text(text, encoding="utf-8")
+
+    def status(self) -> dict[str, Any]:
+        return json.loads((self.root / STATUS).read_text(encoding="utf-8"))
+
+    def write_status(self, content: Any) -> None:
+        (self.root / STATUS).write_text(json.dumps(content, indent=2), encoding="utf-8")
+
+    def journal(self) -> list[str]:
+        """The lines of the development log that are not blank."""
+        return [line for line in (self.root / LOG).read_text(encoding="utf-8").splitlines() if line.strip()]
+
+    def write_journal(self, text: str) -> None:
+        (self.root / LOG).write_text(text, encoding="utf-8")
+
+    def say(self, agent: str, **entry: Any) -> None:
+        """Change an agent's entry of the status file, and nothing else."""
+        content = self.status()
+        self.write_status({**content, agent: {**content[agent], **entry}})
+
+    def enqueue(self, *entries: Any) -> None:
+        """Append entries to the queue, as an agent does that knows only the file."""
+        content = self.queue()
+        self.write_queue({**content, "tasks": [*content["tasks"], *entries]})
+
+    def edit(self, task: str = "task-001", **changes: Any) -> None:
+        """Change an entry of the queue, and nothing else."""
+        content = self.queue()
+        for name in ("tasks", "completed"):
+            content[name] = [{**e, **changes} if e["id"] == task else e for e in content[name]]
+        self.write_queue(content)
 
     def look(self) -> dict[str, str]:
         """Any call of moot: it absorbs what the files say, and renders what the log says. Returns its warnings."""

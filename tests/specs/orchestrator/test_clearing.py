@@ -6,6 +6,9 @@ import json
 
 import pytest
 
+from moot.core.principal import Actor
+from moot.core.task import MoveTask
+from tests.person import ME
 from tests.specs.orchestrator.project import FILES, Project, bodies
 from tests.specs.orchestrator.samples import CLEARED, assignment, report
 
@@ -160,16 +163,85 @@ def test_a_rejection_clears_nothing_and_a_reset_leaves_the_attempt_behind(projec
     project.run("task reopen", task="task-001")
     assert project.file("developer") == {"messages": [assignment("task-002")], "lastRead": None}
     assert project.file("team-lead") == {"messages": [report("task-002")], "lastRead": None}
-    # An identical assignment counts as new, from a surface and from a file.
-    project.assign()
+    # The same assignment with a new timestamp is new, from a surface and from a file.
+    project.assign(assignment(timestamp="2026-11-16T08:00:00.000Z"))
     assert project.state() == "in_progress"
     assert len(project.file("developer")["messages"]) == 2
     project.run("task reject", task="task-001", reason="Still none.")
     project.run("task reopen", task="task-001")
-    project.append("developer", assignment())
+    project.append("developer", assignment(timestamp="2026-11-17T08:00:00.000Z"))
     project.look()
     assert project.state() == "in_progress"
     assert [m.data["attempt"] for m in project.events("message:sent") if m.data["task"] == "task-001"] == [1, 1, 2, 3]
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-CL-05")
+@pytest.mark.parametrize("what", ["assignment", "report"])
+def test_an_entry_that_equals_one_of_an_earlier_attempt_is_held_as_an_old_copy(project: Project, what: str) -> None:
+    project.assign()
+    project.report()
+    old = project.raw_files()
+    project.run("task reject", task="task-001", reason="No tests.")
+    project.run("task reopen", task="task-001")
+    if what == "report":
+        project.assign(assignment(instructions="Write the tests."))
+    role = "developer" if what == "assignment" else "team-lead"
+    state, stored = project.state(), len(project.events("message:sent"))
+    for _ in range(2):  # a second copy is not held again
+        project.path(role).write_bytes(old[role] or b"")
+        project.look()
+        assert [one["code"] for one in project.held()] == ["old_copy"]
+    (held,) = project.held()
+    assert held["task"] == "task-001"
+    assert "attempt 1" in held["reason"]
+    assert "new timestamp" in held["reason"]
+    assert project.state() == state
+    assert project.file(role)["messages"] == []
+    assert len(project.events("message:sent")) == stored + 1  # the note about the held entry
+    # Correcting its timestamp delivers it.
+    raw = {**json.loads(held["raw"]), "timestamp": "2026-11-17T08:00:00.000Z"}
+    assert project.refusal("held resubmit", id=held["id"]).code == "old_copy"
+    project.run("held resubmit", id=held["id"], data=raw)
+    assert project.file(role)["messages"] == [raw]
+    assert project.state() == ("in_progress" if what == "assignment" else "awaiting_review")
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-CL-05")
+@pytest.mark.parametrize("command", [("checkout", "--", "."), ("reset", "-q", "--hard")], ids=["checkout", "reset"])
+def test_a_copy_that_git_brings_back_does_not_restart_a_reset_task(project: Project, command: tuple[str, ...]) -> None:
+    """Somebody committed the mailboxes in the first attempt."""
+    project.git("config", "user.name", "Anna")
+    project.git("config", "user.email", "anna@example.org")
+    project.assign()
+    project.report()
+    project.git("add", "-f", *FILES.values())
+    project.git("commit", "-qm", "with the mailboxes")
+    project.run("task reject", task="task-001", reason="No tests.")
+    project.run("task reopen", task="task-001")
+    project.git(*command)
+    project.look()
+    assert project.state() == "pending"
+    assert [held["code"] for held in project.held()] == ["old_copy"] * 2
+    for role in FILES:
+        assert project.file(role)["messages"] == []
+
+
+@pytest.mark.proves("S0-CL-05")
+def test_an_entry_that_a_file_still_showed_when_its_task_was_reset_is_not_an_old_copy(project: Project) -> None:
+    """A lead appends the assignment of the next attempt while the reset is on its way into the file."""
+    project.assign()
+    project.report()
+    first, again = assignment(), assignment(timestamp="2026-11-17T08:00:00.000Z")
+    project.run("task reject", task="task-001", reason="No tests.")
+    project.write("developer", [first, again])
+    reset = MoveTask(verb="reopen", actor=Actor(principal=ME))  # as through another file: no mailbox is looked at first
+    project.session().engine.commit(ME, lambda work: work.do("task", "task-001", reset))
+    project.look()
+    assert project.held() == []
+    assert project.file("developer")["messages"] == [again]
+    assert project.state() == "in_progress"
 
 
 @pytest.mark.proves("S0-CL-06")

@@ -123,7 +123,7 @@ def test_a_dry_run_gives_the_warnings_of_the_real_message(project: Project) -> N
         [warning.code for warning in project.run("send", "Dev", type=data["type"], data=data, dry_run=dry).warnings]
         for dry in (True, False)
     )
-    assert tried == done == ["clock_differs", "amendment"]
+    assert tried == done == ["clock_differs", "not_created", "not_found", "amendment"]
 
 
 @pytest.mark.proves("S0-BP-02")

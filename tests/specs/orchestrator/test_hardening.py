@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -12,7 +13,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
@@ -511,7 +512,7 @@ def test_an_older_copy_of_an_earlier_attempt_brings_nothing_back_either(staffed:
 
 @pytest.mark.proves("S0-HRD-23")
 def test_an_old_report_that_comes_back_does_not_pass_unseen(staffed: Project) -> None:
-    """An entry equal to one of an earlier attempt counts as new, so it is marked, and approved with a reason only."""
+    """From a file it is held. A caller who sends it again means it: it is marked, and approved with a reason only."""
     project = staffed
     project.assign()
     project.report()
@@ -521,6 +522,9 @@ def test_an_old_report_that_comes_back_does_not_pass_unseen(staffed: Project) ->
     project.assign(assignment(instructions="Write the tests."))
     project.path("team-lead").write_bytes(old)
     project.look()
+    assert project.state() == "in_progress"
+    assert [held["code"] for held in project.held()] == ["old_copy"]
+    project.report()
     assert any(flag.startswith("said_before") for flag in project.mailbox("team-lead")[0]["flags"])
     said = project.refusal("task approve", "Lead", task="task-001")
     assert said.code == "report_doubtful"
@@ -534,7 +538,7 @@ def test_a_branch_switch_removes_no_message(project: Project) -> None:
     project.git("config", "user.name", "Anna")
     project.git("config", "user.email", "anna@example.org")
     project.assign()
-    project.git("add", "-A")
+    project.git("add", "-A", "--force")
     project.git("commit", "-qm", "with the mailboxes")
     project.git("branch", "other")
     project.assign(assignment("task-002"))
@@ -627,6 +631,56 @@ def test_a_mirror_that_cannot_be_written_catches_up_later(staffed: Project, obst
         path.unlink()
     assert "mirror_pending" not in project.look()
     assert project.file("developer")["messages"] == [assignment()]
+
+
+# Each is a shell line that runs moot ("$@") while writes to the directory $0, and only there, really fail.
+FAILED_WRITES = {
+    "EACCES": 'chmod 555 "$0"; "$PYTHON" -m tests.unprivileged "$@"; code=$?; chmod 755 "$0"; exit $code',
+    "EPERM": 'chattr +i "$0"/to-developer.json && { "$@"; code=$?; chattr -i "$0"/to-developer.json; exit $code; }',
+    "EROFS": 'unshare -m sh -c \'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"\' "$0" "$@"',
+    "ENOSPC": (
+        'unshare -m sh -c \'cp -a "$0" "$0.old" && mount -t tmpfs -o size=32k none "$0" && cp -a "$0.old"/. "$0" && '
+        'rm -r "$0.old" && { cat /dev/zero > "$0"/ballast 2>/dev/null; exec "$@"; }\' "$0" "$@"'
+    ),
+}
+
+
+def while_writes_fail(project: Project, reason: str, message: dict[str, Any]) -> Spoken:
+    """Send a message while the developer's file, which exists, cannot be replaced for this reason."""
+    env = {**project.environment(), "PYTHON": sys.executable}
+    env["PYTHONPATH"] += f":{Path(__file__).resolve().parents[3]}"
+    send = project.command("send", "--type", message["type"], "--data", json.dumps(message))
+    words = ["sh", "-c", FAILED_WRITES[reason], str(project.path("developer").parent), *send]
+    return Spoken(subprocess.run(words, cwd=project.root, env=env, capture_output=True, timeout=PATIENCE, check=False))
+
+
+@pytest.mark.proves("S0-HRD-28")
+@pytest.mark.parametrize("reason", FAILED_WRITES)
+def test_a_write_that_fails_is_named_and_the_file_catches_up(staffed: Project, reason: str) -> None:
+    project = staffed
+    if reason in ("EROFS", "ENOSPC") and not may_mount():
+        pytest.skip("needs unshare and the right to mount, which this machine does not give")
+    if reason == "EPERM" and (os.geteuid() != 0 or shutil.which("chattr") is None):
+        pytest.skip("needs chattr (e2fsprogs) and root")
+    project.assign(assignment("task-000"))
+    before = project.path("developer").read_bytes()
+    spoken = while_writes_fail(project, reason, assignment())
+    assert spoken.code == 0, spoken.err
+    said = spoken.warnings["mirror_pending"]
+    assert str(project.path("developer")) in said
+    assert os.strerror(getattr(errno, reason)) in said
+    assert project.path("developer").read_bytes() == before  # the old file is in place, whole
+    # It catches up with the next call of anybody, once writing works again.
+    assert "mirror_pending" not in project.look()
+    assert project.file("developer")["messages"] == [assignment("task-000"), assignment()]
+    assert len(project.events("message:sent")) == 2
+    assert sorted(os.listdir(project.path("developer").parent)) == ["to-developer.json", "to-team-lead.json"]
+
+
+def may_mount() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run(["unshare", "-m", "true"], capture_output=True, timeout=PATIENCE, check=False).returncode == 0
 
 
 # --- messages ------------------------------------------------------------------------------------------------------
@@ -990,6 +1044,93 @@ def test_a_held_message_is_resubmitted_as_it_is_once_its_time_has_come(staffed: 
     assert project.held() == []
 
 
+def torn_file(project: Project, text: str) -> dict[str, Any]:
+    """The developer's file with this text, in quarantine."""
+    project.write("developer", text)
+    os.utime(project.path("developer"), (0, 0))
+    project.look()
+    (held,) = project.held()
+    assert held["kind"] == "file"
+    return held
+
+
+@pytest.mark.proves("S0-HRD-27")
+def test_a_quarantined_file_is_shown_corrected_and_delivered_once(staffed: Project) -> None:
+    project = staffed
+    project.assign(assignment("task-000"))
+    entries = [assignment("task-000"), assignment("task-001"), assignment("task-002")]
+    whole = json.dumps({"messages": entries, "lastRead": None}, indent=1)
+    held = torn_file(project, whole[:-3])
+    # What it recommends is what works.
+    said = project.cli_refusal("held", "resubmit", held["id"])
+    assert said.code == "whole_file"
+    assert f"moot held resubmit {held['id']} --data @fixed.json" in said.remedy
+    (waits,) = (one for one in project.cli("needs-me").result if one["kind"] == "held")
+    assert f"moot held resubmit {held['id']} --data @fixed.json" in waits["command"]
+    shown = project.cli("held", "show", held["id"]).result["raw"]
+    assert shown == whole[:-3]
+    bad = project.cli_refusal("held", "resubmit", held["id"], "--data", "[1]")
+    assert bad.code == "bad_content"
+    assert "messages" in bad.message
+    (project.root / "fixed.json").write_text(shown + whole[-3:])
+    taken = project.cli("held", "resubmit", held["id"], "--data", "@fixed.json").result
+    assert len(taken["messages"]) == 2
+    assert project.file("developer")["messages"] == entries
+    assert project.state("task-002") == "in_progress"
+    assert [event.type for event in closing(project, held["id"])] == ["file:quarantined", "entry:resubmitted"]
+    assert project.held() == []
+    assert project.refusal("held resubmit", id=held["id"], data={"messages": entries}).code == "entry_closed"
+    assert project.ask("verify")["problems"] == []
+
+
+@pytest.mark.proves("S0-HRD-27")
+def test_a_corrected_file_that_is_still_wrong_is_refused_as_a_whole(staffed: Project) -> None:
+    project = staffed
+    held = torn_file(project, "{")
+    content = {"messages": [assignment("task-001"), assignment(platform="windows"), assignment(title="")]}
+    said = project.refusal("held resubmit", id=held["id"], data=content)
+    assert said.code == "bad_content"
+    assert set(said.places) == {"platform", "title"}
+    assert (
+        project.refusal("held resubmit", "Dev", id=held["id"], data={"messages": [assignment()]}).code == "wrong_role"
+    )
+    assert [item["id"] for item in project.held()] == [held["id"]]
+    project.run("held resubmit", "Lead", id=held["id"], data=assignment())
+    assert project.file("developer")["messages"] == [assignment()]
+    assert project.held() == []
+
+
+@pytest.mark.proves("S0-HRD-27")
+def test_a_corrected_file_that_brings_nothing_new_closes_the_entry(staffed: Project) -> None:
+    project = staffed
+    project.assign()
+    held = torn_file(project, "{")
+    content = {"messages": [assignment()], "lastRead": None}
+    assert project.ask("held resubmit", id=held["id"], data=content) == {"repeated": True}
+    assert project.held() == []
+    assert len(project.file("developer")["messages"]) == 1
+
+
+@pytest.mark.proves("S0-HRD-27", "S0-TA-01")
+def test_keys_that_are_not_part_of_a_mailbox_file_are_held_once_and_not_rendered(project: Project) -> None:
+    content = {"version": 3, "messages": [assignment()], "lastRead": None, "note": {"to": "you"}}
+    for times in range(2):
+        project.write("developer", content)
+        assert ("entry_held" in project.look()) == (times == 0)
+        assert project.file("developer") == {"messages": [assignment()], "lastRead": None}
+    (held,) = project.held()
+    assert held["code"] == "unknown_keys"
+    assert json.loads(held["raw"]) == {"version": 3, "note": {"to": "you"}}
+    assert {defect["path"] for defect in held["defects"]} == {"version", "note"}
+    project.run("held drop", id=held["id"], reason="It is in their template.")
+    project.write("developer", content)
+    project.look()
+    assert project.held() == []
+    project.write("developer", {**content, "version": 4})
+    project.look()
+    assert [json.loads(one["raw"])["version"] for one in project.held()] == [4]
+
+
 @pytest.mark.proves("S0-HRD-27")
 def test_the_same_held_entry_out_of_a_stale_copy_is_held_once(project: Project) -> None:
     for _ in range(3):
@@ -1039,7 +1180,7 @@ def test_a_held_entry_is_kept_as_its_writer_wrote_it(project: Project) -> None:
     project.path("developer").write_text(text)
     project.look()
     held = {item["raw"] for item in project.held()}
-    assert held == {entry, '"odd"', "{}"}
+    assert held == {entry, '"odd"', "{}", '{"x": {"messages": [1]}}'}
     assert project.file("developer")["messages"] == [assignment()]
     # The same again in another form is no other entry.
     project.write("developer", [assignment(), json.loads(entry), "odd", {}])

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from moot import Workspace
-from tests.specs.orchestrator.project import FILES, PATIENCE, Project, bodies, until
-from tests.specs.orchestrator.samples import assignment, developer_file, report, team_lead_file
+from tests.specs.orchestrator.project import FILES, LOG, PATIENCE, QUEUE, STATUS, Project, bodies, until
+from tests.specs.orchestrator.samples import assignment, developer_file, report
 
 
 def tree(root: Path) -> set[str]:
@@ -23,13 +23,13 @@ def tree(root: Path) -> set[str]:
 def test_messages_are_in_the_two_files_and_nowhere_else(project: Project) -> None:
     project.assign()
     project.report()
-    assert tree(project.root) == {"moot.toml", *FILES.values()}
+    assert tree(project.root) == {"moot.toml", QUEUE, STATUS, LOG, *FILES.values()}
     assert json.loads((project.root / ".claude-orchestrator/tasks/messages/to-developer.json").read_text()) == {
         "messages": [assignment()],
         "lastRead": None,
     }
     project.run("task approve", task="task-001")
-    assert tree(project.root) == {"moot.toml", *FILES.values()}
+    assert tree(project.root) == {"moot.toml", QUEUE, STATUS, LOG, *FILES.values()}
 
 
 @pytest.mark.proves("S0-OVW-01")
@@ -90,23 +90,37 @@ def test_a_written_message_is_absorbed_once_and_shown_everywhere(project: Projec
     assert [event["data"]["data"] for event in said if event["type"] == "message:sent"] == written
 
 
+def wait_for(project: Project, status: str) -> None:
+    """Until the queue shows the status, and moot has written it there."""
+    until(lambda: project.state() == status and project.entry()["updatedAt"] == project.task().changed_at, status)
+
+
 @pytest.mark.proves("S0-OVW-04")
-def test_two_agents_who_only_know_the_files_work_while_a_watcher_runs(project: Project) -> None:
-    """The verdict comes from the CLI: the protocol's file for it is not mirrored yet."""
+def test_two_agents_who_only_know_the_files_carry_a_task_to_its_approval_while_a_watcher_runs(project: Project) -> None:
+    """Assignment, report, rejection, retry and approval: neither of them calls moot."""
     watcher = project.start("mirror", "--watch")
     try:
+        project.enqueue({"title": "Build it", "platform": "web"})
+        until(lambda: [e["id"] for e in project.queue()["tasks"] if "id" in e] == ["task-001"], "the task has its id")
         for attempt in (1, 2):
-            project.write("developer", developer_file())
-            until(lambda: len(project.moves()) == 4 * (attempt - 1) + 1, "the assignment is absorbed")  # noqa: B023
+            stamp = f"2024-01-0{attempt}T00:00:00.000Z"
+            project.append("developer", assignment(timestamp=stamp))
+            wait_for(project, "in_progress")
             found = [m for m in project.file("developer")["messages"] if m["taskId"] == "task-001"]
-            assert found == [assignment()]
-            project.write("team-lead", team_lead_file())
-            until(lambda: len(project.moves()) == 4 * (attempt - 1) + 2, "the report is absorbed")  # noqa: B023
+            assert found == [assignment(timestamp=stamp)]
+            project.append("team-lead", report(timestamp=stamp))
+            wait_for(project, "awaiting_review")
             if attempt == 1:
-                assert project.cli("task", "reject", "task-001", "--reason", "No tests.").code == 0
-                assert project.cli("task", "reopen", "task-001").code == 0
-                assert project.file("developer")["messages"] == project.file("team-lead")["messages"] == []
-        assert project.cli("task", "approve", "task-001", "--reason", "The same words again, and true now.").code == 0
+                project.edit(status="rejected", rejectionReason="No tests.")
+                wait_for(project, "rejected")
+                project.edit(status="pending")
+                until(lambda: project.file("developer")["messages"] == [], "the mailboxes are empty for the retry")
+                wait_for(project, "pending")
+                assert project.entry()["rejectionReason"] == "No tests."
+        project.edit(status="completed")
+        until(lambda: project.queue()["completed"], "the queue shows the approval")
+        until(lambda: project.file("developer")["messages"] == [], "the mailbox of the developer is cleared")
+        until(lambda: project.file("team-lead")["messages"] == [], "the mailbox of the lead is cleared")
     finally:
         watcher.terminate()
         watcher.communicate(timeout=PATIENCE)
@@ -120,5 +134,5 @@ def test_two_agents_who_only_know_the_files_work_while_a_watcher_runs(project: P
         ("awaiting_review", "completed"),
     ]
     assert len(project.events("message:sent")) == 4
-    assert project.file("developer")["messages"] == project.file("team-lead")["messages"] == []
+    assert project.task().attempt == 2
     assert project.held() == []

@@ -6,43 +6,28 @@ this package do what the data of a pack says.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
-from moot.core.deciders.message import WANTS
-from moot.core.errors import Unknown
-from moot.core.json_codec import dumps
 from moot.core.principal import Actor
 from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
-    from moot.api.answer import Answer, Notice
+    from moot.api.answer import Answer
     from moot.api.call import Call
     from moot.api.protocol.pack_code import PackCode
-    from moot.api.verbs.workspace import Finding
-    from moot.core.event import Event
+    from moot.api.protocol.pack_files import FileProblem, PackFiles
+    from moot.api.protocol.pack_views import Concern, PackView
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.core.schema import Defect
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
+    from moot.views.journal import Happening
+    from moot.views.store import Store
 
 NOBODY = Actor(principal="")
-
-
-class Mirrors(ABC):
-    """The protocol files of the active packs. One object serves all calls of a workspace."""
-
-    @abstractmethod
-    def sync(self, call: Call, news: Sequence[Event] | None = None) -> tuple[Notice, ...]:
-        """Absorb what other programs wrote, and render the log. `news`: only if a file shows one of these events."""
-
-    def kept(self, call: Call) -> list[str]:  # noqa: ARG002
-        """Replaced files that are kept for some seconds, because a program may still write to them."""
-        return []
 
 
 class Role(Record):
@@ -51,6 +36,7 @@ class Role(Record):
     does: str = ""
     delivery: str = "each"  # each (every member gets a copy), one (a mailbox of the role; the first to ack takes it)
     also: tuple[str, ...] = ()  # who may act in the role without joining with it
+    brief: str = ""  # the file with its brief, if it has one of its own
 
 
 class MessageType(Record):
@@ -71,6 +57,8 @@ class MessageType(Record):
     creates: Mapping[str, Any] | None = None  # the lifecycle of the task it creates; fields for title, body, extra
     moves: str | None = None  # the verb that moves its task
     reason: str | None = None  # the field with the reason of the move
+    missing: Mapping[str, Any] | None = None  # see `moot.api.protocol.missing_instructions`
+    receipt: Mapping[str, Any] | None = None  # see `moot.api.protocol.observed_results`
     repeat: str = "store"  # store, ignore (an equal one has no effect), amend (the same, and a different one amends)
     how: str = "message"  # or event
 
@@ -88,10 +76,14 @@ class MessageType(Record):
     def addresses(self) -> tuple[str, ...]:
         return tuple(to if to.startswith("@") else f"@{to}" for to in self.to)
 
-    def render(self, data: Mapping[str, Any]) -> dict[str, Any]:
-        """The message as the protocol writes it."""
+    def render(self, data: Mapping[str, Any], evidence: str | None = None) -> dict[str, Any]:
+        """The message as the protocol writes it. `evidence`: of a result in it."""
         from moot.api.protocol.content import render
 
+        if self.receipt is not None:
+            from moot.api.protocol.observed_results import marked
+
+            data = marked(self, data, evidence)
         return render(self.word, data, self.order)
 
 
@@ -102,6 +94,7 @@ class MirrorSpec(Record):
     pack: str
     path: str
     form: str
+    about: str = ""
     mailbox: str = ""
     types: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()  # prefixes of streams; empty: the form decides
@@ -110,6 +103,7 @@ class MirrorSpec(Record):
     emptied: str = "clear"  # or restore
     wins: str = "log"  # or file, if both changed the same value
     counts: bool = False  # whether the file is part of the content that receipts are bound to
+    misplaced: tuple[str, ...] = ()  # other paths where it may be by mistake
     fields: Mapping[str, Any] = {}
 
 
@@ -128,6 +122,8 @@ class Pack(Record):
     digest: str = ""  # of its files
     code: str = ""  # "module:attribute" of its `Protocol`, if it has one
     parts: tuple[str, ...] = ()  # the parts of `Protocol` that it overrides
+    forms: Mapping[str, str] = {}  # its own forms as "module:attribute", so that they load without its `Protocol`
+    folder: str = ""  # with its files, if it is a folder of the repository: then all its text is untrusted
 
     def role(self, name: str) -> Role | None:
         return next((role for role in self.roles if role.name == name), None)
@@ -150,22 +146,15 @@ class Saying(Record):
     thread: str | None = None
     facts: Mapping[str, Any] = {}  # the result of `Protocol.observe`
     flags: tuple[str, ...] = ()  # each a code, a colon and a sentence
+    evidence: str | None = None  # the receipt that a result in it was taken from
     defects: tuple[Defect, ...] = ()
+    number: int | None = None  # the number that the entry of a file has there
+    adopting: bool = False  # the file existed before the log, so its numbers are kept
+    prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`
 
 
-PARTS = (
-    "observe",
-    "hear",
-    "same",
-    "move",
-    "reactions",
-    "closers",
-    "forms",
-    "stages",
-    "address",
-    "guard",
-    "check",
-)
+_TABLES = ("reactions", "closers", "forms", "stages", "verbs", "effects")
+PARTS = ("observe", "hear", "same", "move", "lines", *_TABLES, "address", "guard", "check", "due", "watch", "concerns")
 
 
 class Protocol:
@@ -177,8 +166,12 @@ class Protocol:
 
     reactions: tuple[Reaction, ...] = ()  # commands that follow from an event, in the same commit
     closers: tuple[Callable[[Work], None], ...] = ()  # run after everything is decided, before the append
-    forms: Mapping[str, Any] = {}  # forms of mirrors, besides the shared ones
+    forms: Mapping[str, Any] = {}  # forms of mirrors, besides the shared ones: classes, or "module:attribute"
     stages: Mapping[str, Any] = {}  # criteria of stages, by name
+    verbs: Mapping[str, str] = {}  # `moot PACK WORD`: each word with the "module:attribute" of its `Verb`
+    methods: str = ""  # "module:attribute" of the `PackMethods` with these verbs
+    effects: str = ""  # "module:attribute" of its `PackEffects`: handlers that its own configuration names
+    driver: str = ""  # "module:attribute" of its `PackDriver`: `moot run PACK` (see `moot.runs.verbs`)
 
     def __init__(self, pack: Pack, settings: Mapping[str, Any] | None = None) -> None:
         self.pack, self.settings = pack, settings or {}
@@ -187,11 +180,12 @@ class Protocol:
         """Look up what `hear` needs from outside the log. It gets the result as `saying.facts`."""
         return {}
 
-    def hear(self, work: Work, saying: Saying) -> None:
-        """Take a message or an event into the log. Raises if it is refused."""
+    def hear(self, work: Work, saying: Saying) -> int | None:
+        """Take a message or an event into the log. Raises if it is refused. Returns its number, if it has one."""
         from moot.api.protocol import hearing
 
         hearing.hear(work, self, saying)
+        return None
 
     def same(self, spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
         """A text that is equal for equal messages, however they were formatted."""
@@ -203,6 +197,12 @@ class Protocol:
         """Flags for a move of one of its tasks. Raises if the move is refused."""
         return ()
 
+    def lines(self, _store: Store, happened: Happening) -> Sequence[str]:
+        """An event as lines of the journal."""
+        from moot.api.protocol.journal_lines import line_of
+
+        return (line_of(happened),)
+
     def address(self, _text: str) -> str | None:
         """Translate an address of the protocol to one of moot; None if it is not one."""
         return None
@@ -210,16 +210,32 @@ class Protocol:
     def guard(self, _actor: Actor, _paths: Sequence[str]) -> None:
         """Raise if this actor may not claim these paths."""
 
-    def check(self) -> Sequence[Finding]:
-        """Findings for `moot doctor`."""
+    def check(self, _call: Call, _files: PackFiles) -> Iterable[FileProblem]:
+        """Problems for `moot pack check` and `moot doctor`, besides those of the mirrored files. Changes nothing."""
+        return ()
+
+    def due(self, _call: Call) -> Callable[[Work], None] | None:
+        """A decision for what the clock has made due; None: nothing is. See `moot.api.protocol.due`."""
+
+    def watch(self, _call: Call) -> PackView | None:
+        """Its section of `moot watch`. Reads only."""
+
+    def concerns(self, _call: Call) -> Iterable[Concern]:
+        """What a person should look at: for `moot needs-me`, `watch` and `doctor`. Reads only."""
         return ()
 
 
 class Packs:
     """The active packs."""
 
-    def __init__(self, packs: Sequence[Pack] = (), protocol: Callable[[Pack], Protocol] = Protocol) -> None:
+    def __init__(
+        self,
+        packs: Sequence[Pack] = (),
+        protocol: Callable[[Pack], Protocol] = Protocol,
+        read: Callable[[Pack, str], bytes] | None = None,
+    ) -> None:
         self.packs = tuple(packs)
+        self.read = read  # a file of a pack, by its name in `pack.toml`
         self._make = protocol
         self._made: dict[str, Protocol] = {}
         self._named = {pack.name: pack for pack in packs}
@@ -242,8 +258,10 @@ class Packs:
         return [self.protocol(pack.name) for pack in self.packs if part in pack.parts]
 
     def forms(self, pack: str) -> Mapping[str, Any]:
-        """The forms of mirrors that a pack defines."""
-        return self.protocol(pack).forms if "forms" in self._named[pack].parts else {}
+        """The forms of mirrors that a pack defines: classes, or "module:attribute"."""
+        if "forms" not in self._named[pack].parts:
+            return {}
+        return self._named[pack].forms or self.protocol(pack).forms
 
     def addresses(self, to: Sequence[str]) -> Sequence[str]:
         """Translate addresses of protocols to those of moot; others stay unchanged."""
@@ -296,8 +314,7 @@ class Packs:
             return ()
         from moot.api.protocol.pack_code import closing
 
-        own = (closing(one.pack.name, close) for one in self.having("closers") for close in one.closers)
-        return (*own, self._record)
+        return (*(closing(one.pack.name, run) for one in self.having("closers") for run in one.closers), self._record)
 
     def _record(self, work: Work) -> None:
         from moot.core.deciders.pack import Activate, ActivatedPack
@@ -315,9 +332,9 @@ class Packs:
     def binding(self, kind: str) -> MessageType | None:
         """The binding of this event type by a pack."""
         bound = [spec for pack in self.packs for spec in pack.events]
-        return next((spec for spec in bound if spec.name == kind), None) or next(
-            (spec for spec in bound if spec.name.endswith("*") and kind.startswith(spec.name[:-1])), None
-        )
+        fitting = [spec for spec in bound if spec.name.endswith("*") and kind.startswith(spec.name[:-1])]
+        exact = next((spec for spec in bound if spec.name == kind), None)
+        return exact or max(fitting, key=lambda spec: len(spec.name), default=None)
 
     def move(self, work: Work, task: Task, verb: str, reason: str | None) -> tuple[str, ...]:
         pack = task.lifecycle.partition("/")[0]
@@ -337,6 +354,7 @@ class Packs:
         source: str | None = None,
         sender: Actor = NOBODY,
         thread: str | None = None,
+        adopting: bool = False,
     ) -> Saying:
         """An incoming message or event, with everything that must be known before the commit."""
         if roots is None:
@@ -354,45 +372,26 @@ class Packs:
             ttl=call.settings.task_ttl,
             source=source,
             thread=thread,
+            adopting=adopting,
         )
         if "observe" not in self._named[spec.pack].parts:
             return saying
         with self._code(spec.pack, "observe"):
             return saying.replace(facts=self.protocol(spec.pack).observe(call, saying))
 
-    def hear(self, work: Work, saying: Saying) -> str:
-        """Take it into the log, inside a commit. Returns the id, if it is a message."""
+    def hear(self, work: Work, saying: Saying) -> str | int | None:
+        """Take it into the log, inside a commit. Returns the id of a message, or what the pack returns for an event."""
         if saying.spec.how == "message" and not saying.id:
             saying = saying.replace(id=work.new_message())
         with self._code(saying.spec.pack, "hear"):
-            self.protocol(saying.spec.pack).hear(work, saying)
-        return saying.id
+            number = self.protocol(saying.spec.pack).hear(work, saying)
+        return saying.id or number
 
-    def send(
-        self,
-        call: Call,
-        kind: str,
-        to: tuple[str, ...],
-        data: Any,
-        text: str | None,
-        thread: str | None,
-        *,
-        dry_run: bool,
-    ) -> Answer:
-        """Send a message of a pack from a surface."""
-        from moot.api.protocol.sending import send
+    def send(self, call: Call, kind: str, *given: Any, **options: Any) -> Answer:
+        """Send a message of a pack from a surface: see `moot.api.protocol.sending.send`."""
+        from moot.api.protocol.sending import send, unknown_type
 
         spec = self.find(kind)
         if spec is None:
-            raise self.unknown_type(kind)
-        return send(call, spec, to, data, text, thread, dry_run=dry_run)
-
-    def unknown_type(self, kind: str) -> Unknown:
-        typed = [spec.name for pack in self.packs for spec in pack.messages]
-        known = ", ".join([*(k for k in WANTS if k != "reply"), *typed])
-        pack, slash, _ = kind.partition("/")
-        off = slash and pack not in (active.name for active in self.packs)
-        hint = f"The pack {pack} is not active; moot.toml turns it on: packs = [{dumps(pack)}]. " if off else ""
-        return Unknown(
-            "unknown_type", f"{kind!r} is not a message type here.", f"{hint}Known: {known}.", known=known.split(", ")
-        )
+            raise unknown_type(self.packs, kind)
+        return send(call, spec, *given, **options)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from moot.api.protocol import grammar, mirror_references, references
+from moot.api.protocol import briefs, grammar, mirror_references, references
 from moot.core.errors import MootError, Usage
 from moot.core.record import Record
 from moot.core.schema import check_schema, placed
@@ -52,11 +52,12 @@ def parse(
     name: str | None = None,
     forms: Mapping[str, Any] | None = None,
     below: str = "",
+    coded: bool = False,
 ) -> Parsed:
     """Parse a pack. Raises `Usage` with all problems.
 
     `folder`: the name of the folder in errors. `name`: the name of the pack in moot.toml. `forms`: the known forms of
-    mirrors. `below`: the directory that its mirrors must be in.
+    mirrors. `below`: the directory that its mirrors must be in. `coded`: it has code that takes its events.
     """
     found: list[PackProblem] = []
     raw = _bytes(read, FILE, found)
@@ -80,7 +81,12 @@ def parse(
             schema = None if content is None else _schema(file, content, found)
             if schema is not None:
                 schemas[file] = schema
-        for place, text in references.problems(sound, data, name, schemas):
+        for file, named in references.brief_files(sound).items():
+            content = _bytes(read, file, found, (lines.of(named), pointed(named)))
+            digested.append((file, content or b""))
+            wrong = () if content is None else briefs.problems(*references.names(data), content)
+            found += [PackProblem(file, line, "", text) for line, text in wrong]
+        for place, text in references.problems(sound, data, name, schemas, coded=coded):
             add(place, text)
         for place, text in mirror_references.problems(sound, data, forms or {}, below):
             add(place, text)

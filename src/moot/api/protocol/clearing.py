@@ -18,7 +18,7 @@ _ENDED = ("done", "stopped")
 def clearing(pack: Pack) -> Reaction:
     """The reaction for the mailboxes that this pack mirrors."""
     lives = {life.name: life for life in pack.lifecycles}
-    files = [(mirror.mailbox, mirror.types) for mirror in pack.mirrors if mirror.mailbox]
+    files = [(mirror.mailbox, mirror.types) for mirror in pack.mirrors if mirror.mailbox and mirror.types]
 
     def clear(key: str, happened: Payload, world: World) -> Iterator[Step]:
         if not isinstance(happened, Moved) or happened.phase not in ("done", "open"):
@@ -34,6 +34,6 @@ def clearing(pack: Pack) -> Reaction:
             last = done and len(ids) == len(shown)  # then the file is empty, and shows since when
             if ids or last:
                 reason = "completed" if done else "reset"
-                yield "mailbox", mailbox, Clear(ids=ids, reason=reason, at=world.at if last else None)
+                yield "mailbox", mailbox, Clear(ids=ids, reason=reason, at=world.at if last else None), pack.name
 
     return clear

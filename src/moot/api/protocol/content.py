@@ -88,7 +88,17 @@ def fingerprint(data: Mapping[str, Any]) -> str:
 
 def canonical(spec: MessageType, data: Mapping[str, Any], roots: Sequence[str]) -> str:
     """The text of a message with relative paths: equal for equal messages, however they were written."""
-    return fingerprint(normalise_paths({**data, "type": spec.word}, spec.paths, roots)[0])
+    return fingerprint(normalise_paths({**unmarked(spec, data), "type": spec.word}, spec.paths, roots)[0])
+
+
+def unmarked(spec: MessageType, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The message without the mark of an observed result: only moot knows whether it is true."""
+    found = dict(data)
+    if spec.receipt is not None:
+        field, mark = spec.receipt["field"], spec.receipt["mark"]
+        if isinstance(result := found.get(field), dict) and mark in result:
+            found[field] = {key: value for key, value in result.items() if key != mark}
+    return found
 
 
 def same(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -109,14 +119,14 @@ def normalise_paths(
             continue
         changed[field] = kept = []
         for index, path in enumerate(paths):
-            inside = _relative(path, roots) if isinstance(path, str) and path else path
+            inside = relative(path, roots) if isinstance(path, str) and path else path
             if inside is None and path is not None:
                 wrong.append(Defect(f"{field}[{index}]", "the path of a file inside the project", shown(path)))
             kept.append(inside or path)
     return changed, wrong
 
 
-def _relative(path: str, roots: Sequence[str]) -> str | None:
+def relative(path: str, roots: Sequence[str]) -> str | None:
     """The path relative to the root that contains it, with forward slashes; None if it is outside, or the root."""
     path = path.replace("\\", "/")
     steps = None if _in_a_home(path) else _steps(path)

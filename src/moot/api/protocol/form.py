@@ -11,6 +11,7 @@ pack defines. A form never touches a file: `moot.mirrors.sync` reads, locks, com
     take        inside that commit: applies the changes, and holds what is refused, undone by a savepoint
     vet         the defects of a content, for hooks and checks
     follows     whether an event may change what is shown
+    is_due      whether something outside the files must be recorded, which `do_due` does
 
 A commit has one principal. So a file with changes of two authors (entries of the writer, and the reader's time of the
 last read) takes two commits. Each is complete by itself: after a crash between them, the next sync does the rest.
@@ -25,12 +26,13 @@ from moot.core.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any, ClassVar
 
     from moot.api.answer import Notice
     from moot.api.call import Call
     from moot.api.protocol import MirrorSpec, Packs
+    from moot.core.errors import MootError
     from moot.core.event import Event
     from moot.core.schema import Defect
     from moot.engine.unit_of_work import Work
@@ -39,7 +41,9 @@ if TYPE_CHECKING:
 
 
 class Torn(ValueError):
-    """The bytes are incomplete. A program may still be writing them."""
+    """The bytes are incomplete. A program may still be writing them. Line and column are 0 if unknown."""
+
+    line = column = 0
 
 
 class Malformed(ValueError):
@@ -53,6 +57,7 @@ class Instance(Record):
     root: str  # of its worktree
     worktree: str
     subject: str = ""  # the value of the placeholder in the path template
+    now: float = 0.0  # the time of the sync, in seconds since 1970
 
     @property
     def name(self) -> str:
@@ -61,17 +66,29 @@ class Instance(Record):
 
 
 class Rendering(Record):
-    """The content of a file. The memo is JSON-ready. It is only cached, so a form must work without it."""
+    """The content of a file. The memo is JSON-ready. It is only cached, so a form must work without it.
+
+    then: what must be committed before the file is written, as `then(work, one)`. It is rendered again after that.
+    """
 
     data: bytes
     memo: Any = None
+    then: Callable[[Work, Instance], Taken] | None = None
 
 
 class Taken(Record):
-    """The result of `take`. `rest`: the facts for another commit, if one is not enough."""
+    """The result of `take`.
+
+    rest: the facts for another commit, if one is not enough.
+    later: the facts for another commit, after the other files have been absorbed: what is refused now may be valid
+    then, because two files can be changed together.
+    refused: why parts of the content were refused and are held.
+    """
 
     notices: tuple[Notice, ...] = ()
     rest: Any = None
+    later: Any = None
+    refused: tuple[MootError, ...] = ()
 
 
 class Form(ABC):
@@ -79,6 +96,7 @@ class Form(ABC):
 
     writable = True  # whether moot writes the file
     durable = False  # whether a write is flushed to the disk
+    largest = 256 * 1024 * 1024  # bytes; a larger file is not read
     speakers: tuple[str, ...] = ()  # the principals that act only through this file
     fields: ClassVar[Mapping[str, Any]] = {}  # a JSON Schema of the mirror's `fields`; {}: they are not checked
     code = PackCode("", "forms")  # the context to call it in; a pack's own form has another
@@ -92,6 +110,11 @@ class Form(ABC):
         """Problems of `fields` that the schema cannot find: the place and a sentence."""
         return ()
 
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """Templates of all paths that moot writes, for git's `info/exclude`. A form with more than one overrides it."""
+        return (self.spec.path,)
+
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterable[Instance]:  # noqa: ARG002
         return [Instance(path=self.spec.path, root=tree.root, worktree=tree.name) for tree in worktrees]
 
@@ -99,8 +122,34 @@ class Form(ABC):
     def render(self, store: Store, one: Instance) -> Rendering | None:
         """The content of a file; None if there should be no file."""
 
+    def remember(self, before: Any, memo: Any) -> Any:  # noqa: ARG002
+        """The memo to keep after a rendering. `before`: the memo of the last one."""
+        return memo
+
     @abstractmethod
     def read(self, data: bytes) -> Any: ...
+
+    def unusable(self, reason: str, data: bytes | None) -> Any:  # noqa: ARG002
+        """The content to take for a file that stays torn, is malformed, or cannot be read (then `data` is None).
+
+        None: it is quarantined.
+        """
+        return None
+
+    def corrected(self, data: Any, *, whole: bool) -> Any:
+        """The content of a file that was quarantined and corrected, or with only one entry that was held.
+
+        `data` is JSON, or a text for a file that is not. With `whole` it may also be one entry of the file.
+        """
+        if not whole:
+            raise Malformed("a file of this form has no entries")
+        from moot.api.protocol import strict_json
+
+        return self.read(data.encode() if isinstance(data, str) else strict_json.dump(data))
+
+    def read_news(self, data: bytes, store: Store, one: Instance) -> Any:  # noqa: ARG002
+        """Parse a changed file. A form may skip what the views prove to be unchanged."""
+        return self.read(data)
 
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
         return ("moot",)
@@ -111,9 +160,21 @@ class Form(ABC):
     @abstractmethod
     def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: Any) -> Taken: ...
 
+    def is_due(self, call: Call) -> bool:  # noqa: ARG002
+        """Whether something happened outside the files that must be recorded. Checked by every sync."""
+        return False
+
+    def do_due(self, work: Work, one: Instance) -> Taken:  # noqa: ARG002
+        """Record it. `one` is the first file of the mirror."""
+        return Taken()
+
     def vanished(self, work: Work, one: Instance, memo: Any) -> Taken:  # noqa: ARG002
         """Record that a file was deleted. It is restored or reset, as the mirror says."""
         return Taken()
+
+    def deviations(self, data: bytes, store: Store, one: Instance) -> Iterable[Defect]:  # noqa: ARG002
+        """Where a file does not show what the log says, for `moot pack check`. What is new in it does not count."""
+        return ()
 
     def vet(self, data: bytes) -> list[Defect]:
         """The defects of a content. Nothing is stored."""

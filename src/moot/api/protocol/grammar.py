@@ -84,6 +84,40 @@ _MESSAGE = _table(
             "ignore",
             "amend",
         ),
+        "missing": _table(
+            {
+                "says": _text("The field with the explanation."),
+                "shape": {
+                    "type": "object",
+                    "description": "The values by which such a report is recognized. Objects may have more keys.",
+                },
+                "fills": {"type": "object", "description": "The other values of a ready-made report."},
+                "stored": {
+                    "type": "object",
+                    "description": "Fields whose value is stored with the task, and what they have without one.",
+                },
+            },
+            "says",
+            "shape",
+            said="The report that a task has no instructions: `moot instructions missing` sends it.",
+        ),
+        "receipt": _table(
+            {
+                "field": _text("The field with the result of a command. It is an object."),
+                "command": _text("Its key for the command."),
+                "output": _text("Its key for the output."),
+                "mark": _text("Its key that shows in a file which receipt it was taken from. Only moot writes it."),
+                "passed": {"type": "object", "description": "The other keys if the command succeeded."},
+                "failed": {"type": "object", "description": "The other keys if it failed."},
+            },
+            "field",
+            "command",
+            "output",
+            "mark",
+            "passed",
+            "failed",
+            said="How the receipt of a check becomes a part of the message: `moot send --receipt`.",
+        ),
     },
     "to",
 )
@@ -98,11 +132,16 @@ _ROLE = _table(
             "each",
         ),
         "also": _list("Who may act in the role without joining with it: `person`.", {"enum": ["person"]}),
+        "brief": _text(
+            "The file with the brief of the role, which `moot brief ROLE` shows: Markdown, in the pack's folder. "
+            "Without it, moot writes one from the data."
+        ),
     }
 )
 _MIRROR = _table(
     {
         "path": _text("The file, relative to the root of the worktree."),
+        "about": _text("What the file is for, in a few words. Briefs show it."),
         "form": _text("How the file is read and written: a shared form, or one that the pack defines."),
         "mailbox": _text('The mailbox that it shows, such as @reviewer. The role has `delivery = "one"`.'),
         "types": _list("The types of messages in it. They are sent to that mailbox."),
@@ -129,6 +168,7 @@ _MIRROR = _table(
         ),
         "wins": _choice("Which one wins if the file and the log changed the same part. Default: `log`.", "log", "file"),
         "counts": _flag("Whether receipts cover the file."),
+        "misplaced": _list("Paths where the file may be by mistake. `moot pack check` reports a file there."),
     },
     "path",
     "form",
@@ -150,6 +190,7 @@ _EDGE = _table(
             *HOLDS,
         ),
         "attempt": {"enum": [0, 1], "description": "1: the move starts a new attempt."},
+        "moot": _flag("Whether moot itself may make the move: for a report of missing instructions, or a time limit."),
         "explicit": _flag("The move is made only by its verb, never by naming the target state."),
     },
     "verb",
@@ -161,15 +202,16 @@ _LIFECYCLE = _table(
     {
         "states": _tables("state", "The states. A task starts in the first one."),
         "edges": {"type": "array", "items": {"$ref": "#/$defs/edge"}, "minItems": 1, "description": "The moves."},
+        "editors": _list("The roles that may edit its tasks, besides their creator, their holder and people."),
         "silence": _choice(
             "What happens to a task whose holder is silent for too long: `return` (the default) opens it again, "
-            "`flag` marks it.",
+            "`flag` marks it, `ignore` does nothing: the pack has limits of its own.",
             *SILENCE,
         ),
         "attempts": {
             "type": "integer",
             "minimum": 1,
-            "maximum": 1000,
+            "maximum": 1_000_000,
             "description": "The maximum number of attempts.",
         },
         "exhausted": _text("The state of a task after its last attempt failed."),
@@ -213,7 +255,11 @@ SCHEMA: Schema = {
             ),
             "roles": _tables("role", "The roles of the protocol, by name."),
             "messages": _tables("message", "The message types, by name."),
-            "events": _tables("event", "Events that the pack acts on, by type: `build:broken`, `build:*`."),
+            "events": _tables(
+                "event",
+                "Events that the pack acts on, by type: `build:broken`, `build:*`. If the pack has code that takes "
+                "events, also moot's own types, and `*` for all types that nothing else has.",
+            ),
             "mirrors": _tables("mirror", "The files, by name."),
             "lifecycle": {"$ref": "#/$defs/lifecycle"},
             "lifecycles": _tables("lifecycle", "More lifecycles, by name. Tasks refer to them as pack/name."),

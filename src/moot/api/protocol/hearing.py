@@ -2,9 +2,10 @@
 
     prepared    checks the sender and the schema, sets the timestamp, makes paths relative
     accepted    raises one error with all defects, if there are any
+    without_instructions   lets a report through that its task has no instructions
     deliver     creates or moves the task, and stores the message for its recipients
 
-A pack with code of its own calls these three and adds its own checks in between.
+A pack with code of its own calls these four and adds its own checks in between.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from moot.core.task import Task
     from moot.engine.unit_of_work import Work
 
+_MESSAGE = "Correct all of them and send it again; `--dry-run` checks without sending."
+_EVENT = "Correct all of them and emit it again."
 AMENDMENT = "amendment: a later report for an attempt that is in review"
 
 
@@ -38,12 +41,13 @@ def hear(work: Work, protocol: Protocol, saying: Saying) -> None:
     """The default for packs without code for it."""
     saying = prepared(work, saying)
     flags = content.clock_flags(saying.data.get(saying.spec.stamp or ""), saying.now)
-    deliver(work, protocol, accepted(protocol.pack, saying, content.too_deep(saying.data), flags))
+    saying = accepted(protocol.pack, saying, content.too_deep(saying.data), flags)
+    deliver(work, protocol, without_instructions(work, protocol.pack, saying))
 
 
 def prepared(work: Work, saying: Saying) -> Saying:
     """The message with its timestamp, with relative paths, and with the defects found so far."""
-    spec, data = saying.spec, dict(saying.data)
+    spec, data = saying.spec, content.unmarked(saying.spec, saying.data)
     if saying.source is None:
         rules.check_sender(spec.name, spec.senders, saying.sender, also_people="person" in spec.also)
         if spec.stamp and spec.stamp not in data:
@@ -64,10 +68,19 @@ def accepted(pack: Pack, saying: Saying, beyond: Iterable[Defect] = (), flags: I
     raise Refused(
         "bad_message",
         f"The {saying.type or saying.spec.name} has {counted(len(wrong), 'defect')}: {listed}.",
-        f"{_types(pack, wrong)}Correct all of them and send it again; `--dry-run` checks without sending.",
+        f"{_types(pack, wrong)}{_EVENT if saying.spec.how == 'event' else _MESSAGE}",
         type=saying.spec.name,
         defects=[d.full() for d in wrong],
     )
+
+
+def without_instructions(work: Work, pack: Pack, saying: Saying) -> Saying:
+    """The message; if it reports that its task has no instructions, flagged, and its task prepared for it."""
+    if saying.spec.missing is None:
+        return saying
+    from moot.api.protocol import missing_instructions
+
+    return missing_instructions.admitted(work, pack, saying)
 
 
 def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
@@ -79,7 +92,7 @@ def deliver(work: Work, protocol: Protocol, saying: Saying) -> None:
         return
     task = work.task(name)
     if task.exists:
-        saying = _flagged_if_old(work, saying, task)
+        saying = _checked_for_age(work, saying, task)
         if spec.creates or spec.moves:
             rules.check_lifecycle(protocol.pack.name, task)
     elif spec.creates:
@@ -143,7 +156,7 @@ def _move(work: Work, protocol: Protocol, saying: Saying, task: Task, verb: str)
     edge = life.edge(verb, task.state)
     if edge is None:
         if not any(e.verb == verb and e.target == task.state for e in life.edges):
-            raise rules.wrong_state(spec.name, task, life, verb)
+            raise rules.wrong_state(spec.name, task, life, verb, lacks=spec.missing is not None)
         _again(work, protocol, saying, task)
         return
     reason = saying.data.get(spec.reason) if spec.reason else None
@@ -175,12 +188,17 @@ def _again(work: Work, protocol: Protocol, saying: Saying, task: Task) -> None:
         _store(work, protocol.pack, saying, task)
         return
     earlier = work.messages_of_task(task.id, task.attempt, spec.name)
-    if any(_is_repeat(saying, message.data or {}) for message in earlier):
+    if any(_is_repeat(saying, message.data or {}) for message in earlier if not _proves_more(saying, message)):
         return  # an identical repeat has no effect
     if spec.repeat == "ignore":
         raise rules.wrong_state(spec.name, task, work.lifecycle(task.lifecycle), spec.moves or "")
     _store(work, protocol.pack, saying.replace(flags=(*saying.flags, AMENDMENT)), task)
     work.do("task", task.id, AmendTask(report=saying.id))
+
+
+def _proves_more(saying: Saying, earlier: Message) -> bool:
+    """Whether its result is observed, and that of the earlier message only claimed."""
+    return saying.evidence is not None and earlier.evidence != saying.evidence
 
 
 def _is_repeat(saying: Saying, earlier: Mapping[str, Any]) -> bool:
@@ -191,12 +209,17 @@ def _is_repeat(saying: Saying, earlier: Mapping[str, Any]) -> bool:
     return content.same({**saying.data, stamp: None}, {**earlier, stamp: None})
 
 
-def _flagged_if_old(work: Work, saying: Saying, task: Task) -> Saying:
-    """The message, with a flag if an earlier attempt had the same: it may come from an old copy of a file."""
+def _checked_for_age(work: Work, saying: Saying, task: Task) -> Saying:
+    """The message, with a flag if an earlier attempt had the same.
+
+    A file that has such a message, with the same timestamp, is an old copy: its entry is refused. A caller acts now.
+    """
     earlier = work.messages_of_task(task.id, None, saying.spec.name)
     again = [m.attempt for m in earlier if m.attempt != task.attempt and content.same(saying.data, m.data or {})]
     if not again:
         return saying
+    if saying.source is not None and saying.spec.stamp:
+        raise rules.old_copy(saying.spec.name, task, again[-1], saying.spec.stamp)
     return saying.replace(flags=(*saying.flags, f"said_before: word for word a message of attempt {again[-1]}"))
 
 
@@ -227,6 +250,10 @@ def _store(work: Work, pack: Pack, saying: Saying, task: Task | None) -> None:
         flags=saying.flags,
         mirror=next((mirror.name for mirror in pack.mirrors if spec.name in mirror.types), ""),
     )
+    if spec.receipt is not None:
+        from moot.api.protocol.observed_results import with_evidence
+
+        command = with_evidence(work, saying, command, task)
     work.do("message", saying.id, command, thread=asked.thread if asked else saying.thread, pack=pack.name)
     if asked is not None and asked.wants == "answer":
         _settle(work, pack, saying, asked)

@@ -20,6 +20,7 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]]) -> P
             does=r.get("does", ""),
             delivery=r.get("delivery", "each"),
             also=tuple(r.get("also", ())),
+            brief=r.get("brief", ""),
         )
         for role, r in data.get("roles", {}).items()
     }
@@ -72,11 +73,13 @@ def _type(
         moves=data.get("moves"),
         repeat=data.get("repeat", "store"),
         reason=data.get("reason"),
+        missing=data.get("missing"),
+        receipt=data.get("receipt"),
     )
 
 
 def _mirror(pack: str, name: str, data: Mapping[str, Any]) -> MirrorSpec:
-    listed = {key: tuple(data[key]) for key in ("types", "follows") if key in data}
+    listed = {key: tuple(data[key]) for key in ("types", "follows", "misplaced") if key in data}
     return MirrorSpec(name=name, pack=pack, **{**data, **listed})
 
 
@@ -96,6 +99,7 @@ def _lifecycle(name: str, data: Mapping[str, Any], reports: Mapping[str, str]) -
             attempt=e.get("attempt", 0),
             holds=e.get("holds", "none"),
             explicit=e.get("explicit", False),
+            moot=e.get("moot", False),
             report=reports.get(e["verb"], "") if "report" in e.get("needs", ()) else "",
         )
         for e in data["edges"]
@@ -107,6 +111,7 @@ def _lifecycle(name: str, data: Mapping[str, Any], reports: Mapping[str, str]) -
         states=states,
         edges=tuple(edges),
         carried=any(e["verb"] in reports and not review.isdisjoint((e["from"], e["to"])) for e in data["edges"]),
+        editors=tuple(data.get("editors", ())),
         silence=data.get("silence", "return"),
         attempts=data.get("attempts", 0),
         exhausted=data.get("exhausted"),

@@ -39,6 +39,9 @@ def problems(data: Mapping[str, Any], raw: Mapping[str, Any], forms: Mapping[str
                     f"{path!r} and the path of {other} are the same file, or one is inside the other",
                 )
         taken[name] = path
+        for index, other in enumerate(mirror.get("misplaced", ())):
+            if outside := inside(str(other)):
+                yield (*place, "misplaced", index), outside
         yield from _mailbox(place, mirror, roles, messages)
         form = forms.get(mirror.get("form", ""))
         if form is None:

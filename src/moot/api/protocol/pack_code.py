@@ -6,11 +6,12 @@ from moot.core.errors import MootError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
+    from moot.api.call import Call
     from moot.api.protocol import Protocol
-    from moot.api.verbs.workspace import Finding
+    from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction, Step, World
     from moot.engine.unit_of_work import Work
@@ -67,24 +68,22 @@ def closing(pack: str, closer: Callable[[Work], None]) -> Callable[[Work], None]
     return close
 
 
-def findings(protocol: Protocol) -> Iterable[Finding]:
-    """The findings of a pack for `moot doctor`. If its check fails, that is a finding, too."""
-    from moot.api.verbs.workspace import Finding
+def problems(protocol: Protocol, call: Call, files: PackFiles) -> list[FileProblem]:
+    """The problems that the code of a pack finds. If the code fails, that is a problem, too."""
+    from moot.api.protocol.pack_files import BadFile, FileProblem
 
-    name = protocol.pack.name
-    said, remedy = "its `check` returns something other than findings", "Correct the pack."
+    name, found = protocol.pack.name, list[FileProblem]()
     try:
         with PackCode(name, "check"):
-            found = tuple(protocol.check())
-        if all(_is_finding(one, Finding) for one in found):
-            return found
+            for one in protocol.check(call, files):
+                if not isinstance(one, FileProblem):
+                    raise TypeError(f"expected a FileProblem, got {type(one).__name__}")
+                found.append(one)
+    except BadFile as bad:
+        found.append(bad.problem)
     except Refused as error:
-        said, remedy = error.message.rstrip("."), error.remedy
-    return (Finding(f"pack {name}", good=False, message=said, remedy=remedy),)
-
-
-def _is_finding(found: object, kind: type[Finding]) -> bool:
-    return isinstance(found, kind) and {type(found.check), type(found.message), type(found.remedy)} == {str}
+        found.append(FileProblem(file="", message=error.message, remedy=error.remedy))
+    return [one.replace(pack=name) for one in found]
 
 
 def _is_ours(error: Exception, trace: TracebackType) -> bool:

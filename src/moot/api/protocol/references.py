@@ -32,8 +32,13 @@ def problems(
     raw: Mapping[str, Any],
     name: str | None,
     schemas: Mapping[str, Mapping[str, Any]],
+    *,
+    coded: bool = False,
 ) -> Found:
-    """`data` has only what the schema allows. `raw` is the whole file: names in an invalid table still count."""
+    """`data` has only what the schema allows. `raw` is the whole file: names in an invalid table still count.
+
+    `coded`: the pack has code, which may decide on moot's own nouns.
+    """
     names = _Names(raw)
     if name is not None and data.get("name", name) != name:
         yield ("name",), f"the name is {data['name']!r} here, but {name!r} in moot.toml"
@@ -47,7 +52,7 @@ def problems(
     for kind in ("messages", "events"):
         for type_, said in tables(data, kind):
             place: Place = (kind, type_)
-            yield from _message_name(place, data) if kind == "messages" else _event_name(place)
+            yield from _message_name(place, data) if kind == "messages" else _event_name(place, coded=coded)
             yield from _said(place, said, names, schemas.get(said.get("schema", "")))
     for at, life in names.places(data):
         yield from lifecycle(at, life, names.roles)
@@ -68,6 +73,21 @@ def schema_files(data: Mapping[str, Any]) -> dict[str, Place]:
             if "schema" in said and inside(said["schema"]) is None:
                 found.setdefault(said["schema"], (kind, name, "schema"))
     return found
+
+
+def brief_files(data: Mapping[str, Any]) -> dict[str, Place]:
+    """The files that roles name, each with the place of its first use."""
+    found: dict[str, Place] = {}
+    for name, role in tables(data, "roles"):
+        if "brief" in role and inside(role["brief"]) is None:
+            found.setdefault(role["brief"], ("roles", name, "brief"))
+    return found
+
+
+def names(data: Mapping[str, Any]) -> tuple[list[str], list[str]]:
+    """The names of the mirrors, and those of the messages and events."""
+    mirrors, messages, events = ([name for name, _ in tables(data, key)] for key in ("mirrors", "messages", "events"))
+    return mirrors, messages + events
 
 
 class _Names:
@@ -110,11 +130,13 @@ def unknown(what: str, found: object, known: Iterable[str]) -> str:
 
 
 def _roles(data: Mapping[str, Any]) -> Found:
-    for role, _ in tables(data, "roles"):
+    for role, said in tables(data, "roles"):
         try:
             checked_name(role, "a role")
         except MootError as error:
             yield ("roles", role), error.message.rstrip(".")
+        if "brief" in said and (outside := inside(said["brief"])):
+            yield ("roles", role, "brief"), outside
         if role in RELATIONS:
             yield ("roles", role), f"{role!r} is a relation to a task and cannot be the name of a role"
 
@@ -128,12 +150,14 @@ def _message_name(place: Place, data: Mapping[str, Any]) -> Found:
         yield place, f"{name!r} is a built-in message type; choose another name"
 
 
-def _event_name(place: Place) -> Found:
+def _event_name(place: Place, *, coded: bool) -> Found:
     name = str(place[-1])
     noun, _, participle = name.partition(":")
+    if name == "*" and coded:
+        return
     if not is_type(name) and not (participle == "*" and is_word(noun)):
         yield place, f"{name!r}: expected an event type such as build:finished, or build:*"
-    else:
+    elif not coded:
         from moot.core.kind import TABLE
 
         if noun in TABLE or noun in ("file", "dependency"):
@@ -163,7 +187,7 @@ def _task_of(place: Place, said: Mapping[str, Any], names: _Names) -> Found:
     for key in ("creates", "moves"):
         if key in said and "task" not in written:
             yield (*place, key), f"`{key}` requires `task`: the field that names the task"
-    for key in ("reason", "repeat"):
+    for key in ("reason", "repeat", "missing"):
         if key in said and "moves" not in written:
             yield (*place, key), f"`{key}` requires `moves`"
     creates = said.get("creates")
@@ -184,6 +208,10 @@ def _fields(place: Place, said: Mapping[str, Any], schema: Mapping[str, Any] | N
     creates = said.get("creates", {})
     single: list[tuple[Place, Any]] = [((*place, key), said.get(key)) for key in ("task", "stamp", "reason")]
     single += [((*place, "creates", key), creates.get(key)) for key in ("title", "body")]
+    missing = said.get("missing", {})
+    single += [((*place, "missing", "says"), missing.get("says"))]
+    single += [((*place, "receipt", "field"), said.get("receipt", {}).get("field"))]
+    single += [((*place, "missing", key, n), n) for key in ("shape", "fills", "stored") for n in missing.get(key, {})]
     listed = [((*place, "paths", n), name) for n, name in enumerate(said.get("paths", ()))]
     listed += [((*place, "creates", "extra", n), name) for n, name in enumerate(creates.get("extra", ()))]
     listed += [((*place, "order", n), name.partition(".")[0]) for n, name in enumerate(said.get("order", ())) if name]
@@ -228,6 +256,9 @@ def lifecycle(place: Place, life: Mapping[str, Any], roles: Collection[str]) -> 
         yield (*place, "states", first), f"tasks start in {first}, so its phase must be open"
     if "exhausted" in life and life["exhausted"] not in states:
         yield (*place, "exhausted"), unknown("state", life["exhausted"], states)
+    for index, who in enumerate(_list(life.get("editors"))):
+        if who not in roles:
+            yield (*place, "editors", index), unknown("role", who, roles)
     edges = [(index, edge) for index, edge in enumerate(_list(life.get("edges"))) if isinstance(edge, dict)]
     for index, edge in edges:
         yield from _edge((*place, "edges", index), edge, states, roles)

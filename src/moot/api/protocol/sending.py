@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from moot.api.answer import Answer
-from moot.core.deciders.message import known
-from moot.core.errors import Refused, Usage
+from moot.core.deciders.message import WANTS, known
+from moot.core.errors import Refused, Unknown, Usage
+from moot.core.json_codec import dumps
 from moot.core.text import command_line, option
 
 TYPE_CHECKING = False
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
-    from moot.api.protocol import MessageType
+    from moot.api.protocol import MessageType, Pack
     from moot.engine.unit_of_work import Work
 
 
@@ -26,6 +27,7 @@ def send(
     thread: str | None,
     *,
     dry_run: bool,
+    receipt: str | None = None,
 ) -> Answer:
     from moot.api.dry_run import dry_run as dry_run_of
     from moot.api.dry_run import warn_of_flags
@@ -44,7 +46,12 @@ def send(
             "Leave the recipient out.",
             mailbox=", ".join(spec.addresses),
         )
-    saying = call.packs.saying(call, spec, {"type": spec.word, **data})
+    data, evidence, flags = {"type": spec.word, **data}, None, tuple[str, ...]()
+    if receipt is not None:
+        from moot.api.protocol.observed_results import taken_from_receipt
+
+        data, evidence, flags = taken_from_receipt(call, spec, data, receipt)
+    saying = call.packs.saying(call, spec, data).replace(evidence=evidence, flags=flags)
 
     def act(work: Work) -> None:
         sender = call.actor(work)
@@ -75,3 +82,14 @@ def _there_already(call: Call, spec: MessageType, data: Mapping[str, Any], roots
     found = next((m for m in reversed(sent) if text(m.data or {}) == text(data)), sent[-1])
     receipt = StoredMessage(id=found.id, thread=found.thread, to=found.to, position=found.position, repeated=True)
     return Answer(result=receipt, say=(f"{found.id} already says the same. Nothing changed.",))
+
+
+def unknown_type(packs: Sequence[Pack], kind: str) -> Unknown:
+    typed = [spec.name for pack in packs for spec in pack.messages]
+    known = ", ".join([*(k for k in WANTS if k != "reply"), *typed])
+    pack, slash, _ = kind.partition("/")
+    off = slash and pack not in (active.name for active in packs)
+    hint = f"The pack {pack} is not active; moot.toml turns it on: packs = [{dumps(pack)}]. " if off else ""
+    return Unknown(
+        "unknown_type", f"{kind!r} is not a message type here.", f"{hint}Known: {known}.", known=known.split(", ")
+    )

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from moot.api.protocol import Pack
     from moot.core.schema.phrases import Place
 
-OWN = ("path",)  # keys for moot itself
+OWN = ("path", "handlers")  # keys for moot itself
 
 
 def settings_of(pack: Pack, table: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     """The values of all settings of a pack. Raises `Usage` with all problems."""
     given = {key: value for key, value in table.items() if key not in OWN}
     wrong: list[tuple[Place, str]] = []
+    if "handlers" in table and "effects" not in pack.parts:
+        wrong.append((("pack", pack.name, "handlers"), f"the pack {pack.name} has no handlers; use [[handlers]]"))
     for key, value in given.items():
         place = ("pack", pack.name, key)
         if key not in pack.settings:

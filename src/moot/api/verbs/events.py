@@ -1,10 +1,10 @@
-"""wait, log, explain: read the log, and wait for new events without polling."""
+"""wait: wait for something to do, for tasks or for events, without polling."""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
-from moot.api.explain import history, line
+from moot.api.explain import line
 from moot.api.hints import typed
 from moot.api.log_position import LogPosition
 from moot.api.message_view import waiting_messages
@@ -19,7 +19,7 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from moot.api.call import Call
     from moot.core.event import Event
@@ -228,68 +228,6 @@ def until(
     )
 
 
-def log(
-    call: Call,
-    follow: bool,
-    after: int | None,
-    limit: int,
-    type: tuple[str, ...],  # noqa: A002
-    stream: tuple[str, ...],
-) -> Answer:
-    check_types(type)
-    head = call.engine.log.head()
-    events = _read_back(call, type, stream, limit) if after is None else _read_on(call, after, type, stream, limit)
-    if not follow:
-        _warn_of_more(call, events, after, limit, head, filtered=bool(type or stream))
-    more = _following(call, events[-1].position if events and after is not None else head, type, stream)
-    return Answer(result=events, say=tuple(map(line, events)), more=more if follow else None)
-
-
-def _warn_of_more(call: Call, events: list[Event], after: int | None, limit: int, head: int, *, filtered: bool) -> None:
-    """Warn of the events that the limit left out. Those that match a filter are not counted: that would read them."""
-    if not events or len(events) < limit:
-        return
-    first, last = events[0].position, events[-1].position
-    if after is None and first > 1:
-        missing = f"Events before #{first} were not searched" if filtered else counted(first - 1, "earlier event")
-        call.warn("more", f"{missing}: use a higher --limit, or --after 0.")
-    if after is not None and last < head:
-        missing = f"Events after #{last} were not searched" if filtered else counted(head - last, "later event")
-        call.warn("more", f"{missing}: continue with --after {last}.")
-
-
-def _read_on(call: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
-    found: list[Event] = []
-    while len(found) < limit and (page := call.engine.log.read(after, 500)):
-        found += [event for event in page if matches(event, types, streams)]
-        after = page[-1].position
-    return found[:limit]
-
-
-def _read_back(call: Call, types: tuple[str, ...], streams: tuple[str, ...], limit: int) -> list[Event]:
-    """The last `limit` events that match."""
-    found: list[Event] = []
-    end, size = call.engine.log.head(), max(limit, 100)
-    while end > 0 and len(found) < limit:
-        page = call.engine.log.read(max(0, end - size), min(size, end))
-        found = [event for event in page if matches(event, types, streams)] + found
-        end -= size
-    return found[-limit:] if limit > 0 else []
-
-
-def _following(call: Call, after: int, types: tuple[str, ...], streams: tuple[str, ...]) -> Iterator[Answer]:
-    """Follow the log until interrupted. A failure is reported once, and the read is retried."""
-    from moot.api.following import follow
-
-    trouble = None
-    for heard in follow(call, after, types, streams):
-        for event in heard.events:
-            yield Answer(result=event, say=(line(event),))
-        if heard.trouble is not None and heard.trouble != trouble:
-            yield Answer(result=None, warnings=heard.warnings)
-        trouble = heard.trouble if not heard.events else trouble
-
-
 def in_trouble(error: Unavailable) -> Notice:
     """The warning of an endless command about a failure that it retries.
 
@@ -300,19 +238,8 @@ def in_trouble(error: Unavailable) -> Notice:
     return Notice(error.code, f"{error.message} Retrying. {error.remedy}")
 
 
-def explain(call: Call, thing: str) -> Answer:
-    found = history(call.engine, thing, call.packs.shared_roles)
-    missing = counted(found.left_out, "event")
-    said = f"The story of {one_line(thing, 80)} is long; without its first {missing}. See `moot log`."
-    return Answer(
-        result=list(found.events),
-        say=tuple(map(line, found.events)) or ("No events yet.",),
-        warnings=(Notice("story_cut", said),) if found.left_out else (),
-    )
-
-
-_TYPES = Param("type", "Only events of this type; task:* matches all task events (repeatable).", many=True)
-_STREAMS = Param("stream", "Only events of this stream, such as task/task-001 or mailbox/* (repeatable).", many=True)
+TYPES = Param("type", "Only events of this type; task:* matches all task events (repeatable).", many=True)
+STREAMS = Param("stream", "Only events of this stream, such as task/task-001 or mailbox/* (repeatable).", many=True)
 
 VERBS = (
     Verb(
@@ -323,8 +250,8 @@ VERBS = (
         params=(
             Param("mail", "Wait until there is mail that you have not seen.", type="flag"),
             Param("task", "Wait until this task is done; fails as soon as it is stopped (repeatable).", many=True),
-            _TYPES,
-            _STREAMS,
+            TYPES,
+            STREAMS,
             Param("fail_on", "An event type that means failure (repeatable).", many=True),
             Param("count", "Number of matching events to wait for.", type="int", default=1),
             Param("after", "Count events after this position. Default: the current end of the log.", type="int"),
@@ -342,29 +269,5 @@ VERBS = (
             "--json the result has `reason` (mail, review or task) and `items`; with --mail `new` and `ids` of the "
             "mail; otherwise the `tasks` or the `events`."
         ),
-    ),
-    Verb(
-        "log",
-        "Show the log, event by event.",
-        log,
-        kind="look",
-        params=(
-            Param("follow", "Keep running and print new events as they arrive.", type="flag"),
-            Param("after", "Show events after this position. Default: the last ones.", type="int"),
-            Param("limit", "Maximum number of events.", type="int", default=50),
-            _TYPES,
-            _STREAMS,
-        ),
-        examples=("moot log --type 'task:*' --limit 20", "moot log --follow"),
-        writes=False,
-    ),
-    Verb(
-        "explain",
-        "Show the full history of a task, message, agent, claim, artifact, decision, checkpoint, effect or held entry.",
-        explain,
-        kind="look",
-        params=(Param("thing", "Its id or name.", positional=True, required=True),),
-        examples=("moot explain task-001",),
-        writes=False,
     ),
 )

@@ -1,20 +1,18 @@
-"""init, verify, doctor, mirror, deinit: create, maintain and remove a workspace."""
+"""init, verify, doctor, deinit: create, maintain and remove a workspace."""
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
 
-from moot.api.answer import Answer, Table
+from moot.api.answer import Answer, Notice, Table
 from moot.api.catalogue import Param, Verb
 from moot.api.message_view import is_overdue
 from moot.api.removal import deinit
-from moot.api.verbs.events import PAUSE, in_trouble
-from moot.core.errors import MootError, Refused, Unavailable
+from moot.core.errors import MootError, Refused
 from moot.core.event import Commit, Draft
 from moot.core.record import Record
 from moot.core.task.leases import has_lapsed
-from moot.core.text import counted, one_line
+from moot.core.text import command_line, counted
 from moot.views import queries
 
 TYPE_CHECKING = False
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from moot.api.call import Call
+    from moot.api.protocol import Protocol
+    from moot.api.protocol.pack_files import PackFiles
     from moot.api.removal import Removal
     from moot.core.identity import Caller
     from moot.location import Place
@@ -51,6 +51,11 @@ class Created(Record):
     packs: tuple[str, ...]
     carried_over: str | None = None  # path of the old log, if this one continues it
     allowed: tuple[str, ...] = ()  # settings that weaken a rule and that `init` allowed
+    excluded: tuple[str, ...] = ()  # what git ignores: lines of `exclude_file`
+    exclude_file: str = ""
+    exclude_problem: str = ""  # why the lines could not be written
+    tracked: tuple[str, ...] = ()  # files of packs that git tracks, so it does not ignore them
+    adopted: str = ""  # what was taken over from existing files of packs, in words
     paragraph: str = PARAGRAPH
 
 
@@ -90,7 +95,7 @@ class Opener(ABC):
         """Where the workspace is. It need not have a log."""
 
     @abstractmethod
-    def create(self, packs: tuple[str, ...], *, carry_over: bool = False) -> Created: ...
+    def create(self, packs: tuple[str, ...], *, carry_over: bool = False, exclude: bool = True) -> Created: ...
 
     @abstractmethod
     def diagnose(self) -> list[Finding]: ...
@@ -105,20 +110,35 @@ class Opener(ABC):
     def remove(self, *, force: bool) -> Removal: ...
 
 
-def init(opener: Opener, pack: tuple[str, ...], carry_over: bool) -> Answer:
-    created = opener.create(pack, carry_over=carry_over)
+def init(opener: Opener, pack: tuple[str, ...], carry_over: bool, no_exclude: bool) -> Answer:
+    created = opener.create(pack, carry_over=carry_over, exclude=not no_exclude)
+    written = created.excluded and not created.exclude_problem
     weak = f"This `moot init` allows settings in moot.toml that weaken a rule: {', '.join(created.allowed)}."
     lines = [
         f"{'Created a' if created.new else 'Found the'} workspace in {created.root} (state in {created.state}).",
         *([f"The log continues; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
+        *([f"Taken over from their files: {created.adopted}."] if created.adopted else []),
+        *([f"git ignores the files that they write: {created.exclude_file}"] if written else []),
         *([weak, "To undo that: moot allow settings --revoke"] if created.allowed else []),
         "",
         "Suggested text for AGENTS.md or CLAUDE.md:",
         "",
         *created.paragraph.splitlines(),
     ]
-    return Answer(result=created, say=tuple(lines))
+    return Answer(result=created, say=tuple(lines), warnings=tuple(_about_git(created)))
+
+
+def _about_git(created: Created) -> Iterator[Notice]:
+    """Warnings about files of packs that git does not ignore."""
+    if created.exclude_problem:
+        lines = " ".join(created.excluded)
+        said = f"{created.exclude_file} was not changed: {created.exclude_problem}. git does not ignore the files of"
+        yield Notice("not_excluded", f"{said} the packs until it has these lines: {lines}")
+    if created.tracked:
+        listed = ", ".join(created.tracked)
+        said = f"git tracks {listed}: an old commit brings old entries back. `git rm --cached` takes a file out of git;"
+        yield Notice("mirrors_tracked", f"{said} then `moot init` lets git ignore it.")
 
 
 def doctor(opener: Opener) -> Answer:
@@ -137,11 +157,9 @@ def doctor(opener: Opener) -> Answer:
     return Answer(result=findings, say=lines, table=Table(("", "check", "found", "remedy"), rows, title="Doctor"))
 
 
-def checkup(call: Call) -> list[Finding]:
-    """The checks of `doctor` that need an open workspace."""
+def checkup(call: Call, files: PackFiles) -> list[Finding]:
+    """The checks of `doctor` that need an open workspace. `files`: for the checks of packs."""
     import apsw
-
-    from moot.api.protocol.pack_code import findings
 
     call.engine.log.handle.kept = True
     store, now = call.engine.read(), call.clock.wall_seconds()
@@ -166,8 +184,28 @@ def checkup(call: Call) -> list[Finding]:
         _finding("answers", [f"{name} is overdue" for name in late], "`moot overdue` shows who owes them."),
         _finding("effects", _effects(call), _EFFECTS),
         _finding("mirrors", call.take_warnings(), "`moot mirror` tries again and shows the cause."),
-        *(finding for protocol in call.packs.having("check") for finding in findings(protocol)),
+        *(_of_pack(protocol, call, files) for protocol in call.packs.having("check")),
+        *_concerns(call),
     ]
+
+
+def _concerns(call: Call) -> list[Finding]:
+    """What packs report about the work itself: see `Protocol.concerns`."""
+    if not call.packs.having("concerns"):
+        return []
+    from moot.api.protocol.pack_views import concerns
+
+    found = [concern.message for concern in concerns(call, queries.ALL)]
+    return [_finding("concerns of packs", found, "`moot needs-me` shows what to do about each.")]
+
+
+def _of_pack(protocol: Protocol, call: Call, files: PackFiles) -> Finding:
+    from moot.api.protocol.pack_code import problems
+
+    name = protocol.pack.name
+    found = [one for one in problems(protocol, call, files) if not one.note]
+    said = [f"{one.file}: {one.message}" if one.file else one.message for one in found]
+    return _finding(f"pack {name}", said, f"`{command_line('pack check', name)}` shows where.")
 
 
 _EFFECTS = (
@@ -263,36 +301,6 @@ def verify(call: Call, rebuild: bool) -> Answer:
     return Answer(result=report, say=(said,))
 
 
-def mirror(call: Call, watch: bool) -> Answer:
-    if call.mirrors is None:
-        raise Refused("no_mirrors", "No active pack mirrors files.", "Enable one: `moot init --pack NAME`.")
-    files = [spec.path for spec in call.packs.mirrors]
-    said = call.warned("mirror_pending")  # about one file, or about all of them
-    pending = [path for path in files if any(path in text or not any(file in text for file in files) for text in said)]
-    lines = tuple(f"{'out of sync' if path in pending else 'in sync'}: {path}" for path in files)
-    return Answer(result={"files": files, "pending": pending}, say=lines, more=_watching(call) if watch else None)
-
-
-def _watching(call: Call) -> Iterator[Answer]:
-    """Keep files and log in sync until interrupted. A failure is reported once and retried."""
-    position, trouble = 0, None
-    while True:
-        try:
-            position = position or call.engine.log.head()
-            for events in call.engine.log.follow(position, timeout=0.25):
-                position = events[-1].position
-                break
-            told = call.mirrors.sync(call) if call.mirrors else ()
-            trouble = None
-        except Unavailable as error:
-            told = () if error.code == trouble else (in_trouble(error),)
-            trouble = error.code
-        for notice in told:
-            yield Answer(result=notice, say=(one_line(f"{notice.code}: {notice.message}", 500),))
-        if trouble is not None:
-            time.sleep(PAUSE)
-
-
 VERBS = (
     Verb(
         "init",
@@ -303,11 +311,15 @@ VERBS = (
         params=(
             Param("pack", "Enable a pack (repeatable). Writes moot.toml if there is none.", many=True),
             Param("carry_over", "Continue the log that this folder had before `git init`.", type="flag"),
+            Param("no_exclude", "Do not let git ignore the files of the packs; undo it.", type="flag"),
         ),
         examples=("moot init", "moot init --pack NAME"),
         detail=(
-            "Creates the state directory inside the git directory and changes nothing else. If a person runs it, it "
-            "also allows the settings in moot.toml that weaken a rule, and lists them (see `moot help allow`)."
+            "Creates the state directory inside the git directory. If packs are active, it adds the paths of their "
+            "files to git's `info/exclude`, for all worktrees, so that `git stash`, `git add -A` and `git worktree "
+            "remove` leave them alone. It changes nothing else. Run it again after you change `packs` in moot.toml. If "
+            "a person runs it, it also allows the settings in moot.toml that weaken a rule, and lists them (see `moot "
+            "help allow`)."
         ),
         opens=False,
     ),
@@ -331,15 +343,6 @@ VERBS = (
         opens=False,
     ),
     Verb(
-        "mirror",
-        "Synchronize the packs' files with the log.",
-        mirror,
-        kind="own",
-        anybody=True,
-        params=(Param("watch", "Keep them in sync until interrupted.", type="flag"),),
-        examples=("moot mirror", "moot mirror --watch"),
-    ),
-    Verb(
         "deinit",
         "Remove moot from this repository, with its whole log.",
         deinit,
@@ -350,10 +353,11 @@ VERBS = (
         ),
         examples=("moot deinit", "moot deinit --yes"),
         detail=(
-            "Removes the state directory, the hooks of the guard, sockets, and what is kept about the workspace in the "
-            "user's state directory. Removes moot.toml only if it is as `moot init` wrote it and git does not track "
-            "it. Leaves the files of packs and texts such as AGENTS.md, and names them. Shows everything before and "
-            "after. If it is interrupted, run it again. `moot backup` before it keeps a copy of the log."
+            "Removes the state directory, the hooks of the guard, the lines of moot in git's `info/exclude`, "
+            "sockets, and what is kept about the workspace in the user's state directory. Removes moot.toml only "
+            "if it is as `moot init` wrote it and git does not track it. Leaves the files of packs and texts such "
+            "as AGENTS.md, and names them. Shows everything before and after. If it is interrupted, run it again. "
+            "`moot backup` before it keeps a copy of the log."
         ),
         opens=False,
     ),

@@ -8,7 +8,9 @@ What always holds:
 - It is done once and then ends. Only a crash between performing it and recording that repeats it.
 - After the last attempt, or when it can never succeed, it is parked with the reason until somebody retries it by hand.
 - An effect that is no longer wanted is dropped with a reason. That is final.
-- An effect caused by another effect records its depth in that chain. Beyond `DEEPEST` it is parked at once.
+- An effect caused by another effect records its depth in that chain. Beyond `DEEPEST` it is parked at once; a pack may
+  set a lower limit.
+- The effects of a list (`behind`) start in its order: one waits until the first attempt at the one before has ended.
 
     (none)   → waiting            requested
     waiting  → taken              taken, once it is due
@@ -45,7 +47,7 @@ _AT_ONCE = 1e-9  # times the position: due since 1970 whatever the clock says, o
 class Requested(Payload):
     type = "effect:requested"
     said = "requested {handler} for {on} of {stream}"
-    marks = ("handler", "on", "stream", "trace", "after")
+    marks = ("handler", "on", "stream", "trace", "after", "behind")
     handler: str
     n: int  # the number of the causing event in this commit
     on: str  # its type
@@ -53,6 +55,7 @@ class Requested(Payload):
     trace: str | None = None  # W3C traceparent of what caused it
     after: str | None = None  # the effect that caused the event
     depth: int = 0  # number of effects before it in the chain
+    behind: str | None = None  # the effect before it in a list of handlers
 
 
 class EffectTaken(Payload):
@@ -132,6 +135,12 @@ class Effect(Record):
     trace: str | None = None
     after: str | None = None
     depth: int = 0
+    behind: str | None = None
+
+    @property
+    def attempted(self) -> bool:
+        """Whether its first attempt has ended, or will never begin."""
+        return self.status not in ("waiting", "taken") or self.attempt > int(self.status == "taken")
 
     @property
     def ended(self) -> bool:
@@ -154,6 +163,8 @@ class RequestEffect(Record):
     after: str | None = None
     depth: int = 0
     chain: str = ""
+    behind: str | None = None
+    deepest: int = DEEPEST
 
 
 class TakeEffect(Record):
@@ -234,9 +245,9 @@ def back_off(first: float, tries: int, jitter: float) -> float:
 def _request(state: Effect, command: RequestEffect) -> list[Payload]:
     if state.status:
         raise Refused("effect_exists", f"The id {state.id} is already used.", "Try again.", effect=state.id)
-    fields = {name: value for name, value in command.__dict__.items() if name != "chain"}
+    fields = {name: value for name, value in command.__dict__.items() if name not in ("chain", "deepest")}
     found: list[Payload] = [Requested(**fields)]
-    if command.depth > DEEPEST:
+    if command.depth > command.deepest:
         reason = f"{command.depth} effects, each caused by the one before: {command.chain}"
         found.append(Parked(attempt=0, reason=reason))
     return found
@@ -323,6 +334,7 @@ def evolve(state: Effect, event: Payload, meta: Meta) -> Effect:
                 trace=event.trace,
                 after=event.after,
                 depth=event.depth,
+                behind=event.behind,
             )
         case EffectTaken():
             tries = state.tries + 1

@@ -57,9 +57,10 @@ class FileQuarantined(QuarantineFile, Payload):
 
 class EntryResubmitted(Payload):
     type = "entry:resubmitted"
-    said = "resubmitted as {message}"
+    said = "resubmitted"
+    asides = (("message", "as {message}"),)
     marks = ("message",)
-    message: str
+    message: str  # empty if it was not a single message
 
 
 class EntryDropped(Payload):
@@ -91,7 +92,7 @@ class HeldEntry(Record):
 
 
 class Resubmit(Record):
-    message: str
+    message: str = ""
 
 
 class Drop(Record):
@@ -109,12 +110,10 @@ def decide(
             _check_new(state)
             return [FileQuarantined(**command.__dict__)]
         case Resubmit():
-            _check_held(state)
-            if state.kind == "file":
-                raise whole_file(state.id)
+            check_open(state)
             return [EntryResubmitted(message=command.message)]
         case Drop():
-            _check_held(state)
+            check_open(state)
             if not command.reason.strip():
                 raise Refused("reason_missing", "`drop` requires a reason.", "Give one: `--reason '…'`.")
             return [EntryDropped(reason=command.reason)]
@@ -122,27 +121,30 @@ def decide(
             unreachable(command)
 
 
-def whole_file(name: str) -> Refused:
-    """A file in quarantine is not one message, so it cannot be delivered."""
+def whole_file(entry: HeldEntry) -> Refused:
+    """A file in quarantine cannot be delivered as it is."""
+    name = entry.id
     return Refused(
         "whole_file",
-        f"{name} is a whole file that could not be read.",
-        f"Read it: `{command_line('held show', name)}`. Send what should be sent, then drop it: "
+        f"{name} is a whole file that could not be read: {entry.reason}.",
+        f"Read it: `{command_line('held show', name)}`. Give its corrected content, or one message of it: "
+        f"`{command_line('held resubmit', name, options='--data @fixed.json')}`. Or drop it: "
         f"`{command_line('held drop', name, options=REASON)}`.",
         entry=name,
     )
 
 
-def _check_new(state: HeldEntry) -> None:
-    if state.status:
-        raise Refused("entry_exists", f"The id {state.id} is already used.", "Choose another id.", entry=state.id)
-
-
-def _check_held(state: HeldEntry) -> None:
+def check_open(state: HeldEntry) -> None:
+    """Raise unless it is held."""
     if not state.status:
         raise Unknown("unknown_entry", f"There is no held entry {state.id}.", "`moot held` lists the held entries.")
     if state.status != "held":
         raise Held("entry_closed", f"{state.id} was already {state.status}.", "Nothing is left to do.")
+
+
+def _check_new(state: HeldEntry) -> None:
+    if state.status:
+        raise Refused("entry_exists", f"The id {state.id} is already used.", "Choose another id.", entry=state.id)
 
 
 def evolve(state: HeldEntry, event: Payload, meta: Meta) -> HeldEntry:
@@ -153,7 +155,7 @@ def evolve(state: HeldEntry, event: Payload, meta: Meta) -> HeldEntry:
             fields = {k: v for k, v in event.__dict__.items() if k != "size"}
             return HeldEntry(id=state.id, status="held", kind="file", code="unparsable", at=meta.at, **fields)
         case EntryResubmitted():
-            return state.replace(status="resubmitted", message=event.message)
+            return state.replace(status="resubmitted", message=event.message or None)
         case EntryDropped():
             return state.replace(status="dropped")
         case _:

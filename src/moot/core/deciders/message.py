@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 WANTS = {"note": "nothing", "request": "answer", "reply": "nothing"}
 RECIPIENT_LIMIT = 1000
+CLAIMED = "claimed"  # the evidence of a result that its sender wrote
 
 
 class Sent(Payload):
@@ -32,7 +33,20 @@ class Sent(Payload):
     said = "sent a {kind} to {to}: {text}"
     words = ("text", "data")
     names = ("flags",)
-    marks = ("kind", "sender", "to", "wants", "reply_to", "task", "role", "source", "mirror", "trace")
+    marks = (
+        "kind",
+        "sender",
+        "to",
+        "wants",
+        "reply_to",
+        "task",
+        "role",
+        "source",
+        "mirror",
+        "evidence",
+        "runs",
+        "trace",
+    )
     kind: str
     sender: str
     to: tuple[str, ...]
@@ -48,6 +62,8 @@ class Sent(Payload):
     source: str | None = None
     flags: tuple[str, ...] = ()
     mirror: str | None = None  # the mirror that shows it; "": none; None: not recorded, so a mirror of its pack
+    evidence: str | None = None  # of a result in it: a receipt, or `claimed`; None: it has no such result
+    runs: tuple[str, ...] = ()  # the receipts of its task and attempt, oldest first
     trace: str | None = None  # W3C traceparent of what sent it
 
 
@@ -74,6 +90,8 @@ class Message(Record):
     role: str | None = None
     source: str | None = None
     flags: tuple[str, ...] = ()
+    evidence: str | None = None
+    runs: tuple[str, ...] = ()
     trace: str | None = None
     at: str = ""
 
@@ -100,6 +118,8 @@ class SendMessage(Record):
     source: str | None = None
     flags: tuple[str, ...] = ()
     mirror: str | None = None
+    evidence: str | None = None
+    runs: tuple[str, ...] = ()
 
 
 def known(message: Message) -> Message:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from moot.core.kind import Meta
 
 TAIL_LIMIT = 4096  # bytes of output that are kept
+FAILED_TAIL_LIMIT = 65_536  # the same of a command that failed
 COMMAND_LIMIT = 100_000  # characters
 PATHS_LIMIT = 200  # changed files that are kept or listed
 _NAMED = 10  # changed files in a sentence
@@ -44,6 +45,7 @@ class RecordReceipt(Record):
     worktree: str = ""
     directory: str = ""
     task: str | None = None
+    attempt: int | None = None  # of the task
     differs: tuple[str, ...] | None = None  # how the files differed from that commit: see `moot.engine.content_digest`
 
 
@@ -76,6 +78,7 @@ class Receipt(Record):
     worktree: str = ""
     directory: str = ""
     task: str | None = None
+    attempt: int | None = None
     at: str = ""
     differs: tuple[str, ...] | None = None
 
@@ -86,6 +89,15 @@ class Receipt(Record):
     @property
     def passed(self) -> bool:
         return self.code == 0 and not self.timed_out
+
+    @property
+    def outcome(self) -> str:
+        """How it ended, in a few words."""
+        if self.timed_out:
+            return "timed out"
+        if self.code:
+            return f"failed with {self.code}"
+        return "passed, but changed files" if self.changed else "passed"
 
     def doubt(self, tree: str | None) -> str | None:
         """Why it is not valid for files with this content; None if it is."""
@@ -98,8 +110,8 @@ class Receipt(Record):
         return None if self.tree == tree else "the files have changed since"
 
 
-def check(receipt: Receipt, task: str, tree: str | None, changed: tuple[str, ...] = ()) -> None:
-    """Raise unless the receipt is valid for this task and for files with this content. `changed`: what is different."""
+def check_task(receipt: Receipt, task: str | None) -> None:
+    """Raise unless the receipt exists and is not for another task."""
     if not receipt.exists:
         raise Unknown(
             "unknown_receipt", f"There is no receipt {receipt.id!r}.", "`moot receipts` lists them.", receipt=receipt.id
@@ -108,10 +120,15 @@ def check(receipt: Receipt, task: str, tree: str | None, changed: tuple[str, ...
         raise Refused(
             "receipt_of_another",
             f"{receipt.id} was recorded for {receipt.task}, not for {task}.",
-            f"Run the check for {task}: `{command_line('check', options=option('--task', task))} -- COMMAND`.",
+            f"Run the check for {task}: `{command_line('check', options=option('--task', str(task)))} -- COMMAND`.",
             receipt=receipt.id,
             task=receipt.task,
         )
+
+
+def check(receipt: Receipt, task: str, tree: str | None, changed: tuple[str, ...] = ()) -> None:
+    """Raise unless the receipt is valid for this task and for files with this content. `changed`: what is different."""
+    check_task(receipt, task)
     doubt = receipt.doubt(tree)
     if doubt is not None:
         how = f"exit code {receipt.code}" if not receipt.timed_out else "timed out"

@@ -44,12 +44,14 @@ from moot.core.task import (
     Step,
     Task,
     Unassigned,
+    Unflagged,
     by_verb,
     check_priority,
     check_title,
     refusals,
 )
 from moot.core.text import REASON, command_line, option
+from moot.core.timestamps import later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from moot.core.principal import Actor
     from moot.core.task import Command
 
+ADOPTED = "adopted: it happened before moot was used"
 _FORWARD = (("open", "working"), ("open", "review"), ("working", "review"))  # phases; `done` is always forward
 
 
@@ -115,7 +118,8 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
     edge = life.edge(command.verb, task.state)
     if edge is None:
         raise refusals.no_edge(life, task, command)
-    role = _permitted(life, task, edge, command)
+    own = edge.moot and command.actor.principal == "moot"
+    role = "moot" if own else _permitted(life, task, edge, command)
     _needs(life, task, edge, command)
     if edge.holds in ("actor", "owner") and task.waits:
         raise Refused(
@@ -125,7 +129,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             task=task.id,
             waits=list(task.waits),
         )
-    if edge.holds == "actor" and task.assigned is not None:
+    if edge.holds == "actor" and task.assigned is not None and not own:
         from moot.core.task.changes import check_assigned
 
         check_assigned(task, command.actor)
@@ -146,7 +150,7 @@ def _move(life: Lifecycle, task: Task, command: MoveTask) -> list[Payload]:
             role=role,
             reason=(command.reason or "").strip() or None,
             report=command.report,
-            flags=command.flags,
+            flags=(*command.flags, ADOPTED) if command.adopted else command.flags,
             receipt=command.receipt,
         )
     ]
@@ -233,6 +237,8 @@ def _allows(life: Lifecycle, task: Task, edge: Edge, actor: Actor) -> bool:
 
 
 def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
+    if command.adopted:
+        return
     if "reason" in edge.needs and not (command.reason or "").strip():
         raise Refused(
             "reason_missing",
@@ -278,6 +284,8 @@ def _needs(life: Lifecycle, task: Task, edge: Edge, command: MoveTask) -> None:
 def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
     if task.holder is None:
         return []
+    if life.silence == "ignore":
+        return []
     if life.silence == "flag":
         return [] if task.flagged else [Flagged(command.reason, command.silent_for, command.ttl)]
     target, attempt = life.initial, task.attempt + int(command.failed)
@@ -298,12 +306,18 @@ def _lapse(life: Lifecycle, task: Task, command: LapseTask) -> list[Payload]:
 
 
 def evolve(task: Task, event: Payload, meta: Meta) -> Task:
+    found = _evolved(task, event, meta)
+    return found if isinstance(event, (Flagged, Unflagged)) else found.replace(active_at=meta.at)
+
+
+def _evolved(task: Task, event: Payload, meta: Meta) -> Task:
     at, by = meta.at, meta.by
     match event:
         case Added():
-            return Task(id=task.id, since=at, last_by=by, **event.__dict__)
+            return Task(id=task.id, since=at, added_at=at, changed_at=at, last_by=by, **event.__dict__)
         case Moved():
-            step = Step(verb=event.verb, target=event.target, attempt=task.attempt, by=by, at=at, reason=event.reason)
+            judged = task.report if task.phase == "review" else None
+            step = Step(event.verb, event.target, task.attempt, by, at, event.reason, judged)
             fresh = event.attempt != task.attempt
             return task.replace(
                 state=event.target,
@@ -316,6 +330,7 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
                 receipt=event.receipt or (None if event.phase in ("open", "working") else task.receipt),
                 flagged=None,
                 since=at,
+                changed_at=later(at, task.changed_at),
                 last_by=by,
                 setbacks=(*task.setbacks, step) if event.reason and _is_setback(task, event) else task.setbacks,
                 verdict=_verdict(task, event, step),
@@ -332,13 +347,13 @@ def evolve(task: Task, event: Payload, meta: Meta) -> Task:
         case Readied():
             return task.replace(waits=event.waits)
         case Amended():
-            return task.replace(report=event.report)
+            return task.replace(report=event.report, changed_at=later(at, task.changed_at))
         case Described():
-            return task.replace(extra={**task.extra, **event.extra})
-        case Edited() | Noted() | Assigned() | Unassigned():
+            return task.replace(extra={**task.extra, **event.extra}, changed_at=later(at, task.changed_at))
+        case Edited() | Noted() | Assigned() | Unassigned() | Unflagged():
             from moot.core.task import changes
 
-            return changes.evolve(task, event)
+            return changes.evolve(task, event, meta)
         case _:
             raise TypeError(f"not an event of a task: {event!r}")
 

@@ -18,6 +18,7 @@ from moot.core import paths, timestamps
 from moot.core.claims import MODES, is_id
 from moot.core.deciders.custom_event import is_word
 from moot.core.deciders.graph import find_path
+from moot.core.deciders.run import OUTCOMES
 from moot.core.deciders.settings import DEFAULTS
 from moot.core.errors import MootError
 from moot.core.event import TOMBSTONE
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 _ALPHABET = frozenset("0123456789abcdefghjkmnpqrstvwxyz")  # of the random words that `moot.engine.clock` makes
 _MADE = {"message": ("m-", 7), "entry": ("h-", 7), "checkpoint": ("k-", 7), "receipt": ("r-", 7), "effect": ("e-", 10)}
+_MADE |= {"run": ("run-", 7)}
 _OTHERS = ("person", "role", "plan", "process", "file", "handler")  # the part before the colon of a principal
 _LONGEST = 100_000  # characters of an id that a user chose: earlier versions limited only the message
 _BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # characters that no id ever had
@@ -217,8 +219,9 @@ def effect(state: Any, event: Event) -> str | None:
         return f"{state.id[:80]!r} cannot be a new effect" if made else f"there is no effect {state.id[:80]!r}"
     if made and not 0 <= data["n"] < event.n:
         return "its `n` does not name an event of its commit"
-    if made and data.get("after") is not None and not is_made("effect", data["after"]):
-        return f"there is no effect {data['after'][:80]!r}"
+    for other in (data.get("after"), data.get("behind")) if made else ():
+        if other is not None and not is_made("effect", other):
+            return f"there is no effect {other[:80]!r}"
     if "attempt" in data and not 0 <= data["attempt"] < _LARGEST:
         return f"{data['attempt']} is not a valid attempt"
     if made:
@@ -263,6 +266,27 @@ def receipt(state: Any, event: Event) -> str | None:
     return _principals(event.data, "by") or _line_fields(event.data, "digest", "tree", "commit", "task")
 
 
+def run(state: Any, event: Event) -> str | None:
+    data, made = event.data, event.type == "run:opened"
+    if made == state.exists or not is_made("run", state.id):
+        return f"{state.id[:80]!r} cannot be a new run" if made else f"there is no run {state.id[:80]!r}"
+    if not made and not state.open:
+        return f"{state.id} has ended"
+    running = state.running and (state.running.stage, state.running.attempt)
+    if event.type == "run:started" and (running or data["stage"] not in state.stages):
+        return f"{state.id} cannot start the stage {data['stage'][:80]!r}"
+    if event.type in ("run:passed", "run:failed", "run:interrupted") and running != (data["stage"], data["attempt"]):
+        return f"the stage {data['stage'][:80]!r} of {state.id} is not running"
+    if event.type == "run:ended" and (running or data["outcome"] not in OUTCOMES):
+        return f"{state.id} cannot end as {data['outcome'][:80]!r}"
+    if not all(is_digest(data[name]) for name in ("output", "errors") if data.get(name) is not None):
+        return "its output is not named by a SHA-256"
+    numbers = [data.get(name, 0) for name in ("attempt", "pid", "output_size", "errors_size")]
+    if not all(0 <= number < _LARGEST for number in numbers):
+        return "it has a number that is not valid"
+    return _lines(data.get("stages", ())) or _line_fields(data, "pack", "task", "parent", "stage")
+
+
 def document(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "document:opened"
     if made == bool(state.status):
@@ -287,6 +311,32 @@ def _document_place(name: str, data: dict[str, Any]) -> str | None:
     if name != f"{pack}.{data.get('worktree', '-')}.{slug}":
         return f"{name[:80]!r} is not the document of {data['mirror'][:80]!r}"
     return _lines((name,))
+
+
+def feed(state: Any, event: Event) -> str | None:
+    data = event.data
+    if event.type == "feed:posted":
+        if not state.last < data["number"] < _LARGEST:
+            return f"{str(data['number'])[:20]} is not a number that can follow {state.last}"
+        named = [*data.get("stamps", ()), *data.get("keys", ()), *data.get("handled", ()), *data.get("series", ())]
+        named += [value for values in data.get("keys", {}).values() for value in values]
+        if problem := _lines(named):
+            return problem
+    if event.type == "feed:listed" and (problem := _lines((*data.get("puts", ()), *data.get("drops", ())))):
+        return problem
+    numbers = [
+        data.get("last", 0),
+        data.get("upto", 0),
+        data.get("after", 0),
+        data.get("line", 0),
+        *data.get("series", {}).values(),
+    ]
+    if wrong := next((number for number in numbers if not 0 <= number < _LARGEST), None):
+        return f"{str(wrong)[:20]} is not a valid number"
+    who = data.get("who") or None
+    if who is not None and not is_principal(who):
+        return f"who is {who[:80]!r}, which is not a principal"
+    return _lines((state.id,)) or _line_fields(data, "source", "list", "file")
 
 
 def _is_pointer(text: str) -> bool:

@@ -1,7 +1,8 @@
 """Reactions: commands that follow from an event, in the same commit. They connect the deciders.
 
 A reaction is a pure function of an event and a read-only `World`. It yields steps `(kind, key, command)`, and the
-engine decides each like any other command. For a message, the key is its thread: the engine chooses the id.
+engine decides each like any other command. For a message, the key is its thread: the engine chooses the id. A reaction
+of a pack may name the pack in a fourth part; the events then carry it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from moot.core.record import Record
     from moot.core.task import Task
 
-    Step = tuple[str, str, Record]
+    Step = tuple[str, str, Record] | tuple[str, str, Record, str]
     Reaction = Callable[[str, Payload, "World"], Iterable[Step]]
 
 

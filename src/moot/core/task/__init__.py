@@ -126,6 +126,15 @@ class Flagged(Payload):
     ttl: float | None = None
 
 
+class Unflagged(Payload):
+    """What the flag was about is over."""
+
+    type = "task:unflagged"
+    said = "no longer flagged"
+    words = ("reason",)
+    reason: str
+
+
 class Blocked(Payload):
     type = "task:blocked"
     said = "waits for {on}"
@@ -217,7 +226,7 @@ class Unassigned(Payload):
 
 
 EVENTS: dict[str, type[Payload]] = {
-    **{cls.type: cls for cls in (Added, Flagged, Blocked, Readied, Amended, Described)},
+    **{cls.type: cls for cls in (Added, Flagged, Unflagged, Blocked, Readied, Amended, Described)},
     **{cls.type: cls for cls in (Edited, Noted, Assigned, Unassigned)},
     **dict.fromkeys((*TYPES.values(), OTHER), Moved),
 }
@@ -235,6 +244,7 @@ class Step(Record):
     by: str
     at: str
     reason: str | None = None
+    report: str | None = None  # that it judged
 
 
 class Task(Record):
@@ -258,6 +268,9 @@ class Task(Record):
     receipt: str | None = None
     flagged: str | None = None
     since: str = ""
+    added_at: str = ""
+    changed_at: str = ""  # its last move or edit, or new report; later than every earlier one, whatever the clock says
+    active_at: str = ""  # its last event, except flags
     last_by: str = ""
     setbacks: tuple[Step, ...] = ()  # the steps that sent it back or stopped it, oldest first
     verdict: Step | None = None  # the step that ended its last review; None again once it is submitted
@@ -307,6 +320,7 @@ class MoveTask(Record):
     report: str | None = None
     judged: str | None = None  # the report that a verdict is about
     override: bool = False
+    adopted: bool = False  # it happened before moot was used: what the edge needs is not known any more
     flags: tuple[str, ...] = ()
     receipt: str | None = None  # one that the caller has found valid
     owner: str | None = None  # the new holder, if the edge assigns the task to an owner
@@ -319,6 +333,18 @@ class LapseTask(Record):
     ttl: float
     reason: str
     failed: bool = True  # an attempt was used up; False if the holder left
+
+
+class FlagTask(Record):
+    """Mark a task that somebody should look at, once. Only a move or `UnflagTask` removes the mark."""
+
+    reason: str
+    silent_for: float | None = None
+    ttl: float | None = None
+
+
+class UnflagTask(Record):
+    reason: str
 
 
 class BlockTask(Record):
@@ -370,5 +396,5 @@ class LapseAssignment(Record):
     ttl: float | None = None
 
 
-Change = EditTask | NoteTask | AssignTask | LapseAssignment
+Change = EditTask | NoteTask | AssignTask | LapseAssignment | FlagTask | UnflagTask
 Command = AddTask | MoveTask | LapseTask | BlockTask | ReadyTask | AmendTask | DescribeTask | Change

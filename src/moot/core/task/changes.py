@@ -1,12 +1,14 @@
-"""Changes of a task that do not move it: edits, notes, and who may claim it next.
+"""Changes of a task that do not move it: edits, notes, flags, and who may claim it next.
 
 What always holds:
-- A task is edited by its creator, its holder or a person. Once it has ended, only by a person.
+- A task is edited by its creator, its holder, a role that its lifecycle names, or a person. Once it has ended, only
+  by a person.
 - A holder cannot change the ttl of its own lease.
 - Anybody can note something on a task, in every state.
 - A task is assigned while it is open. Once assigned, only its creator, the agent that assigned it, the assigned agent
   or a person changes that. The assignment ends when the task is claimed or has ended.
 - An assignment to an agent that left or was silent for longer than the task's ttl ends by an event, as a lease does.
+- A task has at most one flag. A pack sets and removes it; a move removes it, too.
 - An entry of a protocol's file is not stopped by an assignment: a file does not say which agent wrote it.
 """
 
@@ -20,18 +22,24 @@ from moot.core.task import (
     AssignTask,
     Edited,
     EditTask,
+    Flagged,
+    FlagTask,
     LapseAssignment,
     Noted,
     NoteTask,
     Unassigned,
+    Unflagged,
+    UnflagTask,
     check_priority,
     check_title,
     is_in,
 )
 from moot.core.text import command_line
+from moot.core.timestamps import later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from moot.core.kind import Meta
     from moot.core.lifecycle import Lifecycle
     from moot.core.payload import Payload
     from moot.core.principal import Actor
@@ -44,7 +52,7 @@ _EDITABLE = ("title", "body", "priority", "ttl")
 def decide(task: Task, command: Change, life: Lifecycle) -> list[Payload]:
     match command:
         case EditTask():
-            return _edit(task, command)
+            return _edit(task, command, life)
         case NoteTask():
             if not command.text.strip():
                 raise Refused("empty_note", "The note is empty.", "Give it a text.", task=task.id)
@@ -56,20 +64,27 @@ def decide(task: Task, command: Change, life: Lifecycle) -> list[Payload]:
                 return []
             lapse = {name: value for name, value in command.__dict__.items() if name != "actor"}
             return [Unassigned(who=command.actor.principal, to=task.assigned, **lapse)]
+        case FlagTask():
+            return [] if task.flagged else [Flagged(command.reason, command.silent_for, command.ttl)]
+        case UnflagTask():
+            return [Unflagged(command.reason)] if task.flagged else []
         case _:
             unreachable(command)
 
 
-def evolve(task: Task, event: Edited | Noted | Assigned | Unassigned) -> Task:
+def evolve(task: Task, event: Edited | Noted | Assigned | Unassigned | Unflagged, meta: Meta) -> Task:
     match event:
         case Edited():
-            return task.replace(**{name: value for name in _EDITABLE if (value := event.__dict__[name]) is not None})
+            news = {name: value for name in _EDITABLE if (value := event.__dict__[name]) is not None}
+            return task.replace(**news, changed_at=later(meta.at, task.changed_at))
         case Noted():
             return task.replace(notes=task.notes + 1)
         case Assigned():
             return task.replace(assigned=event.to, assigner=event.who)
         case Unassigned():
             return task.replace(assigned=None, assigner=None)
+        case Unflagged():
+            return task.replace(flagged=None)
         case _:
             unreachable(event)
 
@@ -89,14 +104,15 @@ def check_assigned(task: Task, actor: Actor) -> None:
     )
 
 
-def _edit(task: Task, command: EditTask) -> list[Payload]:
+def _edit(task: Task, command: EditTask, life: Lifecycle) -> list[Payload]:
     actor = command.actor
-    creator = same_agent(actor.principal, task.creator)
+    creator, holder = same_agent(actor.principal, task.creator), actor.principal == task.holder
     if not actor.person:
-        if not creator and actor.principal != task.holder:
+        if not (creator or holder or any(role in life.editors for role in actor.roles)):
             raise Refused(
                 "not_yours_to_edit",
-                f"{actor.name} cannot edit {task.id}: only its creator, its holder or a person can.",
+                f"{actor.name} cannot edit {task.id}: only {', '.join(('its creator', 'its holder', *life.editors))} "
+                "or a person can.",
                 f"Note what should change: `{command_line('task note', task.id)} '…'`.",
                 task=task.id,
                 creator=task.creator,
@@ -109,7 +125,7 @@ def _edit(task: Task, command: EditTask) -> list[Payload]:
                 "Reopen it first, or ask a person to edit it.",
                 task=task.id,
             )
-        if command.ttl is not None and not creator:
+        if command.ttl is not None and holder and not creator:
             raise Refused(
                 "own_lease",
                 f"{actor.name} holds {task.id} and cannot change how long its holder may be silent.",

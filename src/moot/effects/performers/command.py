@@ -38,9 +38,9 @@ def run(job: EffectInput) -> Result:
 
 
 def _run(job: EffectInput, pinned: PinnedHandler, copied: dict[int, str]) -> Result:
-    words = _words(pinned, copied)
+    words = words_of(pinned, copied)
     if words is None:
-        return Result(ok=False, detail=f"{job.handler.run[0]} cannot be run: {_no_program(pinned)}")
+        return Result(ok=False, detail=f"{job.handler.run[0]} cannot be run: {no_program(pinned)}")
     env = environment.allowed(job.handler, job.env, *pinned.roots)
     env |= {"MOOT_EFFECT_KEY": job.key, "MOOT_EFFECT_ATTEMPT": str(job.attempt)}
     if pinned.script is not None:
@@ -78,7 +78,7 @@ def _result(job: EffectInput, ran: Ran) -> Result:
     return Result(ok=False, detail=f"{why}: {last}" if why and last else why or last, stopped=ran.cancelled)
 
 
-def _words(pinned: PinnedHandler, copied: dict[int, str]) -> list[str] | None:
+def words_of(pinned: PinnedHandler, copied: dict[int, str]) -> list[str] | None:
     """The command with the path of its program and the copies of its files. None if there is no program."""
     handler = pinned.handler
     if handler.python is not None:
@@ -99,7 +99,7 @@ def _lacks_script(pinned: PinnedHandler) -> bool:
     return not (any(file.word == 1 for file in pinned.files) or is_elsewhere(path, pinned.roots) or os.path.isdir(path))
 
 
-def _no_program(pinned: PinnedHandler) -> str:
+def no_program(pinned: PinnedHandler) -> str:
     words = pinned.handler.run
     if pinned.program is not None:
         return f"there is no file {words[1]} in the workspace"

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from moot.core.errors import Unavailable
 from moot.engine.sweeping import RUN, sweep_rooms
 from moot.location import user_state
-from moot.processes.environment import outside
+from moot.private_files import outside
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -189,7 +189,9 @@ def _cut_off(sock: socket.socket, job: EffectInput, end: float, over: Event) -> 
 
 
 def _exchanged(sock: socket.socket, host: str, path: str, job: EffectInput, secret: bytes | None) -> HTTPResponse:
-    body = json.dumps({"type": job.event["type"], "timestamp": job.event["at"], "data": job.event}).encode()
+    event = job.event
+    packed = {"type": event["type"], "timestamp": event["at"], "data": event} if not job.handler.pack else event
+    body = json.dumps(packed).encode()
     moment = int(time.time())
     headers = {
         "Host": host,

@@ -7,20 +7,34 @@ from moot.core.errors import Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from moot.api.protocol import MirrorSpec, Packs, Protocol
     from moot.api.protocol.form import Form
 
 SHARED = {
+    "board": "moot.mirrors.forms.board:BoardForm",
     "document": "moot.mirrors.forms.document:DocumentForm",
     "entries": "moot.mirrors.forms.entries:EntriesForm",
+    "lines": "moot.mirrors.forms.lines:LinesForm",
+    "line-parts": "moot.mirrors.forms.lines:LinePartsForm",
+    "feed": "moot.mirrors.forms.feed:FeedForm",
+    "feed-list": "moot.mirrors.forms.feed_list:FeedListForm",
+    "source": "moot.mirrors.forms.source:JsonSourceForm",
 }
 
 
 def forms(code: type[Protocol] | None = None) -> dict[str, type[Form]]:
     """The shared forms, and those that the code of a pack defines."""
+    return {name: _loaded(at) for name, at in {**SHARED, **(code.forms if code is not None else {})}.items()}
+
+
+def _loaded(form: Any) -> type[Form]:
+    """The class of a form that is given as it is, or as "module:attribute"."""
     from moot.core.kind import load
 
-    return {**{name: load(at) for name, at in SHARED.items()}, **(code.forms if code is not None else {})}
+    found: type[Form] = load(form) if isinstance(form, str) else form
+    return found
 
 
 def form_of(spec: MirrorSpec, packs: Packs) -> Form:
@@ -29,7 +43,7 @@ def form_of(spec: MirrorSpec, packs: Packs) -> Form:
     if spec.form in own:
         code = PackCode(spec.pack, "forms")
         with code:
-            made: Form = own[spec.form](spec, packs)
+            made = _loaded(own[spec.form])(spec, packs)
         made.code = code
         return made
     if spec.form not in SHARED:
@@ -39,7 +53,4 @@ def form_of(spec: MirrorSpec, packs: Packs) -> Form:
             f"Choose one of {', '.join(sorted({*SHARED, *own}))}.",
             form=spec.form,
         )
-    from moot.core.kind import load
-
-    shared: Form = load(SHARED[spec.form])(spec, packs)
-    return shared
+    return _loaded(SHARED[spec.form])(spec, packs)

@@ -13,6 +13,7 @@ The path may have a placeholder, `.notes/{name}.json`: then each such file is a 
 from __future__ import annotations
 
 from moot.api.answer import Notice
+from moot.api.protocol import strict_json
 from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken
 from moot.core import flat_json
 from moot.core.deciders.document import (
@@ -27,7 +28,6 @@ from moot.core.ids import is_name_part
 from moot.core.kind import kind_of
 from moot.core.principal import role
 from moot.core.record import Record
-from moot.mirrors import strict_json
 from moot.mirrors.templates import filled, subjects
 from moot.views import queries, states
 

@@ -1,8 +1,8 @@
 """The form `entries`: a JSON list of messages, oldest first, alone or in an object with the time of the last read.
 
 Entries are matched with known messages by content and count, or by number and content. Only surplus entries are new.
-Removing an entry from the file has no effect, but emptying the list clears the mailbox. The `fields` of the mirror name
-the keys:
+Removing an entry from the file has no effect, but emptying the list clears the mailbox. Other keys of the object are
+held: moot renders none. The `fields` of the mirror name the keys:
 
     entries   the key of the list; without it, the file is the list
     read      the key of the time of the last read
@@ -13,8 +13,9 @@ the keys:
 from __future__ import annotations
 
 from moot.api.answer import Notice
+from moot.api.protocol import strict_json
 from moot.api.protocol.form import Form, Malformed, Rendering, Taken
-from moot.core import timestamps
+from moot.api.protocol.held_entries import HeldEntries, as_written, counted
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.errors import MootError, Refused
 from moot.core.principal import Actor, role
@@ -22,11 +23,9 @@ from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import NOTHING, shown
 from moot.core.text import command_line
-from moot.engine.clock import iso
 from moot.location import worktrees
-from moot.mirrors import strict_json
-from moot.mirrors.forms.held_entries import HeldEntries, as_written, counted
-from moot.views import queries, states
+from moot.mirrors.forms.read_time import seconds, time_of
+from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,12 +35,12 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol import MessageType, MirrorSpec, Packs, Saying
     from moot.api.protocol.form import Instance
+    from moot.core.deciders.message import Message
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.views.queries import Delivery
     from moot.views.store import Store
 
-_PUT_BACK = ("emptied", "asked")  # reasons of a manual clear; messages of a completed or reset task stay cleared
 _MOST = 500  # new entries in one commit
 
 
@@ -51,6 +50,7 @@ class Content(Record):
     entries: list[Any]
     read: object
     data: bytes
+    extra: Mapping[str, Any] = {}  # the other keys of the object
 
 
 class Fresh(Record):
@@ -113,9 +113,7 @@ class EntriesForm(Form):
     def render(self, store: Store, one: Instance) -> Rendering:  # noqa: ARG002 (the same in every worktree)
         visible = queries.shown_in_file(store, self.spec.mailbox, self.spec.types)
         places = {d.entry.id: n for n, d in enumerate(self.history(store), 1)} if self._number else {}
-        entries = [
-            self._shown(self._types[d.message.kind], d.message.data or {}, places.get(d.entry.id, 0)) for d in visible
-        ]
+        entries = [self._shown(self._types[d.message.kind], d.message, places.get(d.entry.id, 0)) for d in visible]
         last = queries.last_read(store, self.spec.mailbox)
         return Rendering(data=self._written(entries, last), memo=[d.entry.id for d in visible])
 
@@ -138,20 +136,34 @@ class EntriesForm(Form):
         if not isinstance(content, dict) or not isinstance(content.get(self._list), list):
             beside = f' and "{self._read}"' if self._read else ""
             raise Malformed(f'the file is not an object with the list "{self._list}"{beside}')
-        return Content(entries=content[self._list], read=content.get(self._read) if self._read else None, data=data)
+        extra = {key: value for key, value in content.items() if key not in (self._list, self._read)}
+        read = content.get(self._read) if self._read else None
+        return Content(entries=content[self._list], read=read, data=data, extra=extra)
+
+    def corrected(self, data: Any, *, whole: bool) -> Content:
+        if whole and isinstance(self.type_of(data), MootError):
+            return self.read(strict_json.dump(data))
+        return Content(entries=[data], read=None, data=self._written([data], None))
 
     def vet(self, data: bytes) -> list[Defect]:
         if unread := super().vet(data):
             return unread
-        found = []
-        for place, entry in enumerate(self.read(data).entries):
+        content = self.read(data)
+        found = self._unknown(content.extra)
+        if content.read is not None and seconds(content.read) is None:
+            found.append(Defect(self._read or "", "null or an ISO 8601 date and time", shown(content.read)))
+        for place, entry in enumerate(content.entries):
             spec, at = self.type_of(entry), f"{self._list or ''}[{place}]"
             if isinstance(spec, MootError):
-                found.append(Defect(at, f"one of {', '.join(self.spec.types)}", spec.message))
+                wrong = [Defect.of(defect) for defect in spec.details["defects"]]
             else:
                 wrong = defects(spec.schema, self.said(entry, spec))
-                found += [defect.replace(path=f"{at}.{defect.path}") for defect in wrong]
+            found += [defect.replace(path=f"{at}.{defect.path}".rstrip(".")) for defect in wrong]
         return found
+
+    def _unknown(self, keys: Iterable[str]) -> list[Defect]:
+        known = " and ".join(f'"{key}"' for key in (self._list, self._read) if key)
+        return [Defect(key, f"only {known} at the top of the file", "another key") for key in keys]
 
     def authors(self, content: Content) -> tuple[str, ...]:
         return (self._writer.principal,) if content.read is None else (self._writer.principal, self._reader)
@@ -161,10 +173,10 @@ class EntriesForm(Form):
         emptied = not content.entries and bool(memo)
         if author == self._writer.principal:
             clears = emptied and self.spec.emptied == "clear" and not self._is_own_render(store, content)
-            news = self._compared(call, store, content).replace(clears=clears)
-            return news if news.fresh or news.back or clears else None
+            news = self._compared(call, store, content, memo).replace(clears=clears)
+            return news if news.fresh or news.back or clears or content.extra else None
         stood = isinstance(content.read, str) and queries.was_last_read(store, self.spec.mailbox, content.read)
-        return None if stood or emptied else self._compared(call, store, content).replace(reads=True)
+        return None if stood or emptied else self._compared(call, store, content, memo).replace(reads=True)
 
     def _is_own_render(self, store: Store, content: Content) -> bool:
         """Whether an empty file is exactly one that moot wrote before: then it is an old copy, and not a clear."""
@@ -172,10 +184,12 @@ class EntriesForm(Form):
             return False
         return content.read is None or queries.was_last_read(store, self.spec.mailbox, str(content.read))
 
-    def _compared(self, call: Call, store: Store, content: Content) -> EntryNews:
-        """Compare the file with the log."""
+    def _compared(self, call: Call, store: Store, content: Content, memo: Any) -> EntryNews:
+        """Compare the file with the log. `memo`: the messages that the file showed."""
+        from moot.mirrors.forms.known_messages import KnownMessages  # imported late: most calls find no changed file
+
         roots = tuple(tree.root for tree in worktrees(call.place))
-        known = _Known(self, store, roots)
+        known = KnownMessages(self, store, roots, frozenset(memo or ()))
         in_hand: list[str] = []
         back: list[str] = []
         fresh: list[Fresh] = []
@@ -227,9 +241,11 @@ class EntriesForm(Form):
             return spec
         files = [m.path for m in self.packs.mirrors if spec.name in m.types]
         home = ", ".join(files or spec.addresses)
-        return Refused(
-            "wrong_mailbox", f"A {spec.name} does not belong in this file.", f"It belongs in {home}.", mailbox=home
+        said, wrong = (
+            f"A {spec.name} does not belong in this file.",
+            Defect(self._kind, " or ".join(self._types), spec.word),
         )
+        return Refused("wrong_mailbox", said, f"It belongs in {home}.", mailbox=home, defects=[wrong.full()])
 
     def _all_types(self) -> list[MessageType]:
         """All message types of the pack, including those of other files."""
@@ -242,9 +258,9 @@ class EntriesForm(Form):
         rest = {key: value for key, value in entry.items() if key not in (self._number, self._kind)}
         return {"type": spec.word, **rest}
 
-    def _shown(self, spec: MessageType, data: Mapping[str, Any], number: int) -> dict[str, Any]:
+    def _shown(self, spec: MessageType, message: Message, number: int) -> dict[str, Any]:
         """A message as an entry."""
-        entry = spec.render(data)
+        entry = spec.render(message.data or {}, message.evidence)
         if self._kind != "type":
             kind = entry.pop("type")
             entry = {self._kind: kind, **entry} if self._kind else entry
@@ -263,8 +279,9 @@ class EntriesForm(Form):
         if facts.reads:
             return self._take_read(work, one, content.read, facts.in_hand)
         notices: list[Notice] = []
+        refused: list[MootError] = []
         if facts.back:
-            work.do("mailbox", self.spec.mailbox, Restore(ids=facts.back, unread=True))
+            work.do("mailbox", self.spec.mailbox, Restore(ids=facts.back, unread=True), pack=self.spec.pack)
         heard: dict[str, int] = {}
         fields = sorted({spec.task for spec in self._all_types() if spec.task})
         held = HeldEntries(self.spec, fields, work.store, lambda: as_written(content.data, self._list))
@@ -273,14 +290,28 @@ class EntriesForm(Form):
             error = fresh.error or self._heard(work, fresh, heard)
             if error is not None and error.code == "too_many_events" and work.drafts:
                 break  # the commit is full; the entry goes into the next one
-            if error is not None and (identity := held.hold(work, fresh.entry, fresh.place, error)):
-                said = f"an entry of {one.name} is held: {error.message} {error.remedy}"
-                notices.append(Notice("entry_held", f"{identity}: {said}"))
+            if error is not None:
+                refused.append(error)
+                notices += _notice(one, held.hold(work, fresh.entry, fresh.place, error), error)
             done += 1
+        if content.extra:
+            unknown = self._extra(content.extra)
+            refused.append(unknown)
+            notices += _notice(one, held.hold_keys(work, content.extra, unknown), unknown)
         if facts.clears:
             notices += self._take_clear(work, one, content.read, memo)
         rest = tuple(fresh.replace(missing=fresh.missing - heard.get(fresh.text, 0)) for fresh in facts.fresh[done:])
-        return Taken(notices=tuple(notices), rest=facts.replace(fresh=rest, back=(), clears=False) if rest else None)
+        left = facts.replace(fresh=rest, back=(), clears=False) if rest else None
+        return Taken(notices=tuple(notices), rest=left, refused=tuple(refused))
+
+    def _extra(self, keys: Mapping[str, Any]) -> Refused:
+        wrong = self._unknown(keys)
+        return Refused(
+            "unknown_keys",
+            f"The file has keys that are not part of it: {', '.join(map(shown, keys))}.",
+            "They are removed from the file. Say it in a message, and drop them: `moot held drop ID --reason '…'`.",
+            defects=[defect.full() for defect in wrong],
+        )
 
     def _heard(self, work: Work, fresh: Fresh, heard: dict[str, int]) -> MootError | None:
         """Take the missing entries. Returns the error if they are refused.
@@ -307,8 +338,8 @@ class EntriesForm(Form):
         if not there:
             return []
         ids = tuple(d.entry.id for d in there)
-        at = _time(last_read, work.mailbox(self.spec.mailbox, ids).last_read, work.at)
-        work.do("mailbox", self.spec.mailbox, Clear(ids=ids, reason="emptied", at=at))
+        at = time_of(last_read, work.mailbox(self.spec.mailbox, ids).last_read, work.at)
+        work.do("mailbox", self.spec.mailbox, Clear(ids=ids, reason="emptied", at=at), pack=self.spec.pack)
         unread = [d for d in there if not d.entry.settled]
         if not unread:
             return []
@@ -319,79 +350,18 @@ class EntriesForm(Form):
 
     def _take_read(self, work: Work, one: Instance, last_read: object, in_hand: Sequence[str]) -> Taken:
         """Acknowledge the messages in the file, because it has a new time of the last read."""
-        if _seconds(last_read) is None:
+        if seconds(last_read) is None:
             said = f"{one.name}: {self._read} is not a date and time; left as it was."
             return Taken(notices=(Notice("bad_last_read", said),))
         box = work.mailbox(self.spec.mailbox, in_hand)
         unread = tuple(i for i in dict.fromkeys(in_hand) if i in box.entries and not box.entries[i].settled)
         if unread:
-            at = _time(last_read, box.last_read, work.at) or work.at
+            at = time_of(last_read, box.last_read, work.at) or work.at
             work.do("mailbox", self.spec.mailbox, Ack(ids=unread, who=self._reader, at=at))
         return Taken()
 
 
-class _Known:
-    """The messages in the log, loaded as needed to match entries."""
-
-    def __init__(self, form: EntriesForm, store: Store, roots: tuple[str, ...]) -> None:
-        self._form, self._store, self._roots = form, store, roots
-        self._all: list[Delivery] | None = None
-        self._matched: set[str] = set()  # ids that were matched by number
-
-    def text(self, spec: MessageType, said: dict[str, Any]) -> str:
-        return self._form.packs.same(spec, said, self._roots)
-
-    def matched(
-        self, spec: MessageType, said: dict[str, Any], text: str, count: int
-    ) -> tuple[list[str], list[str], int]:
-        """Match `count` equal entries: the ids of their messages, those to show again, and the number of new ones."""
-        name = said.get(spec.task) if spec.task else None
-        if spec.task and not isinstance(name, str):
-            return [], [], count  # it will be refused, so it cannot be in the log
-        found = (d for d in self._messages(name) if d.message.kind == spec.name and d.entry.id not in self._matched)
-        known = [d for d in found if self._says(spec, d) == text]
-        if known and name is not None:
-            task, _ = states.task(self._store, name)
-            if task.phase == "done":
-                return [], [], 0  # an old copy: nothing is delivered again
-            known = [d for d in known if d.message.attempt == task.attempt]
-        visible = sum(d.entry.hidden is None for d in known)
-        hidden = [d.entry.id for d in known if d.entry.hidden in _PUT_BACK][: max(0, count - visible)]
-        return [d.entry.id for d in known][:count], hidden, count - len(known)
-
-    def _messages(self, task: str | None) -> list[Delivery]:
-        if task is not None:
-            return queries.mailbox(self._store, self._form.spec.mailbox, task)
-        if self._all is None:
-            self._all = self._form.history(self._store)
-        return self._all
-
-    def _says(self, spec: MessageType, delivery: Delivery) -> str:
-        return self.text(spec, delivery.message.data or {})
-
-    def by_number(self, entries: list[Any]) -> dict[int, str]:
-        """Entries whose number and content are those of a message: the id, by index."""
-        found = {}
-        history = self._form.history(self._store)
-        for place, entry in enumerate(entries):
-            number, spec = self._form.number_of(entry), self._form.type_of(entry)
-            if number is None or not 0 < number <= len(history) or isinstance(spec, MootError):
-                continue
-            one = history[number - 1]
-            if one.message.kind == spec.name and self._says(spec, one) == self.text(spec, self._form.said(entry, spec)):
-                found[place] = one.entry.id
-                self._matched.add(one.entry.id)
-        return found
-
-
-def _seconds(last_read: object) -> float | None:
-    return timestamps.parse(last_read) if isinstance(last_read, str) else None
-
-
-def _time(last_read: object, before: str | None, now: str) -> str | None:
-    """The time in the file, or the current time if that is in the future or before the last read."""
-    seconds = _seconds(last_read)
-    if seconds is None:
-        return None
-    given = iso(seconds + 1e-6)  # a float may be slightly below the millisecond that was written
-    return given if (before or "") <= given <= now else now
+def _notice(one: Instance, identity: str | None, error: MootError) -> list[Notice]:
+    """A warning about an entry that is held, unless it was already."""
+    said = f"{identity}: an entry of {one.name} is held: {error.message} {error.remedy}"
+    return [Notice("entry_held", said)] if identity else []

@@ -11,6 +11,7 @@ from moot.core.schema.phrases import NOTHING, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
 _NAMED = 5
@@ -50,15 +51,31 @@ def _review_build(build: Any, from_file: bool) -> tuple[list[Defect], list[str]]
     return wrong, flags
 
 
+def reported(data: Mapping[str, Any]) -> list[str]:
+    """All files that a report lists."""
+    return [*{**_texts(data, "filesCreated"), **_texts(data, "filesModified")}]
+
+
+def differences(assignment: Mapping[str, Any], data: Mapping[str, Any], absent: Iterable[str]) -> list[str]:
+    """Flags where a report differs from what was asked for, and from the tree. `absent`: files that do not exist."""
+    created = _texts(data, "filesCreated")
+    left_out = [path for path in _texts(assignment, "filesToCreate") if path not in created]
+    gone = [*absent]
+    found = [f"not_created: asked for, and not reported as created: {_listed(left_out)}"] if left_out else []
+    return [*found, f"not_found: reported, and not in the worktree: {_listed(gone)}"] if gone else found
+
+
 def _twice_listed(data: dict[str, Any]) -> list[str]:
     both = [path for path in _texts(data, "filesCreated") if path in _texts(data, "filesModified")]
-    if not both:
-        return []
-    others = f" and {len(both) - _NAMED} more" if len(both) > _NAMED else ""
-    return [f"created_and_modified: listed as both: {', '.join(map(shown, both[:_NAMED]))}{others}"]
+    return [f"created_and_modified: listed as both: {_listed(both)}"] if both else []
 
 
-def _texts(data: dict[str, Any], field: str) -> dict[str, None]:
+def _listed(paths: list[str]) -> str:
+    others = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return f"{', '.join(map(shown, paths[:_NAMED]))}{others}"
+
+
+def _texts(data: Mapping[str, Any], field: str) -> dict[str, None]:
     """The distinct strings of a list, in order."""
     given = data.get(field)
     return dict.fromkeys(text for text in given if isinstance(text, str)) if isinstance(given, list) else {}

@@ -54,6 +54,10 @@ _OF_VERB = {
     ("task add", "from_"): "files",
     ("join", "role"): "roles",
     ("init", "pack"): "packs",
+    ("brief", "role"): "roles",
+    ("run", "name"): "packs",
+    ("run show", "id"): "runs",
+    ("run log", "id"): "runs",
 }
 
 

@@ -14,8 +14,10 @@ from moot.api import catalogue
 from moot.core.errors import MootError, Usage
 from moot.core.kind import event_types, kinds
 from moot.core.record import Record
+from moot.surfaces.cli import pack_verbs
 from moot.surfaces.cli.argument_names import named_by
 from moot.surfaces.cli.contents import aliases_of
+from moot.surfaces.cli.parse import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +88,7 @@ def forms() -> list[ArgumentForm]:
     """All verbs of the command line: the catalogue's, their aliases, and its own."""
     found = [_form(name) for name in catalogue.names()]
     found += [_form(name, alias) for name in catalogue.names() for alias in aliases_of(name)]
+    found += [_form(name) for name in pack_verbs.all_names()]
     verbs = Slot(kind="words", words=tuple(dict.fromkeys(form.name.partition(" ")[0] for form in found)))
     shells = Slot(kind="words", words=SHELLS)
     own = (
@@ -97,7 +100,7 @@ def forms() -> list[ArgumentForm]:
 
 
 def _form(name: str, alias: str = "") -> ArgumentForm:
-    verb = catalogue.find(name)
+    verb = find(name)
     options = tuple(_slot(name, p) for p in verb.params if not p.positional)
     summary = f"Alias of {name}. {verb.summary}" if alias else verb.summary
     places = tuple(_slot(name, p) for p in verb.params if p.positional)
@@ -106,8 +109,8 @@ def _form(name: str, alias: str = "") -> ArgumentForm:
 
 def _slot(verb: str, param: Param) -> Slot:
     flag = "" if param.positional else param.flag
-    kind, words = named_by(verb, param.name), param.choices
-    if kind == "events":
+    kind, words = named_by(verb, param.name), param.choices or param.suggested
+    if kind == "events" and not words:
         words = tuple(sorted(event_types()))
     elif kind == "packs":
         from moot.wiring.packs import SHIPPED
@@ -185,7 +188,9 @@ def _names(call: Call, kind: str) -> Iterable[str]:
 
             return [effect.id for effect in islice(effects.effects(store, None, None), _MOST)]
         case "handlers":
-            return [handler["name"] for handler in call.settings.handlers]
+            from moot.api.verbs.effects.allow import commands_of, handlers_of
+
+            return [handler.name for handler in (*handlers_of(call), *commands_of(call))]
         case "needs":
             from moot import needs_me
 
@@ -197,7 +202,7 @@ def _names(call: Call, kind: str) -> Iterable[str]:
             known = next((known for known in kinds() if known.plural == kind), None)
             if known is None:
                 return _words(call, kind)
-            return [thing.id for thing in queries.things(store, known.name, _MOST, ended=kind == "receipts")]
+            return [thing.id for thing in queries.things(store, known.name, _MOST, ended=kind in ("receipts", "runs"))]
 
 
 def _words(call: Call, kind: str) -> Iterable[str]:

@@ -9,11 +9,13 @@ import os
 
 from moot.api import catalogue
 from moot.core.errors import MootError
-from moot.surfaces.cli import reference
-from moot.surfaces.cli.parse import ALIASES, directory
+from moot.surfaces.cli import pack_verbs, reference
+from moot.surfaces.cli.parse import ALIASES, directory, find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from moot.surfaces.cli.parse import CommandLine
 
 HEADINGS = {
@@ -35,19 +37,24 @@ HEADINGS = {
     "moot.api.verbs.checkpoints": "Approvals",
     "moot.needs_me.verbs": "Approvals",
     "moot.api.verbs.tasks.checks": "Checks",
+    "moot.api.verbs.brief": "Packs",
     "moot.api.verbs.mail.held": "Packs",
+    "moot.mirrors.verbs": "Packs",
+    "moot.mirrors.watching": "Packs",
     "moot.api.verbs.events": "Log",
+    "moot.api.verbs.reading": "Log",
     "moot.api.verbs.effects.emit": "Automation",
     "moot.api.verbs.effects.handle": "Automation",
     "moot.api.verbs.effects.allow": "Automation",
     "moot.api.verbs.effects.effects": "Automation",
+    "moot.runs.verbs": "Packs",
+    "moot.runs.inspection": "Packs",
     "moot.api.verbs.search": "Log",
     "moot.overview.verbs": "Workspace",
     "moot.api.verbs.workspace": "Workspace",
     "moot.transfer.verbs": "Backup",
 }
 PACKS = "Packs"
-_MOVED = {"mirror": PACKS}  # verbs under another heading than their module
 EVERYDAY = (
     *(
         "init",
@@ -81,9 +88,14 @@ def sections() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for module, verbs in catalogue.MODULES.items():
         for name in verbs:
-            found.setdefault(_MOVED.get(name, HEADINGS[module]), []).append(name)
+            found.setdefault(HEADINGS[module], []).append(name)
     found[PACKS] = found.pop(PACKS)
     return found
+
+
+def pack_sections(packs: Iterable[str]) -> dict[str, list[str]]:
+    """The verbs that these packs bring, by heading."""
+    return {f"Pack {pack}": names for pack in packs if (names := pack_verbs.names(pack, broken=False))}
 
 
 def aliases_of(verb: str) -> list[str]:
@@ -103,17 +115,18 @@ def everyday() -> list[str]:
     return lines
 
 
-def everything(*, packs: bool) -> list[str]:
-    """What `moot help --all` shows. `packs`: whether a pack is switched on."""
+def everything(packs: Iterable[str] = ()) -> list[str]:
+    """What `moot help --all` shows where these packs are active."""
+    packs = tuple(packs)
     lines: list[str] = []
-    for heading, names in sections().items():
+    for heading, names in {**sections(), **pack_sections(packs)}.items():
         if heading == PACKS and not packs:
             continue
         lines += [heading, *map(_line, names), ""]
     lines.append("Command line")
-    lines += [f"  {own.name:<20} {own.text.partition('. ')[0].rstrip('.')}." for own in reference.OWN]
+    lines += [f"  {own.name:<21} {own.text.partition('. ')[0].rstrip('.')}." for own in reference.OWN]
     lines += ["", "Everywhere"]
-    lines += [f"  {name:<20} {said}" for name, said in reference.OPTIONS]
+    lines += [f"  {name:<21} {said}" for name, said in reference.OPTIONS]
     lines += ["", *_EXIT_CODES]
     if not packs:
         lines += ["", "With a pack switched on (`moot init --pack NAME`), this list has the verbs for its files, too."]
@@ -121,17 +134,17 @@ def everything(*, packs: bool) -> list[str]:
 
 
 def _line(name: str) -> str:
-    verb = catalogue.find(name)
+    verb = find(name)
     others = aliases_of(name)
-    return f"  {name:<20} {verb.summary}" + (f" Alias: {', '.join(others)}." if others else "")
+    return f"  {name:<21} {verb.summary}" + (f" Alias: {', '.join(others)}." if others else "")
 
 
-def packs_here(line: CommandLine) -> bool:
-    """Whether a pack is switched on in the workspace here. Without a workspace, or with bad settings: no."""
+def packs_here(line: CommandLine) -> tuple[str, ...]:
+    """The active packs of the workspace here. Without a workspace, or with bad settings: none."""
     from moot import location, settings
 
     try:
         place = location.find(directory(line), os.environ, named=line.directory is not None)
-        return bool(settings.load(place, keep=False).packs)
+        return tuple(settings.load(place, keep=False).packs)
     except MootError:
-        return False
+        return ()

@@ -6,8 +6,8 @@ import sys
 
 from moot.api import catalogue
 from moot.core.errors import Usage
-from moot.surfaces.cli import contents, reference
-from moot.surfaces.cli.parse import ALIASES, unalias
+from moot.surfaces.cli import contents, pack_verbs, reference
+from moot.surfaces.cli.parse import ALIASES, find, unalias
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WIDTH = 100
 def teach(words: Sequence[str], line: CommandLine | None = None) -> int:
     """`moot help WORDS` or `moot WORDS --help`: about one verb, the verbs that begin with a word, or all verbs."""
     if list(words) == ["--all"]:
-        return _print(contents.everything(packs=line is not None and contents.packs_here(line)))
+        return _print(contents.everything(contents.packs_here(line) if line is not None else ()))
     alias, words = unalias(words)
     name = " ".join(words)
     own = next((one for one in reference.OWN if one.name == name and name != "help"), None)
@@ -38,6 +38,8 @@ def teach(words: Sequence[str], line: CommandLine | None = None) -> int:
         return overview()
     if name in catalogue.names():
         return _print([*_alias_of(alias, name), *manual_lines(catalogue.find(name))])
+    if name in pack_verbs.names(words[0]):
+        return _print(manual_lines(pack_verbs.find(name)))
     return _print(_verbs_of(words))
 
 
@@ -56,12 +58,12 @@ def incomplete(name: str) -> Usage:
 def _verbs_of(words: Sequence[str]) -> list[str]:
     """`moot task --help`: the verbs that begin with this word."""
     name = " ".join(words)
-    verbs = [verb for verb in catalogue.names() if verb.startswith(f"{name} ")]
+    verbs = [verb for verb in catalogue.names() if verb.startswith(f"{name} ")] or pack_verbs.names(name)
     if not verbs:
         from moot.surfaces.cli.suggestions import unknown_verb
 
         raise unknown_verb(words)
-    return [f"  {verb:<20} {catalogue.find(verb).summary}" for verb in verbs]
+    return [f"  {verb:<20} {find(verb).summary}" for verb in verbs]
 
 
 def _alias_of(alias: str, name: str) -> list[str]:

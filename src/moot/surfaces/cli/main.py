@@ -128,11 +128,11 @@ def _run(line: CommandLine) -> int:
         from moot.surfaces.cli import completion
 
         return completion.completion(line.words) if line.verb == "completion" else completion.complete(line)
-    if line.verb not in catalogue.names():
+    if line.verb not in catalogue.names() and " " not in line.verb:
         from moot.surfaces.cli.help import incomplete
 
         raise incomplete(line.verb)
-    verb = catalogue.find(line.verb)
+    verb = parse.find(line.verb)
     arguments = parse.arguments(verb, line.words)
     if line.verb == "watch" and line.at is None and not line.json and not arguments and sys.stdout.isatty():
         from moot.surfaces.cli.watching import can_draw, watch_live

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from moot.api import catalogue
 from moot.surfaces.cli import contents, reference
+from moot.surfaces.cli.parse import find
+from moot.wiring.packs import SHIPPED
 
 
 def page() -> str:
@@ -31,6 +32,10 @@ def page() -> str:
         lines.append(f".SS {escaped(heading)}")
         for name in names:
             lines += verb(name)
+    for heading, names in contents.pack_sections(SHIPPED).items():
+        lines.append(f".SS {escaped(heading)}")
+        for name in names:
+            lines += verb(name)
     lines.append(".SS Command line only")
     for own in reference.OWN:
         lines += [".TP", f"\\fB{escaped(own.synopsis)}\\fR", *text(own.text), *examples(own.examples)]
@@ -44,7 +49,7 @@ def page() -> str:
 
 
 def verb(name: str) -> list[str]:
-    found = catalogue.find(name)
+    found = find(name)
     first, *words = reference.synopsis(found)
     lines = [".TP", f"\\fB{escaped(first)}\\fR {' '.join(map(escaped, words))}".rstrip(), *text(found.summary)]
     lines += [".IP", *text(reference.kind(found))]

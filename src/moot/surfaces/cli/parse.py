@@ -107,9 +107,24 @@ def _verb(words: list[str]) -> tuple[str | None, int]:
     begins = any(name.startswith(f"{words[0]} ") for name in names)  # such as `task`, which is not a verb by itself
     if words[0] in (*OWN, *names) or (begins and len(words) == 1):
         return words[0], 1
+    from moot.surfaces.cli import pack_verbs
     from moot.surfaces.cli.suggestions import unknown_verb
 
+    found = pack_verbs.names(words[0])
+    if two in found and len(words) > 1:
+        return two, 2
+    if found and len(words) == 1:
+        return words[0], 1
     raise unknown_verb(words)
+
+
+def find(name: str) -> Verb:
+    """The verb of the catalogue, or of a shipped or installed pack, with this name."""
+    if name in catalogue.names():
+        return catalogue.find(name)
+    from moot.surfaces.cli import pack_verbs
+
+    return pack_verbs.find(name)
 
 
 def caller(line: CommandLine) -> Caller:

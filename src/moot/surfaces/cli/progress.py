@@ -18,17 +18,25 @@ class _Line:
 
 
 def draw(what: str, done: int, of: int) -> None:
-    """Redraw the line, at most every 0.1 seconds; `of` is 0 if the total is unknown."""
+    """Redraw the line, at most every 0.1 seconds. `of` is 0 if the total is unknown, -1 if `done` are seconds."""
     now = time.monotonic()
     if what != _Line.what:
         _Line.what, _Line.begun, _Line.drawn = what, now, 0.0
-    if of and done >= of:
+    if of > 0 and done >= of:
         if _Line.drawn:
             _write("")
         _Line.what = ""
     elif now - _Line.begun > _PATIENCE and now - _Line.drawn > _EVERY:
         _Line.drawn = now
-        _write(f"{what}: {100 * done // of} %" if of else f"{what}: {done:,}")
+        _write(f"{what}: {_amount(done, of)}")
+
+
+def _amount(done: int, of: int) -> str:
+    if of < 0:
+        from moot.core.text import age
+
+        return age(done)
+    return f"{100 * done // of} %" if of else f"{done:,}"
 
 
 def _write(text: str) -> None:

@@ -56,6 +56,7 @@ ENVIRONMENT = (
         "MOOT_HANDLER, MOOT_EFFECT_KEY, MOOT_EFFECT_ATTEMPT, MOOT_SCRIPT",
         "Set for the commands of handlers: the handler, the key and attempt of the effect, the script's original path.",
     ),
+    ("MOOT_RUN", "Set for the commands that `moot run` starts: the id of the run."),
     (
         "MOOT_GUARD, MOOT_GUARD_REASON",
         "If off, the guard lets a commit or push through, and records it with the reason.",

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 _WIDE = 120  # columns: from this width on, sections are in two columns
 _GAP = 2
 _HELP_FROM = 8  # lines
-_HELP = "1-7 one section   0 all   ↑↓ scroll   q quit"
+_SECTIONS = 7  # without those of packs; before the first overview is read
+_HELP = "one section   0 all   ↑↓ scroll   q quit"
 _RIGHT = ("agents", "claims", "mail")
 _DEEP = 1000  # maximum number of lines to scroll through
 
@@ -36,7 +37,7 @@ def compose(head: Line, panes: Sequence[Pane], width: int, height: int, choice: 
     """At most as many lines as the screen has, each at most as wide as the screen."""
     if width < 1 or height < 1:
         return []
-    foot = [fit(((_HELP, "dim"),), width)] if height >= _HELP_FROM else []
+    foot = [fit(((f"1-{min(len(panes) or _SECTIONS, 9)} {_HELP}", "dim"),), width)] if height >= _HELP_FROM else []
     room = height - 1 - len(foot)
     if 0 < choice.section <= len(panes):
         body = _alone(panes[choice.section - 1], choice, width, room)

@@ -11,6 +11,8 @@ import os
 
 from moot.api import catalogue
 from moot.core.text import shell_word
+from moot.surfaces.cli import pack_verbs
+from moot.surfaces.cli.parse import find
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,14 +102,20 @@ def _similar(word: str, group: str) -> str | None:
     from difflib import get_close_matches
 
     verbs = catalogue.names()
-    known = _second_words(group) if group else [*dict.fromkeys(verb.partition(" ")[0] for verb in verbs), *_OWN]
+    firsts = dict.fromkeys(verb.partition(" ")[0] for verb in verbs)
+    known = _second_words(group) if group else [*firsts, *_OWN, *pack_verbs.packs()]
     near = get_close_matches(word[:100].casefold(), known, n=1, cutoff=_SIMILAR)
-    names = [f"{group} {one}".lstrip() for one in near]
-    return next((name for name in names if name not in verbs or catalogue.find(name).kind == "look"), None)
+    if not near:
+        return None
+    name = f"{group} {near[0]}".lstrip()
+    if group or name in verbs:
+        return name if find(name).kind == "look" else None
+    return name if name in (*firsts, *_OWN) or pack_verbs.names(name, broken=False) else None
 
 
 def _second_words(first: str) -> list[str]:
-    return [name.partition(" ")[2] for name in catalogue.names() if name.startswith(f"{first} ")]
+    names = catalogue.names() if not catalogue.is_free(first) else pack_verbs.names(first)
+    return [name.partition(" ")[2] for name in names if name.startswith(f"{first} ")]
 
 
 def _called(name: str, given: Sequence[str]) -> str:

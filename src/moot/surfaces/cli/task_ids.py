@@ -25,7 +25,7 @@ def in_full(call: Call, verb: Verb, given: Mapping[str, Any]) -> dict[str, Any]:
     values = dict(given)
     for param in verb.params:
         value = values.get(param.name)
-        if value and named_by(verb.name, param.name) == "tasks":
+        if value and param.type == "text" and named_by(verb.name, param.name) == "tasks":
             values[param.name] = _id(call, value) if isinstance(value, str) else tuple(_id(call, one) for one in value)
     if verb.name == "explain":  # of things of any kind
         values["thing"] = _thing(call, values["thing"])

@@ -36,11 +36,12 @@ class Follower:
         end: float | None,
         types: tuple[str, ...],
         streams: tuple[str, ...],
+        task: str | None,
     ) -> None:
         self.heard: deque[Heard] = deque()
         self.failure: BaseException | None = None
         self._workspace, self._caller = workspace, caller
-        self._wanted = after, end, types, streams
+        self._wanted = after, end, types, streams, task
         self._room = threading.Semaphore(_AHEAD)
         self._stopping = False
         self._task: asyncio.Task[Any] | None = None
@@ -118,10 +119,10 @@ class Follower:
         self._tell(None, failure)
 
     def _follow(self) -> None:
-        after, end, types, streams = self._wanted
+        after, end, types, streams, task = self._wanted
         self._workspace.check_log()
         with self._workspace.call(self._caller) as call:
-            for heard in follow(call, after, types, streams, end=end, stop=self._stop):
+            for heard in follow(call, after, types, streams, task=task, end=end, stop=self._stop):
                 if (heard.events or heard.warnings) and not self._has_room(call):
                     return
                 if self._stopping or not self._tell(heard):

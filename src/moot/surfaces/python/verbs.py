@@ -16,7 +16,9 @@ from __future__ import annotations
 from typing import overload  # noqa: TID253 (no command loads this module)
 
 from moot.core.record import Record
+from moot.surfaces.python.briefing import Briefing
 from moot.surfaces.python.carrying import Carrying
+from moot.surfaces.python.driving import Drives
 from moot.surfaces.python.guarding import Guarding
 from moot.surfaces.python.handling import Handling
 from moot.surfaces.python.searching import Searching
@@ -28,13 +30,15 @@ if TYPE_CHECKING:
     from typing import Any, Literal
 
     from moot.api.message_view import Letter
+    from moot.api.protocol.mirrors import Adoption
     from moot.api.to_do import Awoken
     from moot.api.verbs.agents import Me, Member
     from moot.api.verbs.claims import ClaimView, Grant
     from moot.api.verbs.events import Awaited
     from moot.api.verbs.leaving import Departure
+    from moot.api.verbs.mail.held import TakenContent
     from moot.api.verbs.mail.inbox import Inbox, Overdue
-    from moot.api.verbs.mail.mailbox import Instructions, MailboxView
+    from moot.api.verbs.mail.mailbox import Instructions, MailboxView, UnreadMail
     from moot.api.verbs.mail.send import StoredMessage
     from moot.api.verbs.start import Start
     from moot.core.deciders.checkpoint import Checkpoint
@@ -42,6 +46,7 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.core.task import Task
     from moot.engine.verify import Report
+    from moot.mirrors.pack_check import PackCheck
 
     Some = str | Sequence[str]
     Time = float | str | None
@@ -54,7 +59,7 @@ class Mail(Record):
     ids: tuple[str, ...]
 
 
-class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
+class Verbs(Tasks, Handling, Searching, Carrying, Guarding, Briefing, Drives):
     """See the module. Every method raises only errors from `moot.core.errors`, except for bugs."""
 
     # Agents
@@ -111,6 +116,7 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
         within: Time = ...,
         expires: Time = ...,
         dry_run: Literal[False] = ...,
+        receipt: str | None = ...,
         key: str | None = ...,
     ) -> StoredMessage: ...
 
@@ -127,6 +133,7 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
         within: Time = ...,
         expires: Time = ...,
         dry_run: Literal[True],
+        receipt: str | None = ...,
         key: str | None = ...,
     ) -> dict[str, Any]: ...
 
@@ -142,9 +149,13 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
         within: Time = None,
         expires: Time = None,
         dry_run: bool = False,
+        receipt: str | None = None,
         key: str | None = None,
     ) -> StoredMessage | dict[str, Any]:
-        """Send a message: it is stored for every recipient, or refused. A dry run only reports what would happen."""
+        """Send a message: it is stored for every recipient, or refused. A dry run only reports what would happen.
+
+        `receipt`: take the result in a pack's message from the receipt of a check, or from your `last` one.
+        """
         return self._ask("send", locals())
 
     def reply(self, id: str, text: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> StoredMessage:
@@ -173,6 +184,10 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
     def mailbox(self, name: str | None = None, *, task: str | None = None, all: bool = False) -> MailboxView:
         return self._ask("mailbox", locals())
 
+    def mailboxes(self) -> list[UnreadMail]:
+        """The mailboxes of the packs, each with its unread messages."""
+        return self._ask("mailboxes", locals())
+
     def mailbox_clear(
         self, name: str, *, task: str | None = None, force: bool = False, key: str | None = None
     ) -> list[str]:
@@ -185,6 +200,18 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
 
     def instructions(self, task: str | None = None) -> Instructions:
         return self._ask("instructions", locals())
+
+    def instructions_missing(self, task: str, text: str, *, key: str | None = None) -> StoredMessage:
+        """Report that a task has no instructions; `text` says what is missing."""
+        return self._ask("instructions missing", locals())
+
+    def pack_check(self, name: str | None = None) -> PackCheck:
+        """Check the files of a pack, or of all active packs, and every entry in them. Changes nothing."""
+        return self._ask("pack check", locals())
+
+    def pack_adopt(self, name: str | None = None) -> Adoption:
+        """Take over the files of a pack, or of all active packs, that agents have used without moot."""
+        return self._ask("pack adopt", locals())
 
     # Files
 
@@ -227,7 +254,7 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
     def held_show(self, id: str) -> HeldEntry:
         return self._ask("held show", locals())
 
-    def held_resubmit(self, id: str, *, data: dict[str, Any] | None = None, key: str | None = None) -> StoredMessage:
+    def held_resubmit(self, id: str, *, data: Any = None, key: str | None = None) -> StoredMessage | TakenContent:
         return self._ask("held resubmit", locals())
 
     def held_drop(self, id: str, *, reason: str, key: str | None = None) -> HeldEntry:
@@ -288,11 +315,19 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding):
             return came["tasks"]
         return Mail.of(came) if mail else came
 
-    def log(self, *, after: int | None = None, limit: int = 50, type: Some = (), stream: Some = ()) -> list[Event]:
+    def log(
+        self,
+        *,
+        after: int | None = None,
+        limit: int = 50,
+        type: Some = (),
+        stream: Some = (),
+        task: str | None = None,
+    ) -> list[Event]:
         """Stored events; `Workspace.follow` also yields new ones."""
         return self._ask("log", locals())
 
-    def explain(self, thing: str) -> list[Event]:
+    def explain(self, thing: str, *, full: bool = False) -> list[Event]:
         return self._ask("explain", locals())
 
     def verify(self, *, rebuild: bool = False) -> Report:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from moot.api.answer import Answer, Notice
     from moot.api.call import Call
+    from moot.api.protocol.pack_methods import PackMethods
     from moot.api.removal import Removal
     from moot.api.verbs.workspace import Finding, RestoreResult
     from moot.api.workspace import Workspace as Opened
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from moot.surfaces.python.verbs import Some
 
     T = TypeVar("T")
+    M = TypeVar("M", bound=PackMethods)
     Path = str | os.PathLike[str]
 
 
@@ -77,13 +79,22 @@ class Workspace(Verbs):
 
     @classmethod
     def init(
-        cls, path: Path = ".", packs: str | Sequence[str] = (), *, agent: str | None = None, person: bool = False
+        cls,
+        path: Path = ".",
+        packs: str | Sequence[str] = (),
+        *,
+        exclude: bool = True,
+        agent: str | None = None,
+        person: bool = False,
     ) -> Self:
-        """Create a workspace in a repository or a folder, and open it. Repeating it changes nothing."""
+        """Create a workspace in a repository or a folder, and open it. Repeating it changes nothing.
+
+        With `exclude`, git ignores the files of the packs.
+        """
         wanted = (packs,) if isinstance(packs, str) else tuple(packs)
         caller = decide(os.environ, agent=agent, person=person)
         with EDGE:
-            Admin(_absolute(path), os.environ, caller, named=_is_named(path)).create(wanted)
+            Admin(_absolute(path), os.environ, caller, named=_is_named(path)).create(wanted, exclude=exclude)
         return cls(path, agent=agent, person=person)
 
     @staticmethod
@@ -151,6 +162,10 @@ class Workspace(Verbs):
         self._opened()
         return self._caller.incarnation
 
+    def pack(self, methods: type[M]) -> M:
+        """The verbs that a pack brings, as methods of the class `methods`. A verb raises if its pack is not active."""
+        return methods(self._ask, self._ask_on)
+
     def put_blob(self, data: bytes) -> str:
         """Store bytes and return their SHA-256. If no event names it, they are removed after a day."""
         with EDGE, self._call() as call:
@@ -167,14 +182,16 @@ class Workspace(Verbs):
         *,
         types: Some = (),
         streams: Some = (),
+        task: str | None = None,
         after: int | None = None,
         timeout: float | str | None = None,
     ) -> Iterator[Event]:
         """Yield events after the position `after`, or after this call: forever, or for `timeout` seconds.
 
-        `task:*` matches all events of tasks, `mailbox/*` all streams of mailboxes. A follower counts as present.
+        `task:*` matches all events of tasks, `mailbox/*` all streams of mailboxes; `task` is the id of a task, for
+        the events about it. A follower counts as present.
         """
-        after, end, fitting = self._followed(types, streams, after, timeout)
+        after, end, fitting = self._followed(types, streams, task, after, timeout)
         return self._following(after, end, *fitting)
 
     def follow_async(
@@ -182,6 +199,7 @@ class Workspace(Verbs):
         *,
         types: Some = (),
         streams: Some = (),
+        task: str | None = None,
         after: int | None = None,
         timeout: float | str | None = None,
     ) -> AsyncGenerator[Event, None]:
@@ -192,13 +210,14 @@ class Workspace(Verbs):
         """
         from moot.surfaces.python.following import Follower
 
-        after, end, fitting = self._followed(types, streams, after, timeout)
+        after, end, fitting = self._followed(types, streams, task, after, timeout)
         return self._following_async(Follower(self._opened(), self._caller, after, end, *fitting))
 
     def _followed(
-        self, types: Some, streams: Some, after: int | None, timeout: float | str | None
-    ) -> tuple[int, float | None, tuple[tuple[str, ...], tuple[str, ...]]]:
+        self, types: Some, streams: Some, task: str | None, after: int | None, timeout: float | str | None
+    ) -> tuple[int, float | None, tuple[tuple[str, ...], tuple[str, ...], str | None]]:
         """The arguments of a follower, checked at the call rather than at the first event."""
+        from moot.api.task_events import about_task
         from moot.api.verbs.events import check_types
 
         workspace = self._opened()
@@ -211,10 +230,10 @@ class Workspace(Verbs):
         check_types(given["type"])
         end = None if timeout is None else workspace.clock.monotonic() + given["timeout"]
         start = given["after"]
-        if after is None:
-            with EDGE, workspace.call(self._caller) as call:
-                start = call.engine.log.head()
-        return start, end, (given["type"], given["stream"])
+        with EDGE, workspace.call(self._caller) as call:
+            start = call.engine.log.head() if after is None else start
+            about_task(call, task)  # raises if there is no such task
+        return start, end, (given["type"], given["stream"], task)
 
     def mirror_watch(self) -> Iterator[Notice]:
         """Keep the packs' files in sync with the log, forever. Yields notices of what failed."""
@@ -223,13 +242,13 @@ class Workspace(Verbs):
         return chain(answer.warnings, (later.result for later in _held(call, answer.more or iter(()))))
 
     def _following(
-        self, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...]
+        self, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...], task: str | None
     ) -> Iterator[Event]:
         from moot.api.following import follow
 
         with EDGE:
             call = self._call()
-        for heard in _held(call, follow(call, after, types, streams, end=end)):
+        for heard in _held(call, follow(call, after, types, streams, task=task, end=end)):
             if not heard.events:
                 self._opened()
                 self._last.warnings = heard.warnings

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from moot.core.handler import Handler
     from moot.effects.consent import Consent
     from moot.effects.pinned import PinnedHandler
+    from moot.settings import Settings
     from moot.settings.rules import Weak
 
 _NOT_COVERED = (
@@ -27,7 +28,7 @@ _NOT_COVERED = (
 
 
 class Allowed(Record):
-    """A handler in full, and whether it may run on this machine now.
+    """A handler or a command of `moot run` in full, and whether it may run on this machine now.
 
     `program` is pinned by path. `files` of the workspace are pinned by content and run from private copies.
     """
@@ -54,7 +55,7 @@ class Weakening(Record):
 def allow(call: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
     if all and names:
         raise Usage("bad_arguments", "--all cannot be combined with names.", "Use names, or --all.")
-    handlers, weak = handlers_of(call), weak_of(call)
+    handlers, weak = (*handlers_of(call), *commands_of(call)), weak_of(call)
     if not names and not all:
         if yes or revoke:
             raise Usage(
@@ -101,7 +102,7 @@ def permit(call: Call, handlers: tuple[Handler, ...], weak: tuple[Weak, ...] = (
             raise Refused(
                 "cannot_be_allowed",
                 f"{one.handler.name} cannot be allowed: {one.trouble}.",
-                "Fix it in moot.toml, then allow it.",
+                "Correct that, then allow it.",
                 handler=one.handler.name,
             )
     asked: list[Allowed | Weakening] = [
@@ -174,7 +175,7 @@ def _lines(one: Allowed | Weakening) -> list[str]:
         said.append(f"It cannot be allowed: {one.trouble}.")
     elif one.cwd:
         env = f" and {', '.join(one.env)}" if one.env else ""
-        said.append(f"in {one.cwd}, with the variables every handler gets{env}")
+        said.append(f"in {one.cwd}, with the variables every command gets{env}")
         if one.program:
             said.append(f"program {one.program}, pinned by path")
         said += [f"file {path}, run as a private copy, sha256 {digest}" for path, digest in one.files.items()]
@@ -182,10 +183,20 @@ def _lines(one: Allowed | Weakening) -> list[str]:
     return [visible(said[0]), *(f"  {visible(line)}" for line in said[1:])]
 
 
-def handlers_of(call: Call) -> tuple[Handler, ...]:
-    from moot.effects.requests import handlers_of as made
+def handlers_of(call: Call, settings: Settings | None = None) -> tuple[Handler, ...]:
+    """The handlers of moot.toml and of packs."""
+    from moot.api.protocol.pack_effects import all_handlers
 
-    return made(call.settings.handlers)
+    return all_handlers(call, settings or call.settings)
+
+
+def commands_of(call: Call) -> tuple[Handler, ...]:
+    """The commands of agents that `moot run` starts."""
+    if not call.settings.runs:
+        return ()
+    from moot.effects.agent_commands import commands_of as made
+
+    return made(call.settings.runs)
 
 
 def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handler, ...]:
@@ -194,7 +205,7 @@ def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handle
         if name not in known:
             raise Unknown(
                 "unknown_handler",
-                f"moot.toml has no handler {name!r}.",
+                f"There is no handler or command {name!r}.",
                 f"Known: {', '.join(known) or 'none'}.",
                 handler=name,
             )
@@ -206,9 +217,9 @@ def consent_of(call: Call) -> Consent:
     from moot.location import worktrees
 
     place = call.place
-    root = place.main_root or place.root  # commands run there, whatever the caller's worktree
+    root = place.main_root or place.root  # handlers run there, whatever the caller's worktree; agents run in that one
     more = lambda: [tree.root for tree in worktrees(place)]  # noqa: E731
-    return Consent(call.env, call.identity(), place.state, root, place.root, more=more)
+    return Consent(call.env, call.identity(), place.state, root, here=place.root, more=more)
 
 
 VERBS = (
@@ -220,7 +231,7 @@ VERBS = (
         params=(
             Param(
                 "names",
-                "Handlers, or `settings`. Default: list everything.",
+                "Handlers, commands of `moot run` (PACK.STAGE), or `settings`. Default: list everything.",
                 positional=True,
                 many=True,
                 person=True,

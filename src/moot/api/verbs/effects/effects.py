@@ -75,7 +75,7 @@ def effects(call: Call, handler: str | None, state: str | None, limit: int) -> A
     total = sum(n for name, _, n in view.counts(store) if handler in (None, name))
     rows = tuple((s.id, s.state, s.handler, s.on, str(s.attempt), _due(s), one_line(s.reason, 60)) for s in found)
     lines = [one_line(" ".join(filter(None, row)), _WIDTH) for row in rows] or ["No effect waits, runs or is parked."]
-    if found and not call.settings.handlers:
+    if found and not known:
         call.warn("no_handlers", "moot.toml has no handlers any more, so these effects will not run.")
     title = f"Effects ({len(found)} of {total})" if len(found) < total else "Effects"
     table = Table(("effect", "state", "handler", "on", "attempt", "due", "reason"), rows, title=title)

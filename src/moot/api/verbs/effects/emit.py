@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.answer import Answer
 from moot.api.catalogue import KEY, Param, Verb
 from moot.core.deciders.custom_event import Emit
+from moot.core.deciders.feed import Posted
 from moot.core.deciders.message import known
 from moot.core.errors import Usage
 from moot.core.json_codec import dumps
@@ -17,12 +18,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
+    from moot.core.event import Event
     from moot.engine.engine import Outcome
     from moot.engine.unit_of_work import Work
 
 
 class Emission(Record):
-    """The appended event. `caused`: the number of effects it requests."""
+    """The appended event. `caused`: the number of effects it requests.
+
+    `number` and `flags`: of its entry, if a pack has put it into its feed.
+    """
 
     id: str
     type: str
@@ -31,12 +36,16 @@ class Emission(Record):
     thread: str | None = None
     caused: int = 0
     repeated: bool = False
+    number: int | None = None
+    flags: tuple[str, ...] = ()
 
 
 def emit(call: Call, type: str, data: Any, stream: str | None, thread: str | None) -> Answer:  # noqa: A002
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     bound = call.packs.binding(type)
+    if bound is not None and bound.name == "*" and stream is not None:
+        bound = None
     if bound is not None and stream is not None:
         raise Usage(
             "bad_arguments", f"{type} belongs to the pack {bound.pack}, which chooses the stream.", "Omit --stream."
@@ -52,15 +61,54 @@ def emit(call: Call, type: str, data: Any, stream: str | None, thread: str | Non
         owned=protected(),
     )
 
+    number: str | int | None = None
+
     def act(work: Work) -> None:
+        nonlocal number
         sender = call.actor(work)
         root = known(work.message(thread)).thread if thread is not None else None
         if saying is None:
             work.do("topic", command.topic, command, thread=root)
             return
-        call.packs.hear(work, saying.replace(sender=sender, thread=root))
+        number = call.packs.hear(work, saying.replace(sender=sender, thread=root))
 
-    return _answer(call.commit(act), type, bound.pack if bound else None)
+    outcome = call.commit(act)
+    if bound is not None and (posted := _posted(outcome, bound.pack, type)) is not None:
+        return _entry(call, outcome, posted)
+    if not outcome.events and isinstance(number, int):
+        return Answer(result={"number": number, "type": type}, say=(f"#{number} stays as it is",))
+    return _answer(outcome, type, bound.pack if bound else None)
+
+
+def _posted(outcome: Outcome, pack: str, kind: str) -> Event | None:
+    """The event that put the emitted one into the pack's feed."""
+    own = (
+        e for e in outcome.events if e.type == Posted.type and e.stream == f"feed/{pack}" and not e.data.get("cause")
+    )
+    return next((e for e in own if kind in e.data.get("keys", {}).get("type", ())), None)
+
+
+def _entry(call: Call, outcome: Outcome, event: Event) -> Answer:
+    """The answer for an entry of a feed: its number, and a warning for each flag."""
+    flags = tuple(event.data.get("flags", ()))
+    for flag in flags:
+        call.warn("flagged", flag)
+    kind = event.data["keys"]["type"][0]
+    caused = sum(e.type == "effect:requested" for e in outcome.events)
+    emitted = Emission(
+        id=event.id,
+        type=kind,
+        stream=event.stream,
+        position=event.position,
+        thread=event.thread,
+        caused=caused,
+        repeated=outcome.repeated,
+        number=event.data["number"],
+        flags=flags,
+    )
+    again = " (repeated with the same key)" if outcome.repeated else ""
+    effects = f"; {counted(caused, 'effect')} requested" if caused else ""
+    return Answer(result=emitted, say=(f"#{emitted.number} {kind}{effects}{again}",))
 
 
 def _answer(outcome: Outcome, kind: str, pack: str | None) -> Answer:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
 from moot.api.verbs.effects import allow as allowing
@@ -14,6 +12,7 @@ from moot.core.text import one_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from moot.api.call import Call
     from moot.core.event import Event
@@ -72,8 +71,9 @@ def handle(call: Call, drain: bool, limit: int | None, allow: tuple[str, ...], f
 
 def _performed(runner: Runner, *, drain: bool = False, limit: int | None = None) -> Iterator[Answer]:
     from moot.effects.attempts import Hint
+    from moot.processes.interrupts import interruptible
 
-    with _interruptible():
+    with interruptible():
         for found in runner.perform(drain=drain, limit=limit):
             if isinstance(found, Hint):
                 yield Answer(result=None, warnings=(Notice(found.code, found.message),))
@@ -88,27 +88,10 @@ def _line(found: Performed) -> str:
     )
 
 
-@contextmanager
-def _interruptible() -> Iterator[None]:
-    """Treats SIGTERM and SIGHUP like an interrupt: the runner stops what it started and reports it."""
-    import signal
-    import threading
-
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            before[number] = signal.signal(number, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
 def _runner(call: Call) -> Runner:
     from moot import settings
+    from moot.api.protocol.pack_effects import event_for
     from moot.effects.attempts import RunnableHandlers
-    from moot.effects.requests import handlers_of as made
     from moot.effects.runner import Runner, RunnerSetup
 
     env = dict(call.env)
@@ -116,8 +99,11 @@ def _runner(call: Call) -> Runner:
         state=call.place.state,
         env=env,
         by=lambda work: call.actor(work).principal,
-        handlers=RunnableHandlers(lambda: made(settings.load(call.place).handlers), allowing.consent_of(call), env),
+        handlers=RunnableHandlers(
+            lambda: allowing.handlers_of(call, settings.load(call.place)), allowing.consent_of(call), env
+        ),
         deliver=lambda work, handler, event: _deliver(call, work, handler, event),
+        shown=lambda handler, event: event_for(call, handler, event),
         alive=call.stamp,
     )
     return Runner(call.engine, call.presence, setup)
@@ -131,7 +117,7 @@ def _deliver(call: Call, work: Work, handler: Handler, event: Event) -> None:
     from moot.core.principal import Actor
 
     wanted = handler.message or {}
-    text = filled(wanted["text"], event.full())
+    text = filled(wanted["text"], _for_text(call, handler, event))
     command = SendMessage(
         kind="note",
         sender=handler.principal,
@@ -143,6 +129,17 @@ def _deliver(call: Call, work: Work, handler: Handler, event: Event) -> None:
         task=event.stream.partition("/")[2] if event.stream.startswith("task/") else None,
     )
     work.do("message", work.new_message(), command)
+
+
+def _for_text(call: Call, handler: Handler, event: Event) -> dict[str, Any]:
+    """The event for the text of a message. Of an event of a pack, `type` and `data` are the pack's."""
+    found = event.full()
+    if not handler.pack:
+        return found
+    from moot.api.protocol.pack_effects import event_for
+
+    shown = event_for(call, handler, event)
+    return {**found, "type": shown.get("type", event.type), "data": dict(shown)}
 
 
 def _permit(call: Call, handlers: tuple[Handler, ...], allow: tuple[str, ...], forbid: tuple[str, ...]) -> Answer:

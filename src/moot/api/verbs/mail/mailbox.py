@@ -1,21 +1,24 @@
-"""mailbox, mailbox clear, mailbox restore, instructions: the mailboxes that a protocol mirrors into files."""
+"""mailboxes, mailbox, mailbox clear, mailbox restore, instructions: the mailboxes of a protocol."""
 
 from __future__ import annotations
 
-from moot.api.answer import Answer
+from moot.api.answer import Answer, Table
 from moot.api.catalogue import KEY, Param, Verb
 from moot.api.message_view import ROOM, Letter, message_lines, newest_whole, of_delivery
+from moot.api.protocol import missing_instructions
+from moot.core import timestamps
 from moot.core.deciders.mailbox import Clear, Restore
 from moot.core.errors import Refused, Unknown
-from moot.core.principal import same_agent
+from moot.core.principal import label, same_agent
 from moot.core.record import Record
 from moot.core.task.refusals import check_messages_done, unknown
-from moot.core.text import counted, fence, one_line
+from moot.core.text import age, command_line, counted, fence, one_line
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
+    from moot.core.deciders.message import Message
     from moot.core.task import Step, Task
     from moot.engine.unit_of_work import Work
     from moot.views.queries import Delivery
@@ -33,6 +36,25 @@ class MailboxView(Record):
     in_force: str | None = None
 
 
+class UnreadMessage(Record):
+    """A message that nobody has confirmed yet. `age`: in seconds."""
+
+    id: str
+    type: str
+    sender: str
+    task: str | None
+    at: str
+    age: float
+
+
+class UnreadMail(Record):
+    """A mailbox, and its unread messages, oldest first."""
+
+    name: str
+    last_read: str | None
+    unread: tuple[UnreadMessage, ...]
+
+
 class Instructions(Record):
     """The messages of a task's current attempt. The newest one is in force."""
 
@@ -42,6 +64,43 @@ class Instructions(Record):
     in_force: str
     messages: tuple[Letter, ...]
     setbacks: tuple[Step, ...] = ()  # rejections of earlier attempts
+
+
+def mailboxes(call: Call) -> Answer:
+    store, now = call.engine.read(), call.clock.wall_seconds()
+    found = [
+        UnreadMail(
+            name=box,
+            last_read=queries.last_read(store, box),
+            unread=tuple(_unread(d, now) for d in queries.inbox(store, (box,)) if _visible(store, d, of_task=False)),
+        )
+        for box in (f"@{role.name}" for pack in call.packs.packs for role in pack.roles if role.delivery == "one")
+    ]
+    if not found:
+        raise Refused("no_mailboxes", "No active pack has mailboxes.", "`moot inbox` shows your mail.")
+    lines: list[str] = []
+    rows: list[tuple[str, ...]] = []
+    for box in found:
+        lines.append(f"{box.name}: {len(box.unread)} unread, last read {one_line(box.last_read or 'never', 40)}")
+        for one in box.unread:
+            row = (one.id, one.type, one.sender, one_line(one.task or "", 80), age(one.age))
+            about = f" about {row[3]}" if row[3] else ""
+            lines.append(f"  {row[0]} {row[1]} from {row[2]}{about}, {row[4]} old")
+            rows.append((box.name, *row))
+    table = Table(("mailbox", "message", "type", "from", "task", "age"), tuple(rows), title="Unread") if rows else None
+    return Answer(result=found, say=tuple(lines), table=table)
+
+
+def _unread(delivery: Delivery, now: float) -> UnreadMessage:
+    message = delivery.message
+    return UnreadMessage(
+        id=message.id,
+        type=message.kind,
+        sender=label(message.sender),
+        task=message.task,
+        at=message.at,
+        age=round(max(0.0, now - (timestamps.parse(message.at) or now)), 3),
+    )
 
 
 def mailbox(call: Call, name: str | None, task: str | None, all: bool) -> Answer:  # noqa: A002
@@ -108,11 +167,17 @@ def clear(call: Call, name: str, task: str | None, force: bool) -> Answer:
             if about and not force:
                 check_messages_done(work.task(about))
         if found:
-            work.do("mailbox", box, Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at))
+            command = Clear(ids=tuple(d.entry.id for d in found), reason="asked", at=work.at)
+            work.do("mailbox", box, command, pack=_pack(call, box))
 
     outcome = call.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
     return Answer(result={"mailbox": box, "cleared": ids}, say=(f"{box}: {counted(len(ids), 'message')} cleared.",))
+
+
+def _pack(call: Call, box: str) -> str | None:
+    """The pack that mirrors this mailbox."""
+    return next((mirror.pack for mirror in call.packs.mirrors if mirror.mailbox.lower() == box.lower()), None)
 
 
 def restore(call: Call, name: str, task: str | None) -> Answer:
@@ -122,7 +187,7 @@ def restore(call: Call, name: str, task: str | None) -> Answer:
         call.actor(work)
         hidden = [d for d in queries.mailbox(work.store, box, task) if _can_return(work.store, d)]
         if hidden:
-            work.do("mailbox", box, Restore(ids=tuple(d.entry.id for d in hidden)))
+            work.do("mailbox", box, Restore(ids=tuple(d.entry.id for d in hidden)), pack=_pack(call, box))
 
     outcome = call.commit(act)
     ids = [i for e in outcome.events for i in e.data.get("ids", ())]
@@ -133,7 +198,7 @@ def instructions(call: Call, task: str | None) -> Answer:
     box = next((b for b in _mine(call) if b.startswith("@")), call.packs.instructed)
     name = task or _current(call, box)
     state, _ = states.task(call.engine.read(), name)
-    if not state.exists:
+    if not state.exists and not _held_for(call, name):
         raise unknown(name, queries.task_ids(call.engine.store))
     found = [d for d in queries.mailbox(call.engine.store, box, name) if d.message.attempt == state.attempt]
     if not found:
@@ -192,22 +257,72 @@ def _taken_by(principal: str, found: list[Delivery]) -> bool:
     return any(d.entry.taker is not None and same_agent(d.entry.taker, principal) for d in found)
 
 
+def _held_for(call: Call, task: str) -> list[str]:
+    """The held entries that name a task, which need not exist."""
+    return [entry.id for entry in queries.held_entries(call.engine.store) if entry.task == task]
+
+
 def _none(call: Call, task: Task) -> Unknown:
-    held = [entry for entry in queries.held_entries(call.engine.store) if entry.task == task.id]
-    cause = f" Held for it: {', '.join(entry.id for entry in held)} (`moot held show`)." if held else ""
+    held = _held_for(call, task.id)
+    cause = f" Held for it: {', '.join(held)} (`moot held show`)." if held else ""
+    how = f"{task.state}, attempt {task.attempt}" if task.exists else "which does not exist yet"
+    command = missing_instructions.command(call.packs, task.id)
+    report = f" If you cannot continue without instructions, report that: `{command}`." if command else ""
     return Unknown(
         "no_instructions",
-        f"There are no instructions for {task.id} ({task.state}, attempt {task.attempt}).{cause}",
-        "Ask the agent that assigns your tasks. If you cannot continue without instructions, report that.",
+        f"There are no instructions for {task.id} ({how}).{cause}",
+        f"Ask the agent that assigns your tasks.{report}",
         task=task.id,
-        state=task.state,
-        held=[entry.id for entry in held],
+        state=task.state or None,
+        held=held,
     )
+
+
+def report_missing(call: Call, task: str, text: str) -> Answer:
+    spec = missing_instructions.type_of(call.packs)
+    if spec is None:
+        raise Refused(
+            "no_such_report",
+            "No active pack has a report of missing instructions.",
+            "Ask the agent that assigns your tasks: `moot send NAME 'TEXT'`.",
+        )
+    pack = next(pack for pack in call.packs.packs if pack.name == spec.pack)
+    store = call.engine.read()
+    state, _ = states.task(store, task)
+    said = [m.id for one in missing_instructions.instructing(pack) for m in _said(store, state, one.name)]
+    if said:
+        raise Refused(
+            "instructions_exist",
+            f"{task} has instructions: {said[-1]}.",
+            f"Read them: `{command_line('instructions', task)}`.",
+            task=task,
+            message=said[-1],
+        )
+    stored = state.extra
+    found = missing_instructions.held_instructions(pack, queries.held_entries(store), task)
+    if not state.exists and found is not None:
+        stored = missing_instructions.stored_fields(pack, found[1])
+    data = missing_instructions.draft(spec, task, stored, text)
+    return call.packs.send(call, spec.name, (), data, None, None, dry_run=False)
+
+
+def _said(store: Store, task: Task, kind: str) -> list[Message]:
+    return queries.messages_of_task(store, task.id, task.attempt, kind) if task.exists else []
 
 
 _TASK = Param("task", "Only messages of this task.")
 
 VERBS = (
+    Verb(
+        "mailboxes",
+        "List the mailboxes of packs with their unread messages: how old each is, and its task.",
+        mailboxes,
+        kind="look",
+        examples=("moot mailboxes",),
+        detail="A message is unread until a reader confirms it, with `moot ack` or in the protocol's file. Messages of "
+        "completed tasks and of earlier attempts are not listed.",
+        writes=False,
+    ),
     Verb(
         "mailbox",
         "Show a mailbox: its messages in order of arrival, and who read each.",
@@ -249,6 +364,25 @@ VERBS = (
         kind="look",
         params=(Param("task", "The task. Default: the task you hold.", positional=True),),
         examples=("moot instructions task-001",),
+        detail="If there are none, the error says so with its own code, `no_instructions`, and names the held entries "
+        "for the task. `moot instructions missing` reports it.",
         writes=False,
+    ),
+    Verb(
+        "instructions missing",
+        "Report that a task has no instructions, so that it goes back to the one who assigns it.",
+        report_missing,
+        kind="speak",
+        params=(
+            Param("task", "The task that you were given.", positional=True, required=True),
+            Param("text", "What is missing, and where you looked.", type="words", positional=True, required=True),
+            KEY,
+        ),
+        examples=("moot instructions missing task-001 'There is no assignment in the mailbox.'",),
+        detail=(
+            "Sends the report that the pack defines for this case, with your text. The task goes to review, even if "
+            "it was not started yet, or if the message that would create it is held. Its reviewer sees that the "
+            "instructions were missing, can reject the task with a reason, reopen it and assign it again."
+        ),
     ),
 )

@@ -47,11 +47,14 @@ def send(
     within: float | None,
     expires: float | None,
     dry_run: bool,
+    receipt: str | None,
 ) -> Answer:
     if type == "reply":
         raise Usage("bad_arguments", "A reply needs the id of a message.", "Use `reply`: moot reply ID 'text'")
     if type not in WANTS:
-        return call.packs.send(call, type, to, data, text, thread, dry_run=dry_run)
+        return call.packs.send(call, type, to, data, text, thread, dry_run=dry_run, receipt=receipt)
+    if receipt is not None:
+        raise Usage("bad_arguments", f"A {type} has no result of a command.", "Omit --receipt, or name it in the text.")
     if data is not None and not isinstance(data, dict):
         raise Usage("bad_json", "--data must be a JSON object.", 'For example: --data \'{"branch": "main"}\'.')
     if to and text is None and data is None:
@@ -184,6 +187,12 @@ VERBS = (
             Param("within", "When the answer is due (see `overdue`): 90s, 30m, 2h.", type="seconds"),
             Param("expires", "Stop showing it after this long.", type="seconds"),
             Param("dry_run", "Validate the message without sending it.", type="flag"),
+            Param(
+                "receipt",
+                "Messages of a pack with a build result: take it from this receipt of `moot check`, or from your "
+                "`last` one.",
+                limit=200,
+            ),
             KEY,
         ),
         examples=(
@@ -192,7 +201,11 @@ VERBS = (
         ),
         detail=(
             "A note is settled once it was shown. A request stays open until it is answered with `moot reply`, and is "
-            "shown to each new incarnation of its recipient. `moot thread ID` shows its state at each recipient."
+            "shown to each new incarnation of its recipient. `moot thread ID` shows its state at each recipient. "
+            "A report can have moot's own word for its build: run it with `moot check --task TASK -- COMMAND`, as "
+            "often as you need, then send the report without the result and with `--receipt last`. Its recipient sees "
+            "that moot observed the result, and all runs of the attempt. A result that you write yourself is shown as "
+            "claimed."
         ),
     ),
     Verb(

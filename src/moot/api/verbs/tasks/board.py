@@ -5,13 +5,14 @@ from __future__ import annotations
 from moot.api.answer import Answer, Table
 from moot.api.catalogue import Param, Verb
 from moot.api.more import warn_of_more
+from moot.core import timestamps
 from moot.core.errors import Refused, Usage
 from moot.core.lifecycle import PHASES
 from moot.core.principal import name_of, same_agent
 from moot.core.record import Record
 from moot.core.task import Noted
 from moot.core.task.refusals import unknown
-from moot.core.text import command_line, counted, fence, one_line
+from moot.core.text import age, command_line, counted, fence, one_line, option
 from moot.engine.clock import local
 from moot.views import queries, states
 
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
     from moot.api.call import Call
+    from moot.api.message_view import Letter
     from moot.core.deciders.message import Message
+    from moot.core.deciders.receipt import Receipt
     from moot.core.lifecycle import Lifecycle
     from moot.core.task import Task
     from moot.views.store import Store
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 
 _PAGE = 500  # events
 _NOTES = 20  # of a task that are shown
+_RUNS = 20  # the same of its checks
 
 
 class Note(Record):
@@ -47,6 +51,8 @@ class Story(Record):
     next: tuple[str, ...]
     silent_for: float | None
     via: str | None = None
+    report: Letter | None = None  # the report in force
+    runs: tuple[Receipt, ...] = ()  # the checks of its current attempt, oldest first
     notes: tuple[Note, ...] = ()  # the newest, oldest first
     more_notes: int = 0  # older ones
 
@@ -68,6 +74,31 @@ def _notes(call: Call, task: Task) -> tuple[Note, ...]:
     return tuple(found)
 
 
+def _runs(store: Store, task: Task) -> Iterator[Receipt]:
+    for kind, name in queries.things_of_task(store, task.id):
+        if kind == "receipt":
+            receipt: Receipt = states.state(store, kind, name)[0]
+            if receipt.attempt in (None, task.attempt):
+                yield receipt
+
+
+def _report_lines(story: Story) -> Iterator[str]:
+    """The report in force, what moot noticed about it, and the checks that were run before it."""
+    from shlex import join
+
+    from moot.api.message_view import evidence_lines
+
+    if story.report is not None:
+        yield f"  report: {story.report.id} from {story.report.sender} at {local(story.report.at)}"
+        yield from (f"    ! {one_line(flag, 500)}" for flag in story.report.flags)
+        yield from (f"    {one_line(line, 500)}" for line in evidence_lines(story.report))
+    for run in story.runs[-_RUNS:]:
+        yield f"  run: {run.id} {run.outcome} after {run.seconds:g} s: {one_line(join(run.argv), 200)}"
+    if len(story.runs) > _RUNS:
+        more = command_line("receipts", options=option("--task", story.task.id))
+        yield f"  {counted(len(story.runs) - _RUNS, 'earlier run')}: {more}"
+
+
 def _note_lines(story: Story) -> Iterator[str]:
     if story.more_notes:
         yield f"  {counted(story.more_notes, 'older note')}: {command_line('explain', story.task.id)}"
@@ -81,6 +112,8 @@ def show(call: Call, task: str) -> Answer:
     found, _ = states.task(store, task)
     if not found.exists:
         raise unknown(task, queries.task_ids(store))
+    from moot.api.message_view import of_message  # imported late: the board does not need it
+
     life, messages = lifecycle_of(call, found), queries.messages_of_task(store, task)
     notes = _notes(call, found)
     story = Story(
@@ -90,6 +123,8 @@ def show(call: Call, task: str) -> Answer:
         dependents=tuple(queries.dependents(store, task)),
         next=tuple(f"{e.verb} → {e.target}" for e in life.edges if e.source == found.state),
         silent_for=call.silent_for(found.holder) if found.holder else None,
+        report=of_message(states.message(store, found.report)[0]) if found.report else None,
+        runs=tuple(_runs(store, found)),
         notes=notes,
         more_notes=found.notes - len(notes),
     )
@@ -110,9 +145,11 @@ def show(call: Call, task: str) -> Answer:
         "next": ", ".join(story.next),
     }
     lines += [f"  {name}: {one_line(value, 2000)}" for name, value in facts.items() if value]
+    lines += _report_lines(story)
     lines += _note_lines(story)
     for step in found.setbacks:
-        said = f"attempt {step.attempt}: {step.verb} by {name_of(step.by)}: {step.reason or ''}"
+        on = f" on {step.report}" if step.report else ""
+        said = f"attempt {step.attempt}: {step.verb}{on} by {name_of(step.by)}: {step.reason or ''}"
         lines.append(f"  {one_line(said, 150)}")
     return Answer(result=story, say=tuple(lines))
 
@@ -136,13 +173,24 @@ def board(call: Call, state: str | None, all: bool, mine: bool) -> Answer:  # no
     tasks = queries.tasks(store, state, ended=all or state is not None)
     counts = queries.counts(store)
     gone = _gone(store, tasks)
-    rows = tuple(_row(task, gone) for task in tasks)
+    rows: tuple[tuple[str, ...], ...] = tuple(_row(task, gone) for task in tasks)
     lines = list(map(_line, rows))
+    columns: tuple[str, ...] = _COLUMNS
+    if state is not None:  # then how long each task has been in it matters
+        spans = [_in_state(call, task) for task in tasks]
+        lines = [f"{line} ({span})" for line, span in zip(lines, spans, strict=True)]
+        columns, rows = (*_COLUMNS, "for"), tuple((*row, span) for row, span in zip(rows, spans, strict=True))
     total = ", ".join(f"{n} {name}" for name, _, n, _ in counts)
     lines.append(total or "No tasks yet: moot task add 'Title'")
-    table = Table(_COLUMNS, rows, title=f"Board: {total}")
+    table = Table(columns, rows, title=f"Board: {total}")
     result = {"tasks": tasks, "counts": {name: n for name, _, n, _ in counts}}
     return Answer(result=result, say=tuple(lines), table=table if rows else None)
+
+
+def _in_state(call: Call, task: Task) -> str:
+    """The attempt, and the time that the task has been in its state."""
+    passed = call.clock.wall_seconds() - (timestamps.parse(task.since) or 0.0)
+    return f"attempt {task.attempt}, {age(max(0.0, passed))}"
 
 
 _COLUMNS = ("task", "state", "prio", "try", "who", "title", "waits for")

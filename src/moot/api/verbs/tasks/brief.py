@@ -37,6 +37,8 @@ def brief_of(call: Call, task: Task, agent: str | None = None) -> Brief:
     edge = _finishing(life, task) if life else None
     if life is None or edge is None:
         return Brief(commands=(_typed(call, command_line("task show", task.id), agent),))
+    if edge.report and (instructing := _instructing(call, life, edge)):
+        return Brief(commands=(_typed(call, instructing, agent),))
     commands = tuple(_typed(call, command, agent) for command in _commands(edge, task))
     return Brief(
         review=life.phase(edge.target) == "review",
@@ -44,6 +46,19 @@ def brief_of(call: Call, task: Task, agent: str | None = None) -> Brief:
         report=edge.report or None,
         commands=commands,
     )
+
+
+def _instructing(call: Call, life: Lifecycle, edge: Edge) -> str | None:
+    """The command for the caller's next message, if another role reports on the task: the one with instructions."""
+    me = call.me()
+    roles, person = me.roles if me else (), call.caller.person
+    if edge.open_to(roles, person=person):
+        return None
+    for pack in call.packs.packs:
+        for spec in pack.messages if pack.name == life.pack else ():
+            if spec.creates and (set(spec.senders) & {*roles} or (person and "person" in spec.also)):
+                return command_line("send", options=f"{option('--type', spec.name)} --data @message.json")
+    return None
 
 
 def _finishing(life: Lifecycle, task: Task) -> Edge | None:

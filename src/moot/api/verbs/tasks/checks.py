@@ -50,7 +50,7 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
             command,
             cwd=call.cwd,
             env=without_person(os.environ),
-            keep=receipts.TAIL_LIMIT,
+            keep=receipts.FAILED_TAIL_LIMIT,
             timeout=timeout,
             show=call.output,
             alive=call.stamp,
@@ -58,6 +58,7 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
     except processes.NotStarted as error:
         raise error.usage(command[0]) from None
     after = content(call)
+    tail = ran.output.tail if ran.code or ran.timed_out else ran.output.tail[-receipts.TAIL_LIMIT :]
 
     def act(work: Work) -> None:
         _check_may(call, work, task)
@@ -71,7 +72,7 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
             seconds=ran.seconds,
             digest=ran.output.digest,
             size=ran.output.size,
-            tail=ran.output.tail.decode("utf-8", "replace"),
+            tail=tail.decode("utf-8", "replace"),
             tree=before.name,
             commit=before.commit,
             dirty=before.dirty,
@@ -80,6 +81,7 @@ def check(call: Call, command: tuple[str, ...], task: str | None, timeout: float
             worktree=call.place.root,
             directory=call.cwd,
             task=task,
+            attempt=work.known_task(task).attempt if task is not None else None,
             differs=before.differs,
         )
         work.do("receipt", identity, record)
@@ -138,23 +140,15 @@ def listed(call: Call, task: str | None, limit: int) -> Answer:
         found = list(queries.things(store, "receipt", limit, ended=True))
         total = queries.count_things(store, "receipt", ended=True)
     warn_of_more(call, limit, total - len(found), "receipt")
-    rows = tuple((r.id, _outcome(r), f"{r.seconds:g} s", name_of(r.by), r.task or "", _command(r, 60)) for r in found)
+    rows = tuple((r.id, r.outcome, f"{r.seconds:g} s", name_of(r.by), r.task or "", _command(r, 60)) for r in found)
     lines = tuple(f"{row[0]} {row[1]} {row[3]} {row[5]}" for row in rows)
     table = Table(("receipt", "result", "took", "by", "task", "command"), rows, title="Receipts") if rows else None
     return Answer(result=found, say=lines or ("No receipts yet: moot check -- COMMAND",), table=table)
 
 
 def _line(receipt: Receipt, doubt: str | None, changed: tuple[str, ...] = ()) -> str:
-    said = f"{receipt.id} {_outcome(receipt)} after {receipt.seconds:g} s: {_command(receipt, 200)}"
+    said = f"{receipt.id} {receipt.outcome} after {receipt.seconds:g} s: {_command(receipt, 200)}"
     return f"{said} ({doubt}{receipts.with_paths(changed)})" if doubt and receipt.passed else said
-
-
-def _outcome(receipt: Receipt) -> str:
-    if receipt.timed_out:
-        return "timed out"
-    if receipt.code:
-        return f"failed with {receipt.code}"
-    return "passed, but changed files" if receipt.changed else "passed"
 
 
 def _command(receipt: Receipt, width: int) -> str:

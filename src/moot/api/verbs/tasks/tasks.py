@@ -7,9 +7,9 @@ from moot.api.verbs.tasks.answers import task_of, told, with_files
 from moot.api.verbs.tasks.claiming import claim, end_idle_assignment
 from moot.core.deciders.graph import Link, Unlink
 from moot.core.errors import Usage
-from moot.core.ids import chosen
+from moot.core.ids import chosen, number_of
 from moot.core.lifecycle import CORE
-from moot.core.task import PRIORITIES, AddTask, BlockTask, MoveTask, ReadyTask, refusals
+from moot.core.task import PRIORITIES, Added, AddTask, BlockTask, MoveTask, ReadyTask, refusals
 from moot.core.text import command_line, option
 from moot.views import queries
 
@@ -96,7 +96,8 @@ def check_ttl(ttl: float | None) -> None:
 
 def next_id(work: Work) -> str:
     """One more than the highest number ever used, with at least three digits."""
-    number = queries.highest_number(work.store) + 1
+    added = (number_of(draft.stream.partition("/")[2]) for draft in work.drafts if draft.type == Added.type)
+    number = max([queries.highest_number(work.store), *added]) + 1
     while work.task(f"task-{number:03d}").exists:  # ids that the counter does not include
         number += 1
     return f"task-{number:03d}"

@@ -8,7 +8,7 @@ from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from moot.api.protocol import MirrorSpec
@@ -20,40 +20,71 @@ _NOTE_LIMIT = 1 << 24
 
 
 class HeldEntries:
-    """The held entries of one file. `tasks`: fields that may name a task; `written` returns the entries as text."""
+    """The held entries of one file.
 
-    def __init__(self, spec: MirrorSpec, tasks: Sequence[str], store: Store, written: Callable[[], list[str]]) -> None:
+    `tasks`: fields that may name a task; `written` returns the entries as text; `to`: the mailbox that gets the note.
+    """
+
+    def __init__(
+        self,
+        spec: MirrorSpec,
+        tasks: Sequence[str],
+        store: Store,
+        written: Callable[[], list[str]],
+        to: str = "",
+    ) -> None:
         self._spec, self._tasks, self._store, self._read = spec, tasks, store, written
-        self._before: set[str] | None = None  # both are loaded when the first entry is held
-        self._written: list[str] = []
+        self._to = to or spec.mailbox
+        self._before: set[str] | None = None  # loaded when needed
+        self._written: list[str] = []  # loaded when the first entry is held
 
-    def hold(self, work: Work, entry: Any, place: int, error: MootError) -> str | None:
-        """Hold an entry and return its id; None if the same entry is already held: the file is an old copy."""
+    def has(self, entry: Any) -> bool:
+        """Whether the same entry is held already: then the file is an old copy."""
         if self._before is None:
             held = [h.raw for h in queries.held_entries(self._store) if h.raw and h.mirror == self._spec.name]
             import json
 
             self._before = {canonical(json.loads(raw)) for raw in held}
-            self._written = self._read()
-        if canonical(entry) in self._before:
+        return bool(self._before) and canonical(entry) in self._before
+
+    def hold(self, work: Work, entry: Any, place: int, error: MootError) -> str | None:
+        """Hold an entry and return its id; None if the same entry is held already."""
+        if self.has(entry):
             return None
-        self._before.add(canonical(entry))
+        self._written = self._written or self._read()
+        self._before = {*(self._before or ()), canonical(entry)}
+        return self._hold(work, entry, self._written[place], error)
+
+    def hold_keys(self, work: Work, keys: Mapping[str, Any], error: MootError) -> str | None:
+        """Hold keys of the file that are not part of it; None if they were held before, with the same values.
+
+        Their writer may have them in a template. So they are not held again when somebody has dropped them.
+        """
+        raw = canonical(keys)
+        before = queries.held_entries(self._store, closed=True)
+        if any((held.mirror, held.raw) == (self._spec.name, raw) for held in before):
+            return None
+        return self._hold(work, None, raw, error)
+
+    def _hold(self, work: Work, entry: Any, raw: str, error: MootError) -> str:
         identity, said = f"h-{work.token(7)}", f"{error.message} {error.remedy}"
         command = HoldEntry(
             path=self._spec.path,
             mirror=self._spec.name,
-            raw=self._written[place],
+            raw=raw,
             code=error.code,
             reason=said,
             defects=tuple(error.details.get("defects", ())),
             task=self._task(entry),
         )
-        work.do("entry", identity, command)
+        work.do("entry", identity, command, pack=self._spec.pack)
+        if not self._to:
+            return identity
         text = f"An entry of {self._spec.path} is held as {identity}: {said}"
         note = SendMessage(
             kind="note",
             sender="moot",
-            to=(self._spec.mailbox,),
+            to=(self._to,),
             wants="nothing",
             size=len(text.encode()),
             limit=_NOTE_LIMIT,
@@ -86,6 +117,22 @@ def counted(entries: Iterable[tuple[int, Any]]) -> list[tuple[int, int]]:
     return list(found.values())
 
 
+def value_as_written(data: bytes, key: str) -> str:
+    """The text of a value in the object of a valid file, as it was written."""
+    import json
+
+    text = data.decode("utf-8-sig")
+    at = _start(text, key)
+    return text[at : json.JSONDecoder().raw_decode(text, at)[1]]
+
+
+def _start(text: str, key: str) -> int:
+    """Where the value of this key of the object begins."""
+    from moot.core.json_places import JsonPlaces
+
+    return JsonPlaces(text).offset(key)
+
+
 def as_written(data: bytes, key: str | None) -> list[str]:
     """The text of each entry of a valid file, as it was written. The list is under `key`, or is the whole file."""
     import json
@@ -97,12 +144,7 @@ def as_written(data: bytes, key: str | None) -> list[str]:
             at += 1
         return at
 
-    at = past(0)
-    if key is not None:
-        name, at = value(text, past(at + 1))
-        while name != key:
-            name, at = value(text, past(value(text, past(at))[1]))
-        at = past(at)
+    at = _start(text, key) if key is not None else past(0)
     at, found = past(at + 1), []
     while text[at] != "]":
         end = value(text, at)[1]

@@ -1,0 +1,69 @@
+"""The contract of the mirrors: the files of the active packs, in sync with the log. `moot.mirrors` implements it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from moot.core.record import Record
+from moot.core.text import counted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from moot.api.answer import Notice
+    from moot.api.call import Call
+    from moot.core.deciders.held_entry import HeldEntry
+    from moot.core.event import Event
+    from moot.engine.unit_of_work import Work
+
+
+class Adoption(Record):
+    """What was taken over from files, and what could not be."""
+
+    tasks: Mapping[str, int] = {}  # the number of new tasks, by their state
+    messages: int = 0
+    notes: int = 0
+    held: tuple[str, ...] = ()  # entries and files that were refused
+    imported: tuple[str, ...] = ()  # files in the wrong place
+    unreadable: tuple[str, ...] = ()  # the same, with the reason
+    events: int = 0
+
+    @property
+    def said(self) -> str:
+        """The numbers in words; empty if there are none."""
+        states = ", ".join(f"{number} {state}" for state, number in self.tasks.items())
+        tasks = f"{counted(sum(self.tasks.values()), 'task')} ({states})" if self.tasks else ""
+        messages = counted(self.messages, "message") if self.messages else ""
+        notes = counted(self.notes, "note") if self.notes else ""
+        held = f"{len(self.held)} held ({', '.join(self.held[:3])}{'…' if len(self.held) > 3 else ''})"
+        return ", ".join(filter(None, (tasks, messages, notes, held if self.held else "")))
+
+
+class Mirrors(ABC):
+    """The protocol files of the active packs. One object serves all calls of a workspace."""
+
+    @abstractmethod
+    def sync(self, call: Call, news: Sequence[Event] | None = None, *, patient: bool = False) -> tuple[Notice, ...]:
+        """Absorb what other programs wrote, and render the log.
+
+        `news`: only if a file shows one of these events. `patient`, for callers that sync all the time: a file that has
+        just vanished is not restored at once, because its directory or its worktree may be about to be removed.
+        """
+
+    def adopt(self, call: Call, packs: Sequence[str]) -> Adoption:  # noqa: ARG002
+        """Take over the files of these packs as they are: the states that they record, and files in the wrong place."""
+        return Adoption()
+
+    @abstractmethod
+    def corrected(self, call: Call, entry: HeldEntry, data: Any) -> Callable[[Work], None]:
+        """A decision that takes the corrected content of a held entry or a quarantined file, or raises."""
+
+    def folders(self, call: Call) -> list[tuple[str, str]]:  # noqa: ARG002
+        """The directories in which files may change, each with a directory around it that exists for sure."""
+        return []
+
+    def kept(self, call: Call) -> list[str]:  # noqa: ARG002
+        """Replaced files that are kept for some seconds, because a program may still write to them."""
+        return []

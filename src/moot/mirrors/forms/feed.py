@@ -1,0 +1,392 @@
+"""The form `feed`: the entries of a pack's feed, numbered, as a list in an object.
+
+Agents append entries by whatever means they have: with a number of their own choice, or with none. An entry is known if
+its number and content are known, or if its content is known and the file has no more of it than the log. Everything
+else is new. What is missing in the file, or was changed in it, is rendered again: history cannot be edited. An entry
+without a time may be the same every day: one that has left the file is not the one that is there now, unless the file
+is an old copy.
+
+A file that was written before the log had any entry is adopted: its numbers are kept. The `fields` of the mirror:
+
+    author    the role that writes to the file
+    entries   the key of the list
+    type      the key of an entry's type
+    number    the key of an entry's number; moot always writes it
+    also      another key for the number, unless the entry has a value of its own there
+    last      the key of the highest number that was ever used
+    keep      the key of a text such as `24h`: older entries leave the file, and stay in the log
+    kept      the default of that text
+
+Other keys of the object are kept. To render, the texts of all entries are put together; to absorb, those at the
+beginning of the file that are unchanged are skipped without parsing them.
+"""
+
+from __future__ import annotations
+
+from moot.api.answer import Notice
+from moot.api.protocol import strict_json
+from moot.api.protocol.form import Form, Malformed, Rendering, Taken, Torn
+from moot.api.protocol.held_entries import HeldEntries, as_written
+from moot.core.deciders.feed import LARGEST, Feed, SetFeed, fingerprint
+from moot.core.errors import MootError, Refused
+from moot.core.json_codec import dumps
+from moot.core.kind import kind_of
+from moot.core.principal import Actor, role
+from moot.core.record import Record
+from moot.core.schema import Defect, defects
+from moot.core.schema.phrases import shown
+from moot.location import worktrees
+from moot.mirrors.forms.retention import seconds_of
+from moot.views import feeds, states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, ClassVar
+
+    from moot.api.call import Call
+    from moot.api.protocol import MessageType, MirrorSpec, Packs, Saying
+    from moot.api.protocol.form import Instance
+    from moot.core.event import Event
+    from moot.engine.unit_of_work import Work
+    from moot.views.store import Store
+
+_MOST = 2000  # new entries in one commit
+_FULL = 8_500  # events after which no more entries are taken: a commit can have 10,000, and closers add to them
+
+
+class FeedContent(Record):
+    """The parsed content of a file, without the entries at its beginning that are as moot wrote them."""
+
+    entries: list[Any]
+    skipped: tuple[int, ...]  # the numbers of those entries
+    rest: dict[str, Any]  # the other keys of the object
+    data: bytes
+    corrected: bool = False  # by a person or an agent, after it was held
+
+
+class NewEntry(Record):
+    """An entry that the log does not have: as an event to take, or with the error that it causes."""
+
+    entry: Any
+    place: int
+    saying: Saying | None = None
+    error: MootError | None = None
+
+
+class FeedNews(Record):
+    """What a file has and the log does not."""
+
+    fresh: tuple[NewEntry, ...] = ()
+    values: Mapping[str, Any] = {}
+    last: int = 0  # while adopting
+    notices: tuple[Notice, ...] = ()
+    corrected: bool = False
+
+
+_NAME = {"type": "string", "minLength": 1}
+
+
+class FeedForm(Form):
+    """See the module."""
+
+    fields: ClassVar[Mapping[str, Any]] = {
+        "type": "object",
+        "properties": dict.fromkeys(("author", "entries", "type", "number", "also", "last", "keep", "kept"), _NAME),
+        "required": ["author", "entries", "type", "number", "last"],
+        "additionalProperties": False,
+    }
+
+    @classmethod
+    def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+        if fields["author"] not in roles:
+            yield ("author",), f"there is no role {fields['author']!r}; known: {', '.join(roles) or 'none'}"
+        if seconds_of(fields.get("kept", "24h")) is None:
+            yield ("kept",), f"kept: expected a number with m, h or d, such as 24h, got {fields['kept']!r}"
+
+    def __init__(self, spec: MirrorSpec, packs: Packs) -> None:
+        super().__init__(spec, packs)
+        names = spec.fields
+        self._feed = spec.pack
+        self._writer = Actor(principal=role(names["author"]), roles=(names["author"],))
+        self.speakers = (self._writer.principal,)
+        self._list, self._type = names["entries"], names.get("type", "type")
+        self._number, self._also, self._last = names.get("number", ""), names.get("also"), names.get("last", "")
+        self._keep, self._kept = names.get("keep"), names.get("kept", "24h")
+        self._head = f"{{\n  {dumps(self._list)}: [\n{feeds.PLACE}".encode()
+
+    def follows(self, event: Event) -> bool:
+        return event.stream == f"feed/{self._feed}"
+
+    # --- from the log to the file ------------------------------------------------------------------------------------
+
+    def render(self, store: Store, one: Instance) -> Rendering:
+        state = self._state(store)
+        values = self._values(state)
+        numbered = {self._last: state.last, **values} if self._last else values
+        return Rendering(data=self._written(self._text(store, state, one), numbered), memo=values)
+
+    def _text(self, store: Store, state: Feed, one: Instance) -> str:
+        return feeds.shown_text(store, self._feed, self._since(state, one))
+
+    def _state(self, store: Store) -> Feed:
+        found: Feed = states.state(store, kind_of("feed"), self._feed)[0]
+        return found
+
+    def _values(self, state: Feed) -> dict[str, Any]:
+        """The keys of the file besides the entries and the highest number."""
+        return {**({self._keep: self._kept} if self._keep else {}), **state.values.get(self.spec.name, {})}
+
+    def _since(self, state: Feed, one: Instance) -> float:
+        """When the oldest entries that the file shows have arrived."""
+        policy = seconds_of(self._values(state)[self._keep]) if self._keep else None
+        return one.now - policy if policy is not None else 0.0
+
+    def _written(self, text: str, values: Mapping[str, Any]) -> bytes:
+        listed = f"[\n{feeds.PLACE}{text}\n  ]" if text else "[]"
+        others = "".join(f",\n  {dumps(key)}: {feeds.shown(value, '  ')}" for key, value in values.items())
+        return f"{{\n  {dumps(self._list)}: {listed}{others}\n}}\n".encode()
+
+    # --- from the file to the log ------------------------------------------------------------------------------------
+
+    def read(self, data: bytes) -> FeedContent:
+        return self._content(strict_json.load(data), (), data)
+
+    def read_news(self, data: bytes, store: Store, one: Instance) -> FeedContent:
+        skipped, at = self._unchanged(data, self._texts(store, one))
+        if skipped:
+            try:
+                left = b"{%s: [%s" % (dumps(self._list).encode(), data[at:])
+                return self._content(strict_json.load(left), skipped, data)
+            except (Torn, Malformed):
+                pass  # parse the whole: an error names its place in the file
+        return self.read(data)
+
+    def _texts(self, store: Store, one: Instance) -> Iterator[tuple[int, str]]:
+        return feeds.shown_texts(store, self._feed, self._since(self._state(store), one))
+
+    def _unchanged(self, data: bytes, texts: Iterator[tuple[int, str]]) -> tuple[tuple[int, ...], int]:
+        """The numbers of the entries at the beginning that are as moot writes them, and where the others begin."""
+        if not data.startswith(self._head):
+            return (), 0
+        at, found, between = len(self._head), [], feeds.BETWEEN.encode()
+        for number, text in texts:
+            entry = text.encode()
+            if not data.startswith(entry, at):
+                break
+            found.append(number)
+            if not data.startswith(between, at + len(entry)):
+                at += len(entry)
+                break
+            at += len(entry) + len(between)
+        return tuple(found), at
+
+    def _content(self, content: object, skipped: tuple[int, ...], data: bytes) -> FeedContent:
+        if not isinstance(content, dict) or not isinstance(content.get(self._list), list):
+            raise Malformed(f'the file is not an object with the list "{self._list}"')
+        rest = {key: value for key, value in content.items() if key != self._list}
+        return FeedContent(entries=content[self._list], skipped=skipped, rest=rest, data=data)
+
+    def corrected(self, data: Any, *, whole: bool) -> FeedContent:
+        if whole and not (isinstance(data, dict) and self._type in data):
+            return self.read(strict_json.dump(data)).replace(corrected=True)
+        text = self._written(feeds.shown(data), {})
+        return FeedContent(entries=[data], skipped=(), rest={}, data=text, corrected=True)
+
+    def vet(self, data: bytes) -> list[Defect]:
+        if unread := super().vet(data):
+            return unread
+        found = []
+        for place, entry in enumerate(self.read(data).entries):
+            at, spec = f"{self._list}[{place}]", self.spec_of(entry)
+            if isinstance(spec, MootError):
+                found.append(Defect(at, "an entry of this protocol", spec.message))
+            else:
+                wrong = defects(spec.schema, {self._type: spec.name, **self.said(entry)})  # a list has one type
+                wrong = [defect for defect in wrong if defect.path != spec.stamp or spec.stamp in entry]  # moot sets it
+                found += [defect.replace(path=f"{at}.{defect.path}") for defect in wrong]
+        return found
+
+    def deviations(self, data: bytes, store: Store, one: Instance) -> Iterator[Defect]:
+        from moot.mirrors.deviations import deviations, fallen_back
+
+        found, rendered = self.read(data), self.read(self.render(store, one).data)
+        yield from deviations({self._list: rendered.entries}, {self._list: found.entries})
+        yield from fallen_back(rendered.rest, found.rest, self._last)
+
+    def authors(self, content: FeedContent) -> tuple[str, ...]:  # noqa: ARG002
+        return (self._writer.principal,)
+
+    def observe(self, call: Call, one: Instance, content: FeedContent, memo: Any, author: str) -> FeedNews | None:  # noqa: ARG002
+        store = call.engine.store
+        state = self._state(store)
+        unknown = memo is None and not content.corrected  # moot has not written the file
+        adopting = unknown and not state.last and not state.entries
+        fresh = self._compared(store, content, one)
+        values, notices = self._changed_values(state, content, memo)
+        last = _whole(content.rest.get(self._last)) or 0
+        numbers = self._adopted([entry for _, entry in fresh], last) if adopting else {}
+        found = tuple(self._news(call, place, entry, numbers.get(n)) for n, (place, entry) in enumerate(fresh))
+        above = last if adopting else 0
+        news = FeedNews(fresh=found, values=values, last=above, notices=notices, corrected=content.corrected)
+        return news if found or values or notices or news.last > state.last else None
+
+    def _news(self, call: Call, place: int, entry: Any, adopted: int | None) -> NewEntry:
+        spec = self.spec_of(entry)
+        if isinstance(spec, MootError):
+            return NewEntry(entry=entry, place=place, error=spec)
+        try:
+            saying = self.packs.saying(
+                call,
+                spec,
+                self.said(entry),
+                kind=self.kind_of(entry),
+                roots=tuple(tree.root for tree in worktrees(call.place)),
+                sender=self._writer,
+                source=self.spec.path,
+                adopting=adopted is not None,
+            )
+        except Refused as error:  # by the code of the pack
+            return NewEntry(entry=entry, place=place, error=error)
+        number = adopted if adopted is not None else self.number_of(entry)
+        saying = saying.replace(number=number, prints=(self._print(entry),))
+        return NewEntry(entry=entry, place=place, saying=saying)
+
+    def kind_of(self, entry: Mapping[str, Any]) -> str:
+        return str(entry[self._type])
+
+    def spec_of(self, entry: Any) -> MessageType | MootError:
+        """The event type of an entry, or the error that it is none."""
+        kind = entry.get(self._type) if isinstance(entry, dict) else None
+        spec = self.packs.binding(kind) if isinstance(kind, str) else None
+        if spec is not None and spec.pack == self.spec.pack:
+            return spec
+        given = shown(entry if kind is None else kind)
+        return Refused(
+            "unknown_type",
+            f"An entry is not an event of this protocol: expected an object with a type, found {given}.",
+            f"Give it a {self._type} such as build:finished.",
+        )
+
+    def said(self, entry: Mapping[str, Any]) -> dict[str, Any]:
+        """The entry without its number."""
+        return {key: value for key, value in entry.items() if not self._is_number(key, value)}
+
+    def _is_number(self, key: str, value: Any) -> bool:
+        return key == self._number or (key == self._also and _whole(value) is not None)
+
+    def number_of(self, entry: Mapping[str, Any]) -> int | None:
+        own = _whole(entry.get(self._number))
+        return own if own is not None else _whole(entry.get(self._also or ""))
+
+    def _compared(self, store: Store, content: FeedContent, one: Instance) -> list[tuple[int, Any]]:
+        """The entries that the log does not have, each with its place in the file."""
+        prints = [self._print(entry) if isinstance(entry, dict) else "" for entry in content.entries]
+        known = feeds.by_fingerprint(store, self._feed, set(prints) - {""})
+        used = set(content.skipped) if known else set()
+        rest = []
+        for place, (entry, print_) in enumerate(zip(content.entries, prints, strict=True), len(content.skipped)):
+            copied = self.copied(entry, known.get(print_, ()), used)
+            if copied is None:
+                rest.append((place, entry, print_))
+            else:
+                used.add(copied)
+        again = [(entry, known[print_]) for _, entry, print_ in rest if print_ in known]
+        untimed = {number for entry, numbers in again if self._lacks_time(entry) for number in numbers}
+        used |= self._left_behind(store, content, one, untimed) if untimed else set()
+        fresh = []
+        for place, entry, print_ in rest:
+            same = next((number for number in known.get(print_, ()) if number not in used), None)
+            if same is None:
+                fresh.append((place, entry))
+            else:
+                used.add(same)
+        return fresh
+
+    def copied(self, entry: Any, known: Sequence[int], used: set[int]) -> int | None:
+        """Of the known entries with this content, the one that this is certainly a copy of."""
+        own = self.number_of(entry) if known else None
+        # An entry with the key that only moot writes is a copy, however often it is there.
+        return own if own in known and (own not in used or self._number in entry) else None
+
+    def _lacks_time(self, entry: Any) -> bool:
+        spec = self.spec_of(entry)
+        return not isinstance(spec, MootError) and spec.stamp is not None and spec.stamp not in entry
+
+    def _left_behind(self, store: Store, content: FeedContent, one: Instance, numbers: set[int]) -> set[int]:
+        """Those entries that have left the file, if this is a file of today."""
+        if not self._keep or (_whole(content.rest.get(self._last)) or 0) < self._state(store).last:
+            return set()
+        return numbers.difference(number for number, _ in self._texts(store, one))
+
+    def _print(self, entry: Mapping[str, Any]) -> str:
+        return fingerprint(self.said(entry))
+
+    def _adopted(self, entries: list[Any], last: int) -> dict[int, int]:
+        """Numbers for the entries of an adopted file: their own, or those that end with the highest one used."""
+        found: dict[int, int] = {}
+        above = min(max(last, len(entries)), LARGEST) + 1
+        for place in reversed(range(len(entries))):
+            own = self.number_of(entries[place]) if isinstance(entries[place], dict) else None
+            free = own if own is not None and place < own < above else max(above - 1, place + 1)
+            found[place] = above = free
+        return found
+
+    def _changed_values(
+        self, state: Feed, content: FeedContent, memo: Any
+    ) -> tuple[dict[str, Any], tuple[Notice, ...]]:
+        """The other keys that this file changes. One in an old copy changes nothing."""
+        before = memo if isinstance(memo, dict) else self._values(state)
+        if content.corrected or (self._last and (_whole(content.rest.get(self._last)) or 0) < state.set_at):
+            return {}, ()
+        news = {
+            key: value
+            for key, value in content.rest.items()
+            if key != self._last and (key not in before or before[key] != value or type(before[key]) is not type(value))
+        }
+        notices: tuple[Notice, ...] = ()
+        if self._keep in news and seconds_of(news[self._keep]) is None:
+            wrong, now = shown(news.pop(self._keep)), self._values(state)[self._keep]
+            said = f"{self.spec.path}: {self._keep} is {wrong}; expected a number with m, h or d. {now} stays in force."
+            notices = (Notice("bad_retention", said),)
+        return news, notices
+
+    def take(self, work: Work, one: Instance, content: FeedContent, memo: Any, facts: FeedNews) -> Taken:  # noqa: ARG002
+        notices, refused = list(facts.notices), []
+        held = HeldEntries(self.spec, (), work.store, lambda: as_written(content.data, self._list))
+        done = 0
+        for fresh in facts.fresh[:_MOST]:
+            if len(work.drafts) > _FULL:
+                break  # the rest goes into the next commit
+            if facts.corrected or not held.has(fresh.entry):
+                error = fresh.error or self._heard(work, fresh)
+                if error is not None:
+                    refused.append(error)
+                if error is not None and (identity := held.hold(work, fresh.entry, fresh.place, error)):
+                    said = f"an entry of {one.name} is held: {error.message} {error.remedy}"
+                    notices.append(Notice("entry_held", f"{identity}: {said}"))
+            done += 1
+        rest = facts.fresh[done:]
+        if not rest and (facts.values or facts.last):
+            own = {**work.state("feed", self._feed).values.get(self.spec.name, {}), **facts.values}
+            work.do("feed", self._feed, SetFeed(set={self.spec.name: own} if facts.values else {}, last=facts.last))
+        return Taken(
+            notices=tuple(notices), refused=tuple(refused), rest=facts.replace(fresh=rest, notices=()) if rest else None
+        )
+
+    def _heard(self, work: Work, fresh: NewEntry) -> MootError | None:
+        """Take an entry. Returns the error if it is refused."""
+        assert fresh.saying is not None
+        try:
+            with work.savepoint():
+                self.packs.hear(work, fresh.saying)
+        except MootError as error:
+            if error.kind == "unavailable":
+                raise  # the entry is valid: it stays in the file, and the next call takes it
+            return error
+        return None
+
+
+def _whole(value: object) -> int | None:
+    """A whole number that can be the number of an entry."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST else None

@@ -1,0 +1,130 @@
+"""Checkpoints: a task waits for the user until a person answers.
+
+A checkpoint is one of moot (`k-…`) about the task, so `moot checkpoints`, `moot needs-me` and `moot checkpoint resolve`
+work on it. Its answer is shown as `checkpoint:resolved`.
+"""
+
+from __future__ import annotations
+
+from moot.core.deciders.checkpoint import OPTION_LIMIT, ReachCheckpoint, ResolveCheckpoint
+from moot.core.errors import Held, Refused, Unknown
+from moot.core.principal import Actor, label
+from moot.core.text import command_line
+from moot.packs.gsd import tasks
+from moot.packs.gsd.telling import FEED, ORCHESTRATORS, plan_principal
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.core.deciders.checkpoint import Checkpoint
+    from moot.packs.gsd.telling import Telling
+
+LIST = "checkpoints"  # by task: the id of its open checkpoint, or of its last one
+
+
+def present(telling: Telling) -> None:
+    """`orchestrator`: put the checkpoint before the user, and tell the orchestrating agent."""
+    work, event = telling.work, telling.event
+    identity = f"k-{work.token(7)}"
+    command = ReachCheckpoint(
+        who=_who(telling),
+        kind=event["checkpointType"],
+        question=event["awaiting"],
+        awaiting=event["awaiting"],
+        options=_options(event.get("options")),
+        task=telling.task,
+    )
+    work.do("checkpoint", identity, command, pack=FEED)
+    telling.put(
+        LIST, telling.task, {"id": identity, "plan": event["plan"], "task": event["task"], "number": telling.number}
+    )
+    about = f"{event['plan']} task {event['task']} ({event['checkpointType']})"
+    telling.tell(
+        (ORCHESTRATORS,), f"{identity}: {about} awaits: {event['awaiting']}", thread=identity, task=telling.task
+    )
+
+
+def decide(telling: Telling) -> bool:
+    """Make sure that the task exists. True if the same checkpoint is open already."""
+    work, event, name = telling.work, telling.event, telling.task
+    tasks.ensure(telling, _who(telling))
+    row = telling.rows.get(LIST, name)
+    state: Checkpoint | None = work.state("checkpoint", row["id"]) if row else None
+    if state is None or not state.open or (state.kind, state.awaiting) != (event["checkpointType"], event["awaiting"]):
+        return False
+    telling.flag(f"repeat: {state.id} already awaits the same")
+    return True
+
+
+def _who(telling: Telling) -> str:
+    if not telling.from_file:
+        return telling.by
+    row = telling.rows.get(tasks.LIST, telling.task)
+    return str(row["instance"]) if row is not None else plan_principal(telling.event["plan"])
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    """The options of the event, if a person can choose among them."""
+    texts = [one.strip() for one in value] if isinstance(value, list) and all(isinstance(v, str) for v in value) else []
+    unique = len({one.casefold() for one in texts}) == len(texts)
+    return tuple(texts) if unique and all(texts) and len(texts) <= OPTION_LIMIT else ()
+
+
+def check_person(telling: Telling) -> None:
+    """Refuse an answer that does not come from a person. moot cannot know who wrote to a file."""
+    if telling.from_file or not Actor(principal=telling.by).person:
+        who = "an entry in a file can be anybody's" if telling.from_file else f"{label(telling.by)} is an agent"
+        raise Refused(
+            "people_only",
+            f"Only a person can answer a checkpoint; {who}.",
+            f"Leave it to a person: `{command_line('checkpoint resolve', 'ID', 'ANSWER')}`.",
+            task=telling.task,
+        )
+
+
+def resolve(telling: Telling) -> None:
+    """Record the answer that a person gave. Raises if there is nothing to answer."""
+    row = telling.rows.get(LIST, telling.task)
+    event = telling.event
+    state: Checkpoint | None = telling.work.state("checkpoint", row["id"]) if row else None
+    if state is None:
+        raise Unknown(
+            "unknown_checkpoint",
+            f"Task {event['task']} of plan {event['plan']} has no checkpoint.",
+            "`moot checkpoints` lists the open ones.",
+            task=telling.task,
+        )
+    if not state.open:
+        raise Held(
+            "checkpoint_resolved",
+            f"{state.id} was answered by {state.resolved_by}: {state.answer}",
+            "Only the first answer counts.",
+            checkpoint=state.id,
+            by=state.resolved_by,
+            answer=state.answer,
+            at=state.ended_at,
+        )
+    answer = ResolveCheckpoint(actor=Actor(principal=telling.by), answer=event["answer"], text=event.get("text", ""))
+    telling.work.do("checkpoint", state.id, answer, pack=FEED)
+    telling.event = answered(telling.work.state("checkpoint", state.id), event)
+
+
+def answered(state: Checkpoint, event: dict[str, Any]) -> dict[str, Any]:
+    """`checkpoint:resolved` as the blackboard shows it."""
+    said = {
+        "checkpointType": state.kind,
+        "checkpoint": state.id,
+        "answer": state.answer,
+        "answeredBy": state.resolved_by,
+    }
+    found = {**event, **said, **({"text": state.text} if state.text else {})}
+    stamp = found.pop("timestamp")
+    return {**found, "timestamp": stamp}
+
+
+def tell_waiting(telling: Telling, state: Checkpoint) -> None:
+    """Tell an agent that is known only from files that its checkpoint is answered."""
+    if state.who.startswith("plan:"):
+        text = f"{state.id} is answered: {state.answer}{f' ({state.text})' if state.text else ''}"
+        telling.tell((state.who,), text, thread=state.id, task=state.task)

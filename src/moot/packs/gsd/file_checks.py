@@ -1,0 +1,121 @@
+"""Checks the files that moot only reads: the configuration, the custom handlers it names, and the plans.
+
+For `moot pack check`, `moot gsd check` and `moot doctor`. Changes nothing.
+"""
+
+from __future__ import annotations
+
+from moot.api.protocol.pack_files import BadFile
+from moot.packs.gsd import handlers, plans
+from moot.packs.gsd.effects import FOLDER, registered_in, resolved, root_of
+from moot.packs.gsd.handlers import PACK, HandlerTable
+from moot.packs.gsd.ids import plan_of
+from moot.packs.gsd.plan_needs import circles
+from moot.packs.gsd.sources import all_plans, plan_paths
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.api.call import Call
+    from moot.api.protocol.pack_files import FileProblem, PackFiles
+    from moot.packs.gsd.sources import PlanFacts
+
+CONFIG = ".planning/config.json"
+_PLACED = "line "  # the beginning of a problem with a position
+
+
+def check(call: Call, files: PackFiles) -> Iterator[FileProblem]:
+    yield from _check_config(call, files)
+    yield from _check_plans(call, files)
+    for root in files.roots:
+        yield from _check_names(files, root)
+
+
+def _check_config(call: Call, files: PackFiles) -> Iterator[FileProblem]:
+    """The file that counts: that of the first worktree that has one."""
+    root = next((root for root in files.roots if _exists(files, root, CONFIG)), None)
+    if root is None:
+        return
+    try:
+        content = files.json(root, CONFIG)
+    except BadFile:
+        return  # the check of the file itself reports it
+    for _, place, text in handlers.defects(content):
+        yield files.problem(root, CONFIG, text, place=place, remedy="Correct it. Until then the rest of the list runs.")
+    table = handlers.read(content, lambda place: place)
+    for kind in table.lists:
+        yield from _check_custom(call, files, root, kind, table)
+    for kind, name in table.switched_off:
+        note = files.problem(root, CONFIG, f"builtin:{name} is switched off for {kind}", place=_list(kind))
+        yield note.replace(note=True, remedy=f'Add "builtin:{name}" to the list to switch it on.')
+
+
+def _check_custom(call: Call, files: PackFiles, root: str, kind: str, table: HandlerTable) -> Iterator[FileProblem]:
+    for name in table.custom(kind):
+        found = resolved(name, root_of(call), registered_in(call.settings))
+        if isinstance(found, str):
+            remedy = f"Create the executable in {FOLDER}/, or register it: [pack.{PACK}.handlers.{name}] in moot.toml."
+            yield files.problem(root, CONFIG, found, place=_list(kind), remedy=remedy)
+
+
+def _list(kind: str) -> str:
+    from moot.core.schema.phrases import pointed
+
+    return pointed((handlers.KEY, kind))
+
+
+def _exists(files: PackFiles, root: str, path: str) -> bool:
+    try:
+        return files.read(root, path) is not None
+    except BadFile:
+        return True
+
+
+def _check_plans(call: Call, files: PackFiles) -> Iterator[FileProblem]:
+    known = all_plans(call.engine.read())
+    for name, facts in known.items():
+        if not facts.path:
+            continue
+        root = next((root for root in files.roots if _exists(files, root, facts.path)), None)
+        if root is None:
+            continue  # it was deleted: the next command takes note of that
+        for problem in _problems(files, root, name, facts):
+            yield _placed(files.problem(root, facts.path, problem))
+        for before in facts.depends_on:
+            if before not in known:
+                yield files.problem(root, facts.path, f"depends_on: there is no plan {before}")
+    for circle in circles({name: facts.depends_on for name, facts in known.items()}):
+        path = known[circle[0]].path
+        root = next((root for root in files.roots if _exists(files, root, path)), files.roots[0])
+        said = f"these plans depend on each other: {' → '.join(circle)}"
+        yield files.problem(root, path, said, remedy="Remove one of these dependencies: none of the plans can start.")
+
+
+def _check_names(files: PackFiles, root: str) -> Iterator[FileProblem]:
+    """Plans with two files in one worktree: the second one is not read."""
+    known: dict[str, str] = {}
+    for plan, path in plan_paths(root, plans.PLAN):
+        if plan in known:
+            said = f"{known[plan]} is the file of plan {plan}, so this one is not read"
+            yield files.problem(root, path, said, remedy="Rename one of them.")
+        known.setdefault(plan, path)
+
+
+def _problems(files: PackFiles, root: str, name: str, facts: PlanFacts) -> tuple[str, ...]:
+    """The problems of the file as it is now."""
+    plan = plan_of(name)
+    try:
+        data = files.read(root, facts.path)
+    except BadFile as bad:
+        return (bad.problem.message,)
+    return plans.read(data, plan).problems if data is not None and plan is not None else ()
+
+
+def _placed(problem: FileProblem) -> FileProblem:
+    """The problem with the position that its text begins with, as a position."""
+    place, _, text = problem.message.partition(": ")
+    words = place.replace(",", "").split(" ")
+    if not place.startswith(_PLACED) or len(words) != 4 or not (words[1].isdigit() and words[3].isdigit()):
+        return problem
+    return problem.replace(message=text, line=int(words[1]), column=int(words[3]))

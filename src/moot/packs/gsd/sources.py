@@ -1,0 +1,154 @@
+"""The files of a project that moot only reads: plans, their summaries, and `.planning/config.json`.
+
+Each plan is a document of the mirror `plans`, and each summary one of the mirror `summaries`, both by the plan's name.
+The configuration is the document of the mirror `config`. Decisions use the documents, as `PlanFacts` and
+`HandlerTable`.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.protocol import strict_json
+from moot.api.protocol.source_form import PATH, PROBLEMS, SourceForm, source_key, sources
+from moot.core.record import Record
+from moot.packs.gsd import handlers, plans
+from moot.packs.gsd.handlers import CONFIG, PACK
+from moot.packs.gsd.ids import plan_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any
+
+    from moot.core.deciders.document import Document
+    from moot.engine.unit_of_work import Work
+    from moot.views.store import Store
+
+PLANS, SUMMARIES = "plans", "summaries"
+_PHASES = ".planning/phases"
+_LISTS = ("depends_on", "needs", "makes", "touches", "tasks", "problems")
+
+
+class Unusable(Record):
+    """A file that cannot be read: a link, too large, another account's."""
+
+    reason: str
+
+
+class PlanFacts(plans.PlanFile):
+    """What the log knows about a plan from its files."""
+
+    id: str = ""
+    path: str = ""  # of its file; empty: it has none
+    summary: str = ""  # the path of its summary; empty: it has none
+
+
+class _PhaseFiles(SourceForm):
+    """Files of plans: `.planning/phases/<phase>/<plan>-<ending>`."""
+
+    ending = plans.PLAN
+
+    def found(self, root: str) -> Iterator[tuple[str, str]]:
+        return plan_paths(root, self.ending)
+
+    def unusable(self, reason: str, data: bytes | None) -> Unusable:  # noqa: ARG002
+        return Unusable(reason=reason)
+
+
+class PlanForm(_PhaseFiles):
+    """Plan files, with what `moot.packs.gsd.plans` finds in them."""
+
+    def leaves(self, content: bytes | Unusable, subject: str) -> Mapping[str, Any]:
+        if isinstance(content, Unusable):
+            return {PROBLEMS: [content.reason]}
+        plan = plan_of(subject)
+        assert plan is not None, "`found` yields names of plans"
+        said = plans.read(content, plan).plain()
+        return {f"/{name}": list(value) if name in _LISTS else value for name, value in said.items()}
+
+
+class SummaryForm(_PhaseFiles):
+    """Summaries. Only their existence counts."""
+
+    ending = plans.SUMMARY
+
+    def leaves(self, content: bytes | Unusable, subject: str) -> Mapping[str, Any]:  # noqa: ARG002
+        return {PROBLEMS: [content.reason]} if isinstance(content, Unusable) else {}
+
+
+class ConfigForm(SourceForm):
+    """`.planning/config.json`. Only `event_handlers` is taken from it."""
+
+    def read(self, data: bytes) -> tuple[object, bytes]:
+        return strict_json.load(data), data
+
+    def unusable(self, reason: str, data: bytes | None) -> Unusable:  # noqa: ARG002
+        return Unusable(reason=reason)
+
+    def leaves(self, content: tuple[object, bytes] | Unusable, subject: str) -> Mapping[str, Any]:  # noqa: ARG002
+        if isinstance(content, Unusable):
+            return {PROBLEMS: [content.reason]}
+        return config_leaves(*content)
+
+
+def plan_paths(root: str, ending: str) -> Iterator[tuple[str, str]]:
+    """The files of plans in a worktree: each with the name of its plan and its path, in order."""
+    for folder in _listed(os.path.join(root, _PHASES), folders=True):
+        for file in _listed(os.path.join(root, _PHASES, folder)):
+            plan = plans.named(file, folder, ending)
+            if plan is not None:
+                yield plan.name, f"{_PHASES}/{folder}/{file}"
+
+
+def config_leaves(content: object, data: bytes) -> dict[str, Any]:
+    """The leaves of the document for this content of `config.json`. `data` are its bytes, for positions."""
+    from moot.core.json_places import JsonPlaces
+
+    places = JsonPlaces(data.decode("utf-8-sig", "replace"))
+
+    def where(place: str) -> str:
+        line, column = places.line_and_column(places.offset(place))
+        return f"line {line}, column {column}"
+
+    return handlers.leaves_of(handlers.read(content, where))
+
+
+def known_handlers(store: Store) -> handlers.HandlerTable:
+    """The handlers that are in force, outside a commit."""
+    from moot.core.kind import kind_of
+    from moot.views import states
+
+    return handlers.table_from(states.state(store, kind_of("document"), source_key(PACK, CONFIG))[0].leaves)
+
+
+def plan_facts(work: Work, plan: str) -> PlanFacts:
+    """What the log knows about a plan, inside a commit. `plan` is a `PlanId.name`."""
+    written = work.state("document", source_key(PACK, PLANS, plan))
+    return _facts(plan, written, work.state("document", source_key(PACK, SUMMARIES, plan)))
+
+
+def all_plans(store: Store) -> dict[str, PlanFacts]:
+    """The plans with a file or a summary, by name, in order."""
+    summaries = {one.subject: one for one in sources(store, PACK, SUMMARIES) if one.leaves}
+    files = {one.subject: one for one in sources(store, PACK, PLANS) if one.leaves}
+    known = {name: plan for name in {*files, *summaries} if (plan := plan_of(name)) is not None}
+    return {
+        name: _facts(name, files.get(name), summaries.get(name))
+        for name, _ in sorted(known.items(), key=lambda one: one[1].order)
+    }
+
+
+def _facts(plan: str, written: Document | None, summary: Document | None) -> PlanFacts:
+    said = {at.removeprefix("/"): value for at, value in (written.leaves if written else {}).items()}
+    done = summary.leaves if summary is not None and PROBLEMS not in summary.leaves else {}
+    return PlanFacts.of({**said, "id": plan, "summary": done.get(PATH, "")})
+
+
+def _listed(folder: str, *, folders: bool = False) -> list[str]:
+    """The names in a folder; with `folders`, of the folders in it. Links to folders are not followed."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(one.name for one in found if not folders or one.is_dir(follow_symlinks=False))
+    except OSError:
+        return []

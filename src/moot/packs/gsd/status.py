@@ -1,0 +1,293 @@
+"""How phases, plans and tasks stand, read from the views: for the verbs, the section of `moot watch`, and concerns.
+
+A task is what its latest run says (the list `tasks` of the feed). It is stalled if its agent has sent no event for too
+long, and waits for the user while it has an open checkpoint. A plan is done when its declared tasks are completed, or
+when it has a summary.
+"""
+
+from __future__ import annotations
+
+from moot.core import timestamps
+from moot.core.errors import Unknown
+from moot.core.task.leases import has_lapsed
+from moot.packs.gsd.event_filter import plans_of
+from moot.packs.gsd.ids import covers, phase_name, phase_of, plan_of, task_of
+from moot.packs.gsd.sources import PlanFacts, all_plans
+from moot.packs.gsd.status_records import (
+    BLOCKED,
+    COMPLETED,
+    DONE,
+    FAILED,
+    PLANNED,
+    READY,
+    RUNNING,
+    STALLED,
+    WAITING,
+    HeldPath,
+    MissingArtifact,
+    PhaseStatus,
+    PlanStatus,
+    TaskStatus,
+    WaitingPlan,
+)
+from moot.packs.gsd.telling import FEED
+from moot.views import feeds, queries, states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
+    from moot.api.call import Call
+    from moot.core.deciders.checkpoint import Checkpoint
+    from moot.views.store import Store
+
+    Row = dict[str, Any]
+
+_RECENT = 50  # events of a plan that are searched for the last sign of life of an agent
+
+
+def settings(call: Call) -> Mapping[str, Any]:
+    """The settings of the pack in force."""
+    return next(pack.values for pack in call.packs.packs if pack.name == FEED)
+
+
+class Snapshot:
+    """Everything that is read, once, from one state of the views."""
+
+    def __init__(self, call: Call) -> None:
+        self.call, self.store = call, call.engine.read()
+        self.now = call.clock.wall_seconds()
+        self.limits = settings(call)
+        self.files: dict[str, PlanFacts] = all_plans(self.store)
+        self.missing = _missing(self.store)
+        self.claims = _claims(self)
+
+    # --- tasks -------------------------------------------------------------------------------------------------------
+
+    def task(self, row: Row, checkpoint: str) -> TaskStatus:
+        """A task by its row. `checkpoint`: the id of its open checkpoint, if it has one."""
+        state, silent = str(row["state"]), None
+        if state == RUNNING:
+            silent = max(0.0, self.now - self._last_sign(row))
+            state = WAITING if checkpoint else STALLED if has_lapsed(silent, self.limits["stalled_after"]) else RUNNING
+        return TaskStatus(
+            plan=row["plan"],
+            task=row["task"],
+            name=row.get("name") or "",
+            state=state,
+            agent=row.get("agent") or "",
+            runs=row.get("run") or 1,
+            started=row.get("started") or "",
+            ended=row.get("ended") or "",
+            duration=row.get("duration") or "",
+            seconds=row.get("seconds"),
+            commit=row.get("commit") or "",
+            error=row.get("error") or "",
+            checkpoint=checkpoint if state == WAITING else "",
+            silent_for=silent,
+            flags=tuple(row.get("flags") or ()),
+            number=row.get("end") or 0,
+        )
+
+    def _last_sign(self, row: Row) -> float:
+        """When the agent of a running task last sent an event, in seconds since 1970."""
+        plan = plan_of(row["plan"])
+        assert plan is not None, "rows have checked ids"
+        seen = timestamps.parse(row.get("seen") or "") or 0.0
+        for entry in feeds.last_entries(self.store, FEED, _RECENT, [("plan", plan.name)]):
+            event = entry.event
+            own = event.get("agent", row["agent"]) == row["agent"] and "requiredBy" not in event
+            if own and not entry.cause and plan in plans_of(event):
+                return max(seen, entry.at)
+        return seen
+
+    def tasks(self, prefix: str, end: str) -> dict[str, list[TaskStatus]]:
+        """The tasks whose ids are from `prefix` on and before `end`, by plan."""
+        waiting = feeds.rows(self.store, FEED, "checkpoints", (prefix, end))
+        found: dict[str, list[TaskStatus]] = {}
+        for name, row in feeds.rows(self.store, FEED, "tasks", (prefix, end)).items():
+            known = task_of(name)
+            if known is not None:
+                found.setdefault(known[0].name, []).append(self.task(row, self._open(waiting.get(name))))
+        return {plan: sorted(tasks, key=lambda task: task.task) for plan, tasks in found.items()}
+
+    def _open(self, row: Row | None) -> str:
+        if row is None:
+            return ""
+        state: Checkpoint = states.state(self.store, "checkpoint", row["id"])[0]
+        return state.id if state.open else ""
+
+    # --- plans -------------------------------------------------------------------------------------------------------
+
+    def plan(self, name: str, tasks: Iterable[TaskStatus]) -> PlanStatus:
+        """A plan. `name` is that of its `PlanId`."""
+        facts, known = self.files.get(name, PlanFacts(id=name)), list(tasks)
+        begun = {task.task for task in known}
+        titles = enumerate(facts.tasks, 1)
+        known += [TaskStatus(name, number, title, PLANNED) for number, title in titles if number not in begun]
+        known.sort(key=lambda task: task.task)
+        missing = self.missing.get(name, ())
+        return PlanStatus(
+            plan=name,
+            phase=_phase_of(name),
+            state=self._state(facts, known, bool(missing)),
+            wave=facts.wave,
+            declared=len(facts.tasks),
+            depends_on=facts.depends_on,
+            tasks=tuple(known),
+            missing=tuple(self.made_by(one, name) for one in missing),
+            claims=tuple(claim for claim in self.claims if plan_of(claim.plan) == plan_of(name)),
+            problems=facts.problems,
+        )
+
+    def is_done(self, name: str) -> bool:
+        facts = self.files.get(name, PlanFacts(id=name))
+        rows = feeds.rows(self.store, FEED, "tasks", (f"{name}.", f"{name}/"))
+        return _is_done(facts, sum(row["state"] == COMPLETED for row in rows.values()))
+
+    def _state(self, facts: PlanFacts, tasks: list[TaskStatus], missing: bool) -> str:  # noqa: FBT001
+        held = {task.state for task in tasks}
+        if _is_done(facts, sum(task.state == COMPLETED for task in tasks)):
+            return DONE
+        for state in (FAILED, STALLED, WAITING, RUNNING):
+            if state in held:
+                return state
+        if missing or not all(map(self.is_done, facts.depends_on)):
+            return BLOCKED
+        return RUNNING if COMPLETED in held else READY
+
+    def makers(self, artifact: str, waiting: str) -> list[str]:
+        """The plans that are known to make an artifact, by a claim on the path or by their files."""
+        named = [plan for plan, facts in self.files.items() if artifact in (*facts.makes, *facts.touches)]
+        held = [claim.plan for claim in self.claims if claim.path == artifact]
+        plans = [plan.name for text in (*held, *named) if (plan := plan_of(text)) is not None]
+        return [name for name in dict.fromkeys(plans) if name != waiting]
+
+    def made_by(self, one: MissingArtifact, waiting: str) -> MissingArtifact:
+        """The missing artifact, with the plans that are known to make it."""
+        makers = self.makers(one.artifact, waiting)
+        running = next((name for name in makers if self.runs(name)), "")
+        return one.replace(maker=running, expected_from=makers[0] if makers else "")
+
+    def runs(self, name: str) -> bool:
+        """Whether a task of the plan is running."""
+        rows = feeds.rows(self.store, FEED, "tasks", (f"{name}.", f"{name}/"))
+        return any(row["state"] == RUNNING for row in rows.values())
+
+    def all_decisions(self) -> tuple[Row, ...]:
+        """All decisions, oldest first."""
+        return tuple(feeds.rows(self.store, FEED, "decisions").values())
+
+    def decisions(self, name: str) -> tuple[Row, ...]:
+        """The decisions that affect a plan, oldest first."""
+        return tuple(row for row in self.all_decisions() if any(covers(entry, name) for entry in row["affects"]))
+
+    # --- phases ------------------------------------------------------------------------------------------------------
+
+    def phase(self, name: str) -> PhaseStatus:
+        """A phase, by its `phase_name`."""
+        tasks = self.tasks(f"{name}-", f"{name}.")
+        names = {*tasks, *(plan for plan in (*self.files, *self.missing) if _phase_of(plan) == name)}
+        names |= {plan.name for claim in self.claims if (plan := plan_of(claim.plan)) and _phase_of(plan.name) == name}
+        plans = [self.plan(plan, tasks.get(plan, ())) for plan in sorted(names, key=_order)]
+        every = [task for plan in plans for task in plan.tasks]
+        counts = {state: sum(task.state == state for task in every) for state in (COMPLETED, FAILED, RUNNING)}
+        return PhaseStatus(
+            phase=name,
+            plans=tuple(plans),
+            tasks=len(every),
+            stalled=sum(task.state == STALLED for task in every),
+            waiting=sum(task.state == WAITING for task in every),
+            done=sum(plan.state == DONE for plan in plans),
+            **counts,
+        )
+
+    def phases(self) -> list[str]:
+        """All phases that something is known about, in order."""
+        names = set(feeds.values(self.store, FEED, "phase"))
+        names |= {_phase_of(plan) for plan in (*self.files, *self.missing)}
+        return sorted(names, key=lambda name: phase_of(name) or ())
+
+
+def plan_status(call: Call, plan: str) -> PlanStatus:
+    found = plan_of(plan)
+    assert found is not None, "the caller has checked it"
+    view = Snapshot(call)
+    return view.plan(found.name, view.tasks(f"{found.name}.", f"{found.name}/").get(found.name, ()))
+
+
+def waiting_plans(call: Call) -> list[WaitingPlan]:
+    """The plans that wait for artifacts, in order."""
+    view = Snapshot(call)
+    return [
+        WaitingPlan(plan=plan, missing=tuple(view.made_by(one, plan) for one in view.missing[plan]))
+        for plan in sorted(view.missing, key=_order)
+    ]
+
+
+def checkpoints(call: Call, plan: str) -> list[Checkpoint]:
+    """The last checkpoint of each task of a plan, in order of the tasks."""
+    found, store = plan_of(plan), call.engine.read()
+    assert found is not None, "the caller has checked it"
+    rows = feeds.rows(store, FEED, "checkpoints", (f"{found.name}.", f"{found.name}/"))
+    return [states.state(store, "checkpoint", row["id"])[0] for row in rows.values()]
+
+
+def known_plan(call: Call, plan: PlanStatus) -> PlanStatus:
+    """The plan, if anything is known about it."""
+    view = Snapshot(call)
+    if plan.tasks or plan.missing or plan.claims or plan.plan in view.files:
+        return plan
+    raise Unknown(
+        "unknown_plan",
+        f"Nothing is known about plan {plan.plan}: it has no file, no event and no need.",
+        "`moot gsd phase PHASE` lists the plans of a phase.",
+        plan=plan.plan,
+    )
+
+
+def _missing(store: Store) -> dict[str, list[MissingArtifact]]:
+    """The artifacts that plans wait for, by plan."""
+    found: dict[str, list[MissingArtifact]] = {}
+    for need in queries.things(store, "dependency"):
+        for needer, since in need.since.items():
+            plan = plan_of(needer.removeprefix("plan:")) if needer.startswith("plan:") else None
+            if plan is not None:
+                found.setdefault(plan.name, []).append(MissingArtifact(artifact=need.id, since=since))
+    return found
+
+
+def _claims(view: Snapshot) -> list[HeldPath]:
+    """The claimed paths of the blackboard, oldest first."""
+    live, found = states.claims(view.store)[0].live, []
+    for path, row in feeds.rows(view.store, FEED, "claims").items():
+        claim = live.get(row.get("claim") or "")
+        silent = view.call.silence(claim.holder) if claim is not None else 0.0
+        left = claim.ttl - silent if claim is not None and claim.ttl > 0 else None
+        found.append(
+            HeldPath(
+                path=path,
+                agent=row.get("agent") or "",
+                plan=row.get("plan") or "",
+                task=row.get("task"),
+                since=row.get("timestamp") or "",
+                silent_for=silent,
+                expires_in=left,
+            )
+        )
+    return found
+
+
+def _is_done(facts: PlanFacts, completed: int) -> bool:
+    return bool(facts.summary) or 0 < len(facts.tasks) <= completed
+
+
+def _phase_of(plan: str) -> str:
+    found = plan_of(plan)
+    return phase_name(found.phase) if found is not None else ""
+
+
+def _order(plan: str) -> Any:
+    found = plan_of(plan)
+    return found.order if found is not None else ((), 0)

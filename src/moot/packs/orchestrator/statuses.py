@@ -1,0 +1,120 @@
+"""What the agents are doing, as far as the log shows it, and `status.json` as a whole.
+
+    team lead    analyzing   from the start of a task to its assignment
+                 reviewing   from reading a report to the verdict
+    developer    implementing   from reading its assignment to its report
+
+Otherwise they are idle. If an agent has reported a status itself, that one is shown until something happens later.
+"""
+
+from __future__ import annotations
+
+from moot.api.protocol import strict_json
+from moot.api.protocol.form import Rendering
+from moot.core import flat_json
+from moot.core.record import Record
+from moot.views import queries, states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.core.deciders.document import Document
+    from moot.core.task import Task
+    from moot.packs.orchestrator.status_file import StatusForm
+    from moot.views.store import Store
+
+IDLE = "idle"
+DRIVER = ("/orchestrator/running", "/orchestrator/pid", "/orchestrator/startedAt")
+_ASSIGNMENT, _REPORT = "task_assignment", "completion_report"
+
+
+class Doing(Record):
+    """What an agent is doing: on which task, and when it was last active."""
+
+    status: str = IDLE
+    task: str | None = None
+    since: str = ""
+    active: str = ""
+
+
+def rendered(form: StatusForm, store: Store) -> Rendering:
+    document: Document = states.state(store, "document", form.document)[0]
+    kept = dict(document.leaves)
+    shown = {pointer: kept.pop(pointer, False if pointer.endswith("running") else None) for pointer in DRIVER}
+    memo = {}
+    for key, doing in agents(form, store).items():
+        now = reported(document, key, doing)
+        memo[key] = {"status": now.status, "lastActivity": now.active or None}
+        shown[f"/{key}/status"] = now.status
+        if key == "developer":
+            shown["/developer/currentTask"] = now.task
+        shown[f"/{key}/lastActivity"] = now.active or None
+        kept.pop(f"/{key}/status", None)
+        kept.pop(f"/{key}/reportedAt", None)
+    cycle = {pointer: kept.pop(pointer) for pointer in list(kept) if pointer.partition("/lastCycle")[0] == ""}
+    content = flat_json.unflatten({**shown, **(cycle or {"/lastCycle": None}), **kept}, {})
+    return Rendering(data=strict_json.dump(content), memo=memo)
+
+
+def agents(form: StatusForm, store: Store) -> dict[str, Doing]:
+    """What the log shows of each agent, by the key of its entry."""
+    tasks = [task for task in queries.tasks(store, ended=False) if task.lifecycle == form.spec.pack]
+    found = {"team-lead": _lead(form, store, tasks), "developer": _developer(store, tasks)}
+    return {key: found.get(role, Doing()) for key, role in form.agents.items()}
+
+
+def reported(document: Document, key: str, doing: Doing) -> Doing:
+    """The same with the status that the agent reported itself, if that is newer."""
+    word, at = document.leaves.get(f"/{key}/status"), document.leaves.get(f"/{key}/reportedAt", "")
+    if word is None or at < doing.active:
+        return doing
+    return doing.replace(status=word, active=at)
+
+
+def _lead(form: StatusForm, store: Store, tasks: list[Task]) -> Doing:
+    now, active = (
+        Doing(),
+        [queries.last_ended(store, form.spec.pack), _sent(store, _ASSIGNMENT), queries.last_read(store, "@team-lead")],
+    )
+    for task in tasks:
+        if task.phase == "review":
+            read = _read(store, task, _REPORT, "@team-lead")
+            now = _later(now, "reviewing", task, read)
+            active.append(read)
+        elif task.phase == "working":
+            active.append(task.since)
+            if not queries.messages_of_task(store, task.id, task.attempt, _ASSIGNMENT):
+                now = _later(now, "analyzing", task, task.since)
+        elif task.attempt > 1:
+            active.append(task.since)  # it was reset
+    return now.replace(active=max(filter(None, active), default=""))
+
+
+def _developer(store: Store, tasks: list[Task]) -> Doing:
+    now, active = Doing(), [_sent(store, _REPORT), queries.last_read(store, "@developer")]
+    for task in tasks:
+        if task.phase == "working":
+            read = _read(store, task, _ASSIGNMENT, "@developer")
+            now = _later(now, "implementing", task, read)
+            active.append(read)
+    return now.replace(active=max(filter(None, active), default=""))
+
+
+def _later(now: Doing, status: str, task: Task, since: str | None) -> Doing:
+    """What began last; `since` is None if it did not begin."""
+    if since is None or since < now.since:
+        return now
+    return now.replace(status=status, task=task.id, since=since)
+
+
+def _read(store: Store, task: Task, kind: str, mailbox: str) -> str | None:
+    """When the message in force was read: acknowledged, or at least shown. None if it is unread."""
+    sent = queries.messages_of_task(store, task.id, task.attempt, kind)
+    for box, entry, offered, ended in queries.chain(store, sent[-1].id) if sent else ():
+        if box == mailbox and (entry.seen or entry.taker or entry.ended):
+            return max(filter(None, (offered, ended)), default=sent[-1].at)
+    return None
+
+
+def _sent(store: Store, kind: str) -> str | None:
+    last = queries.last_of_kind(store, kind)
+    return last.at if last is not None else None

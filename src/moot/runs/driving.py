@@ -1,0 +1,351 @@
+"""Drives agents for a pack: starts the command of a stage, watches it, and records what came of it.
+
+How a part is judged, for every pack: **what counts is in the log.** After the command has ended, the protocol's files
+are absorbed. If the log then shows that the part is done, by a file or a moot command, the stage has passed; the exit
+code and the output no longer matter. Otherwise the structured answer in its output is handed in for it, under the
+agent's name and under all rules, and the log is asked again. If it still is not done, the attempt has failed, and the
+next attempt is told why. The output of a command that was ended (time limit, signal) is incomplete, so it is no answer.
+
+Only the pack knows the stages, what an agent is asked, and what shows that a part is done: `Part`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, EndStage, OpenRun, StartStage
+from moot.core.errors import Held, MootError, Refused, Unavailable
+from moot.core.identity import Caller
+from moot.core.text import age, command_line, one_line
+from moot.core.timestamps import parse
+from moot.effects import agent_commands
+from moot.location import VARIABLE
+from moot.runs.answers import NoAnswer
+from moot.runs.driver_lock import DriverLock
+from moot.runs.steps import DriverStep, StageResult
+from moot.views import queries, states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Mapping, Sequence
+    from typing import Any, Self
+
+    from moot.api.answer import Answer
+    from moot.api.call import Call
+    from moot.api.verbs.agents import Member
+    from moot.core.deciders.run import Run, StageTry
+    from moot.core.handler import Handler
+    from moot.effects.consent import Consent
+    from moot.processes import Ran
+    from moot.runs.steps import DriveOptions, Part
+
+CLIENT = "moot run"  # the client of agents that a driver joins: the next driver continues with them
+_SYNC = 2.0  # seconds between looks at the protocol's files while a command runs
+_LOOK = 0.25  # seconds between looks whether an orphaned command has ended
+_REASON = 2000  # characters
+
+
+class Driving:
+    """The one driver of a pack. Use it as a context: it holds the lock, and its own run records that it runs."""
+
+    def __init__(self, call: Call, pack: str, consent: Consent, options: DriveOptions) -> None:
+        self.call, self.pack, self.options = call, pack, options
+        self.counts: dict[str, int] = {}
+        self._consent = consent
+        self._agents: dict[str, Member] = {}
+        self.id = ""  # of its own run
+        self._lock: DriverLock | None = None
+        self._synced = 0.0
+
+    def __enter__(self) -> Self:
+        self._lock = DriverLock(self.call.place.state, self.pack)
+        for run in self.open_runs():
+            if run.task is None:  # the lock is ours, so its driver is dead
+                self._do(run.id, EndRun(outcome=STOPPED, reason="its process ended without recording it"))
+        self.id = self.open().id
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        try:
+            if not isinstance(error, Unavailable):
+                how = PASSED if error is None else FAILED if isinstance(error, Exception) else STOPPED
+                self._do(self.id, EndRun(outcome=how, reason=_why(error), counts=dict(self.counts)))
+                self._leave()
+        finally:
+            assert self._lock is not None
+            self._lock.release()
+
+    # --- runs --------------------------------------------------------------------------------------------------------
+
+    def open_runs(self) -> list[Run]:
+        """The runs of this pack that have not ended, oldest first."""
+        return [run for run in queries.things(self.call.engine.read(), "run") if run.pack == self.pack]
+
+    def run(self, name: str) -> Run:
+        found: Run = states.state(self.call.engine.read(), "run", name)[0]
+        return found
+
+    def open(self, task: str | None = None, attempt: int = 0, stages: Sequence[str] = ()) -> Run:
+        """Open a run for a task, or the driver's own."""
+        name = ""
+        own = {"pid": os.getpid()} if task is None else {"parent": self.id}
+
+        def act(work: Any) -> None:
+            nonlocal name
+            name = f"run-{work.token(7)}"
+            while work.state("run", name).exists:
+                name = f"run-{work.token(7)}"
+            command = OpenRun(pack=self.pack, stages=tuple(stages), task=task, attempt=attempt, **own)
+            work.do("run", name, command, pack=self.pack)
+
+        self.call.commit(act)
+        return self.run(name)
+
+    def end(self, run: Run, outcome: str, text: str, count: str) -> DriverStep:
+        """End a run, and count it."""
+        self._do(run.id, EndRun(outcome=outcome, reason=text[:_REASON]))
+        self.counts[count] = self.counts.get(count, 0) + 1
+        return DriverStep("ended", run.id, task=run.task, attempt=run.attempt, outcome=outcome, text=text)
+
+    def _do(self, run: str, command: Any) -> None:
+        self.call.commit(lambda work: work.do("run", run, command, pack=self.pack))
+
+    # --- after a crash -----------------------------------------------------------------------------------------------
+
+    def wait_for_orphan(self) -> Iterator[DriverStep]:
+        """Wait for a command whose driver was killed: it may still do its part. At most until its time limit."""
+        assert self._lock is not None
+        while (group := self._lock.orphan()) is not None:
+            run, last = next(((run, run.running) for run in self.open_runs() if run.running), (None, None))
+            left = 0.0 if last is None else (parse(last.at) or 0.0) + last.timeout - self.call.clock.wall_seconds()
+            if run is None or last is None or left <= 0:
+                raise Held(
+                    "agent_still_runs",
+                    f"A command that an earlier `{command_line('run', self.pack)}` started still runs, past its time "
+                    f"limit{f' (process group {group})' if group else ''}.",
+                    f"End it: `kill -- -{group}`. Then run this again." if group else "End it, then run this again.",
+                    process=group,
+                )
+            yield DriverStep("waiting", run.id, run.task, last.stage, last.attempt, who=last.who, seconds=round(left))
+            until = time.monotonic() + min(left, 60.0)
+            while self._lock.orphan() is not None and time.monotonic() < until:
+                time.sleep(_LOOK)
+        self.sync()
+
+    def settle(self, run: Run, part_done: str | None) -> Run:
+        """Record the end of a stage whose driver died: it passed if its part is done."""
+        if (last := run.running) is not None:
+            how = PASSED if part_done else INTERRUPTED
+            reason = part_done or "its driver ended without recording the end of the command"
+            end = EndStage(how=how, stage=last.stage, attempt=last.attempt, reason=reason, crashed=not part_done)
+            self._do(run.id, end)
+        return self.run(run.id)
+
+    # --- agents ------------------------------------------------------------------------------------------------------
+
+    def acting(self, name: str, role: str) -> Caller:
+        """The agent of this name, joined in its role. One that an earlier driver joined is continued."""
+        if name not in self._agents:
+            self._agents[name] = self._joined(name, role)
+        me = self._agents[name]
+        return Caller(agent=me.name, incarnation=me.incarnation, why="--agent")
+
+    def _joined(self, wanted: str, role: str) -> Member:
+        """Join under the wanted name, or, if somebody else has it, under one with a number."""
+        store = self.call.engine.read()
+        for number in range(1, 100):
+            name = wanted if number == 1 else f"{wanted}-{number}"
+            known, _ = states.agent(store, name)
+            ours = known.here and known.client == CLIENT
+            if known.retired or (known.here and not ours):
+                continue
+            caller = Caller(agent=name, incarnation=known.incarnation if ours else None, why="--agent")
+            given = {"name": name, "role": (role,), "client": CLIENT}
+            member: Member = self.as_agent(caller, "join", **given).result
+            return member
+        raise Refused(
+            "no_name_left", f"All names like {wanted} are in use.", "Let one of those agents leave.", name=wanted
+        )
+
+    def as_agent(self, caller: Caller, verb: str, **given: Any) -> Answer:
+        """Run a verb as this agent."""
+        with self.call.workspace.call(caller, self.call.cwd) as call:
+            return call.run(verb, given)
+
+    def _leave(self) -> None:
+        """The agents leave, except one that still holds a task: the next driver continues with it."""
+        for member in self._agents.values():
+            principal = f"{member.name}#{member.incarnation}"
+            if not queries.tasks_held_by(self.call.engine.read(), principal):
+                try:
+                    self.as_agent(Caller(agent=member.name, incarnation=member.incarnation, why="--agent"), "leave")
+                except MootError:
+                    pass  # it was replaced, or has left by itself
+
+    # --- one attempt -------------------------------------------------------------------------------------------------
+
+    def perform(self, run: Run, part: Part) -> Generator[DriverStep, None, StageResult]:
+        """Run the command of a part once, and judge what came of it."""
+        pinned = self._consent.granted(part.command)
+        if pinned is None:
+            raise not_allowed([part.command])
+        try:
+            caller = self.acting(part.name, part.role)
+            part.begin(caller)
+        except Unavailable:
+            raise
+        except MootError as error:  # somebody else has taken it
+            return StageResult(passed=False, text=f"{error.message} {error.remedy}", hopeless=True)
+        brief, held = part.brief(), self._held()
+        who = f"{caller.agent}#{caller.incarnation}"
+        start = StartStage(stage=part.stage, who=who, command=part.command.run, timeout=part.command.timeout)
+        self._do(run.id, start)
+        last = self.run(run.id).tries[-1]
+        about: dict[str, Any] = {"run": run.id, "task": run.task, "stage": part.stage, "attempt": last.attempt}
+        about |= {"who": who, "limit": part.limit}
+        assert self._lock is not None
+        file = self._lock.lock_agent()
+        try:
+            yield DriverStep("started", **about, text=" ".join(part.command.run), seconds=part.command.timeout)
+            ran = self._ran(last, part, pinned, caller, brief, run, file)
+            result = ran if isinstance(ran, StageResult) else self._judged(part, caller, ran, held)
+            self._do(run.id, self._ending(last, result, ran if not isinstance(ran, StageResult) else None))
+        except Unavailable:
+            raise  # nothing can be recorded now; the next driver does
+        except BaseException:
+            self._do(run.id, EndStage(part.stage, last.attempt, "the driver was interrupted", how=INTERRUPTED))
+            raise
+        finally:
+            self._lock.agent_ended(file)
+        what = PASSED if result.passed else FAILED
+        more: dict[str, Any] = {}
+        if not isinstance(ran, StageResult):
+            more = {"seconds": ran.seconds, "code": ran.code, "timed_out": ran.timed_out}
+        yield DriverStep(what, **about, text=result.text, **more)
+        return result
+
+    def _ran(
+        self, last: StageTry, part: Part, pinned: Any, caller: Caller, brief: str, run: Run, file: int
+    ) -> Ran | StageResult:
+        call, begun = self.call, time.monotonic()
+        label = f"{run.task}: {part.stage}, attempt {last.attempt} of {part.limit}"
+
+        def alive() -> None:
+            call.progress(label, int(time.monotonic() - begun), -1)
+            try:
+                for member in self._agents.values():  # also those that wait for this one
+                    call.presence.stamp(member.name, member.incarnation)
+                call.stamp()
+                if time.monotonic() - self._synced >= _SYNC:
+                    self.sync()
+            except Unavailable:
+                pass  # the command goes on; what cannot be stored is stored later
+
+        assert self._lock is not None
+        lock = self._lock
+        given = agent_commands.AgentInput(
+            brief=brief,
+            env=call.env,
+            own=self._identity(caller, run),
+            alive=alive,
+            show=call.output if self.options.output else None,
+            hold=file,
+            started=lambda process: lock.agent_started(file, process),
+        )
+        try:
+            return agent_commands.run(pinned, given)
+        except agent_commands.CannotStart as error:
+            return StageResult(passed=False, text=str(error), hopeless=True)
+        finally:
+            call.progress(label, 1, 1)
+
+    def _identity(self, caller: Caller, run: Run) -> dict[str, str]:
+        own = {"MOOT_AGENT": str(caller.agent), "MOOT_INCARNATION": str(caller.incarnation), "MOOT_RUN": run.id}
+        place = self.call.place
+        if VARIABLE in self.call.env or place.root == place.common:  # otherwise it is found from the directory
+            own[VARIABLE] = place.root
+        return own
+
+    def _judged(self, part: Part, caller: Caller, ran: Ran, held: Mapping[str, object]) -> StageResult:
+        """Whether the part is done now. See the module."""
+        self.sync()
+        how = _ended(ran, part.command.timeout)
+        done = part.done()
+        if done is not None:
+            return StageResult(passed=True, text=f"{done}{f' ({how})' if how else ''}", timed_out=ran.timed_out)
+        wrong = [f"moot held {path} back: {why}" for name, (path, why) in self._held().items() if name not in held]
+        if ran.timed_out or ran.signal:
+            why = f"its part is not done{'; its output is incomplete and does not count' if ran.output.size else ''}"
+        else:
+            try:
+                part.take(caller, ran.output.tail.decode("utf-8", "replace"))
+                done = part.done()
+                why = "its answer was accepted, but its part is not done"
+            except NoAnswer as error:
+                why = str(error)
+            except Unavailable:
+                raise
+            except MootError as error:
+                why = f"its answer was refused: {error.message} {error.remedy}"
+        if done is not None:
+            return StageResult(passed=True, text=f"{done}{f' ({how})' if how else ''}")
+        said = "; ".join([*([how] if how else []), why, *wrong])
+        return StageResult(passed=False, text=said[:_REASON], timed_out=ran.timed_out)
+
+    def _ending(self, last: StageTry, result: StageResult, ran: Ran | None) -> EndStage:
+        end = EndStage(
+            how=PASSED if result.passed else FAILED, stage=last.stage, attempt=last.attempt, reason=result.text
+        )
+        if ran is None:
+            return end
+        kept = {
+            name: self.call.put_blob(output.tail) if output.size else None
+            for name, output in (("output", ran.output), ("errors", ran.errors))
+        }
+        return end.replace(
+            code=ran.code,
+            seconds=ran.seconds,
+            timed_out=ran.timed_out,
+            output_size=ran.output.size,
+            errors_size=ran.errors.size,
+            **kept,
+        )
+
+    def _held(self) -> dict[str, tuple[str, str]]:
+        """The entries of files that are held back: path and reason by id."""
+        return {one.id: (one.path, one.reason) for one in queries.held_entries(self.call.engine.read())}
+
+    def sync(self) -> None:
+        """Absorb what was written into the protocol's files."""
+        self.call.sync()
+        self._synced = time.monotonic()
+
+
+def not_allowed(commands: Sequence[Handler]) -> Refused:
+    names = [command.name for command in commands]
+    what = "; ".join(f"{command.name} would {one_line(command.what, 200)}" for command in commands)
+    return Refused(
+        "not_allowed",
+        f"Nobody allowed these commands of moot.toml on this machine: {what}.",
+        f"Inspect and allow them: `{command_line('allow', *names)}`.",
+        commands=names,
+    )
+
+
+def _ended(ran: Ran, timeout: float) -> str:
+    """How a command ended, if not as it should."""
+    if ran.timed_out:
+        how = f"it was ended after {age(timeout)}"
+    elif ran.signal:
+        how = f"it was killed by signal {ran.signal}"
+    else:
+        how = f"its exit code was {ran.code}" if ran.code else ""
+    left = "the processes that it left behind were ended" if ran.left else ""
+    return ", ".join(filter(None, (how, left)))
+
+
+def _why(error: BaseException | None) -> str:
+    if error is None:
+        return ""
+    return error.message[:_REASON] if isinstance(error, MootError) else "interrupted"

@@ -1,0 +1,281 @@
+"""run: drive the agents of a pack."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer
+from moot.api.catalogue import Param, Verb
+from moot.core.errors import AwaitedFailed, Refused, TimedOut, Unknown, Usage
+from moot.core.kind import load
+from moot.core.principal import name_of
+from moot.core.record import Record
+from moot.core.task.refusals import unknown as unknown_task
+from moot.core.text import age, closest, command_line, counted, one_line
+from moot.views import queries, states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.api.call import Call
+    from moot.core.handler import Handler
+    from moot.runs.pack_driver import PackDriver
+    from moot.runs.steps import DriveOptions, DriverStep
+
+_WIDTH = 160
+_LISTED = 20  # tasks in a dry run
+
+
+class PlannedCommand(Record):
+    """A command that `moot run` would start. `obstacle`: why it cannot be run."""
+
+    stage: str
+    command: tuple[str, ...]
+    allowed: bool
+    timeout: float
+    attempts: int
+    obstacle: str | None = None
+
+
+class PlannedRun(Record):
+    """What `moot run` would do: the commands, and the tasks in order. `more`: how many other tasks there are."""
+
+    commands: tuple[PlannedCommand, ...]
+    tasks: tuple[str, ...]
+    more: int = 0
+
+
+def run(
+    call: Call,
+    name: str,
+    task: tuple[str, ...],
+    once: bool,
+    max: int | None,  # noqa: A002
+    keep_going: bool,
+    output: bool,
+    dry_run: bool,
+) -> Answer:
+    from moot.runs.steps import DriveOptions
+
+    if max is not None and (once or max < 1):
+        raise Usage(
+            "bad_arguments", "--max must be at least 1, and cannot be combined with --once.", "Use one of them."
+        )
+    driver = _driver(call, name)
+    commands = _commands(call, driver)
+    store = call.engine.read()
+    for one in dict.fromkeys(task):
+        found, _ = states.task(store, one)
+        if not found.exists:
+            raise unknown_task(one, queries.task_ids(store))
+        driver.check(found)
+    options = DriveOptions(
+        most=1 if once else max, tasks=tuple(dict.fromkeys(task)), keep_going=keep_going, output=output
+    )
+    if dry_run:
+        return _planned(call, driver, commands, options)
+    _check_ready(call, commands)
+    return Answer(result=[], more=_driven(call, driver, options))
+
+
+def _driver(call: Call, name: str) -> PackDriver:
+    active = {pack.name: pack for pack in call.packs.packs}
+    if name not in active:
+        near = closest(name, active)
+        hint = f"Did you mean {command_line('run', near)}? " if near else ""
+        raise Unknown(
+            "unknown_pack_name",
+            f"No active pack is called {name[:80]!r}.",
+            f"{hint}Active: {', '.join(active) or 'none'}. To run a command and keep its result: "
+            "`moot check -- COMMAND`. To run one as an agent: `moot as NAME -- COMMAND`.",
+            pack=name,
+        )
+    place = call.packs.protocol(name).driver
+    if not place:
+        raise Refused(
+            "not_drivable",
+            f"The pack {name} does not drive agents.",
+            "Start its agents yourself; `moot brief` shows what each role must know.",
+            pack=name,
+        )
+    driver: PackDriver = load(place)(active[name])
+    return driver
+
+
+def _commands(call: Call, driver: PackDriver) -> dict[str, Handler]:
+    """The commands of [run.PACK] by stage. Refuses unknown stages, and missing ones that are required."""
+    from moot.api.verbs.effects.allow import commands_of
+
+    pack = driver.pack.name
+    found = {
+        command.name.partition(".")[2]: command
+        for command in commands_of(call)
+        if command.name.partition(".")[0] == pack
+    }
+    for stage in found:
+        if stage not in driver.stages:
+            near = closest(stage, driver.stages)
+            advice = f"Did you mean {near}?" if near else f"Known: {', '.join(driver.stages)}."
+            raise Usage("unknown_stage", f"moot.toml: run.{pack} has no stage {stage!r}.", advice, stage=stage)
+    missing = [stage for stage in driver.required if stage not in found]
+    if missing:
+        raise Usage(
+            "no_commands",
+            f"moot.toml does not say how to run {' and '.join(missing)} of {pack}.",
+            f'In the table [run.{pack}] of moot.toml, add for example: {missing[0]} = ["claude", "-p"]',
+            pack=pack,
+            missing=missing,
+        )
+    return found
+
+
+def _check_ready(call: Call, commands: dict[str, Handler]) -> None:
+    """Refuse before anything happens if a command is not allowed, or cannot be run."""
+    from moot.api.verbs.effects.allow import consent_of
+    from moot.effects.agent_commands import obstacle
+    from moot.runs.driving import not_allowed
+
+    consent = consent_of(call)
+    for command in commands.values():
+        why = obstacle(consent.pinned(command))
+        if why is not None:
+            raise Refused(
+                "command_unusable",
+                f"{command.name} cannot be used: {why}.",
+                "Correct it in moot.toml, or install the program.",
+                command=command.name,
+            )
+    unallowed = [command for command in commands.values() if not consent.allows(command)]
+    if unallowed:
+        raise not_allowed(unallowed)
+
+
+def _planned(call: Call, driver: PackDriver, commands: dict[str, Handler], options: DriveOptions) -> Answer:
+    from moot.api.verbs.effects.allow import consent_of
+    from moot.effects.agent_commands import obstacle
+
+    consent = consent_of(call)
+    planned = tuple(
+        PlannedCommand(
+            stage, one.run, consent.allows(one), one.timeout, one.attempts, obstacle=obstacle(consent.pinned(one))
+        )
+        for stage, one in commands.items()
+    )
+    names = options.tasks or tuple(task.id for task in driver.candidates(call.engine.read(), ()))
+    names = names[: options.most]
+    plan = PlannedRun(commands=planned, tasks=names[:_LISTED], more=max(0, len(names) - _LISTED))
+    lines = [_plan_line(one) for one in planned]
+    lines += [f"would drive {', '.join(plan.tasks)}{f' and {plan.more} more' if plan.more else ''}"] if names else []
+    return Answer(result=plan, say=(*lines, *([] if names else ["No task is pending."])))
+
+
+def _plan_line(one: PlannedCommand) -> str:
+    from shlex import join
+
+    state = one.obstacle or ("allowed" if one.allowed else "not allowed here yet: `moot allow`")
+    limits = f"{counted(one.attempts, 'attempt')} of at most {age(one.timeout)}"
+    return one_line(f"{one.stage}: {join(one.command)} ({limits}; {state})", _WIDTH)
+
+
+def _driven(call: Call, driver: PackDriver, options: DriveOptions) -> Iterator[Answer]:
+    from moot.api.verbs.effects.allow import consent_of
+    from moot.processes.interrupts import interruptible
+    from moot.runs.driving import Driving
+    from moot.runs.steps import DriverStep
+
+    failures: list[DriverStep] = []
+    last: DriverStep | None = None
+    with interruptible():
+        driving = Driving(call, driver.pack.name, consent_of(call), options)
+        try:
+            with driving:
+                for step in driver.drive(driving):
+                    yield Answer(result=step, say=_lines(step))
+                    if step.what == "failed":
+                        last = step
+                    if step.what == "ended" and step.outcome == "failed":
+                        failures.append(step if last is None else step.replace(timed_out=last.timed_out))
+        except KeyboardInterrupt:
+            again = f"Interrupted. To go on: {command_line(f'run {driver.pack.name}')}"
+            yield Answer(result=DriverStep("interrupted", driving.id, text=again), say=(again,))
+            raise
+        counts = driving.counts
+        failed = counts.get("failed", 0) + counts.get("rejected", 0)
+        summary = DriverStep("summary", driving.id, text=_summary(counts), counts=dict(counts))
+        yield Answer(result=summary, say=(summary.text,))
+    if failed:
+        raise _failed(failed, failures)
+
+
+def _summary(counts: dict[str, int]) -> str:
+    words = {"completed": "completed", "rejected": "rejected", "failed": "failed", "stopped": "left to others"}
+    said = ", ".join(f"{counts[key]} {word}" for key, word in words.items() if counts.get(key))
+    return f"Tasks: {said}." if said else "No task is pending."
+
+
+def _failed(number: int, failures: list[DriverStep]) -> AwaitedFailed | TimedOut:
+    said = f"{counted(number, 'task')} {'was' if number == 1 else 'were'} not completed"
+    what = one_line(f"{said}. {failures[-1].text}", 1000)
+    remedy = f"See what happened: `{command_line('run show', failures[-1].run)}`."
+    if all(step.timed_out for step in failures):
+        return TimedOut("run_timed_out", what, remedy, run=failures[-1].run)
+    return AwaitedFailed("run_failed", what, remedy, run=failures[-1].run)
+
+
+def _lines(step: DriverStep) -> tuple[str, ...]:
+    at = f"{step.task}: " if step.task else ""
+    match step.what:
+        case "opened":
+            again = f", attempt {step.attempt}" if step.attempt > 1 else ""
+            said = f"{at}{step.text} ({step.run}{again})"
+        case "started":
+            again = f", attempt {step.attempt} of {step.limit}" if step.attempt > 1 else ""
+            said = f"{at}{step.stage} starts as {name_of(step.who)}{again}: {step.text}"
+        case "waiting":
+            said = f"{at}{step.stage} still runs, although its driver was killed; waiting up to {age(step.seconds)}"
+        case "ended":
+            said = f"{at}{step.text}"
+        case _:
+            said = f"{at}{step.stage} {step.what} after {age(step.seconds)}: {step.text}"
+    return (one_line(said, 500),)
+
+
+VERBS = (
+    Verb(
+        "run",
+        "Let commands of agents work through the tasks of a pack.",
+        run,
+        kind="local-exec",
+        params=(
+            Param("name", "The pack whose agents to drive.", positional=True, required=True),
+            Param(
+                "task",
+                "Only this task (repeatable); also one that is in progress or in review.",
+                many=True,
+            ),
+            Param("once", "Stop after one task.", type="flag"),
+            Param("max", "Stop after this many tasks.", type="int"),
+            Param("keep_going", "Go on with the next task when a command did not do its part.", type="flag"),
+            Param("output", "Show the output of the commands as it comes.", type="flag"),
+            Param("dry_run", "Show the commands and the next tasks, and start nothing.", type="flag"),
+        ),
+        examples=(
+            "moot run orchestrator --dry-run",
+            "moot run orchestrator --once",
+            "moot run orchestrator --task task-003",
+        ),
+        detail=(
+            'The commands are in moot.toml: [run.orchestrator] lead = ["claude", "-p"], developer = ["codex", '
+            '"exec", "-"], and review = […] if the lead\'s command does not review. No shell is involved. Each runs '
+            "only after a person has allowed its exact content on this machine (`moot allow`), in this worktree, with "
+            "the environment of handlers, as an agent of its own (MOOT_AGENT). It gets the brief of its role and the "
+            "task on standard input, or as the argument `{brief}`.\n"
+            "The next task is the pending one with the highest priority, then the oldest. What counts is the log: a "
+            "command has done its part when there is an assignment, a report or a verdict, written into a file, sent "
+            "with moot, or printed as the last JSON block of the output. If there is none, the command is run again, "
+            "as often as its `attempts`, and told why. A rejected task is tried again while it has attempts left.\n"
+            "An interrupt ends the running command. If the driver is killed, run it again: it goes on where it was. "
+            "One driver at a time works on a pack. `moot run log last` shows what a command wrote. Exit codes: 0 all "
+            "completed, 1 refused, 3 another driver runs, 5 time limit, 6 a task was not completed, 130 interrupted."
+        ),
+    ),
+)

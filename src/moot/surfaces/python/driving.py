@@ -1,0 +1,81 @@
+"""Driving agents, and what they did, as typed methods. See `moot.surfaces.python.verbs`."""
+
+# ruff: noqa: A002
+# mypy: disable-error-code="no-any-return"
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import overload  # noqa: TID253 (no command loads this module)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any, Literal
+
+    from moot.core.deciders.run import Run
+    from moot.runs.inspection import RunOutput
+    from moot.runs.steps import DriverStep
+    from moot.runs.verbs import PlannedRun
+
+    Some = str | Sequence[str]
+
+
+class Drives(ABC):
+    """See the module."""
+
+    @abstractmethod
+    def _ask(self, verb: str, given: dict[str, Any]) -> Any: ...
+
+    @abstractmethod
+    def _ask_on(self, verb: str, given: dict[str, Any]) -> Iterator[Any]:
+        """The same for a verb that yields its answer in parts."""
+
+    @overload
+    def run(
+        self,
+        name: str,
+        *,
+        task: Some = ...,
+        once: bool = ...,
+        max: int | None = ...,
+        keep_going: bool = ...,
+        output: bool = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Iterator[DriverStep]: ...
+
+    @overload
+    def run(
+        self,
+        name: str,
+        *,
+        task: Some = ...,
+        once: bool = ...,
+        max: int | None = ...,
+        keep_going: bool = ...,
+        output: bool = ...,
+        dry_run: Literal[True],
+    ) -> PlannedRun: ...
+
+    def run(
+        self,
+        name: str,
+        *,
+        task: Some = (),
+        once: bool = False,
+        max: int | None = None,
+        keep_going: bool = False,
+        output: bool = False,
+        dry_run: bool = False,
+    ) -> Iterator[DriverStep] | PlannedRun:
+        """Drive the agents of a pack, and yield each step. Raises `AwaitedFailed` at the end if a task failed."""
+        return self._ask("run", locals()) if dry_run else self._ask_on("run", locals())
+
+    def runs(self, *, task: str | None = None, limit: int = 50) -> list[Run]:
+        return self._ask("runs", locals())
+
+    def run_show(self, id: str) -> Run:
+        return self._ask("run show", locals())
+
+    def run_log(self, id: str, *, stage: str | None = None, attempt: int | None = None) -> RunOutput:
+        return self._ask("run log", locals())

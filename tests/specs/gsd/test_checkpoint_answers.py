@@ -1,0 +1,128 @@
+"""A checkpoint waits for a person. The answer is recorded once, and reaches the plan that waits."""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from moot import Workspace
+from moot.core.errors import Held, Refused, Unknown
+from tests.specs.gsd.board import AGENT, REACHED, Board
+from tests.surfaces.command import PATIENCE
+
+KINDS = ("human-verify", "decision", "human-action")
+
+
+def reach(board: Board, kind: str = "human-verify", **more: Any) -> str:
+    """The id of a new checkpoint of task 2 of plan 01-03."""
+    board.emit({**REACHED, "checkpointType": kind, **more})
+    (found,) = board.ws.checkpoints()
+    return found.id
+
+
+def state(board: Board) -> str:
+    (task,) = [task for task in board.gsd.plan("01-03").plan.tasks if task.task == 2]
+    return task.state
+
+
+@pytest.mark.proves("S4-DEC-07")
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_is_brought_before_a_person_and_the_answer_is_in_the_file(board: Board, kind: str) -> None:
+    board.start("01-03", 2, "Look at it")
+    name = reach(board, kind)
+    assert state(board) == "waiting"
+    (item,) = [item for item in board.ws.needs_me() if item.kind == "checkpoint"]
+    assert (item.id, item.task, item.text) == (name, "01-03.2", "user approval")
+    assert name in board("watch", "--once").out
+    answered = board("checkpoint", "resolve", name, "approved", "--text", "Looks good.")
+    assert answered.code == 0
+    assert state(board) == "running"
+    event = board.shown()[-1]
+    assert (event["type"], event["plan"], event["task"]) == ("checkpoint:resolved", "01-03", 2)
+    assert (event["answer"], event["text"], event["checkpointType"]) == ("approved", "Looks good.", kind)
+    assert event["answeredBy"].startswith("person:")
+    assert event["timestamp"]
+    (record,) = board.ws.checkpoints(all=True)
+    assert (record.answer, record.text, record.resolved_by) == ("approved", "Looks good.", event["answeredBy"])
+    assert record.ended_at
+
+
+@pytest.mark.proves("S4-DEC-07")
+def test_the_answer_reaches_the_plan_that_waits_over_any_surface(board: Board) -> None:
+    with Workspace(board.root) as ada:
+        ada.join("Ada")
+        started = {"type": "task:started", "agent": AGENT, "plan": "01-03", "task": 2, "taskName": "Look"}
+        from moot.packs.gsd.methods import Blackboard
+
+        ada.pack(Blackboard).emit(started)
+        ada.pack(Blackboard).emit(REACHED)
+        (open_one,) = board.ws.checkpoints()
+        waiting = board.moot.popen("gsd", "wait", "--plan", "1-3", "--checkpoint", "--json")
+        assert board.gsd.wait(plan="01-03", checkpoint=True, timeout=0).outcome == "timeout"
+        board.ws.checkpoint_resolve(open_one.id, "rejected", text="The button is missing.")
+        out, _ = waiting.communicate(timeout=PATIENCE)
+        (answer,) = json.loads(out)["result"]["answers"]
+        assert (answer["answer"], answer["text"]) == ("rejected", "The button is missing.")
+        assert waiting.returncode == 0
+        mail = [letter.text for letter in ada.inbox().new]
+        assert any("rejected" in text and "The button is missing." in text for text in mail)
+
+
+@pytest.mark.proves("S4-DEC-07")
+def test_an_option_can_be_chosen(board: Board) -> None:
+    name = reach(board, "decision", options=["jose", "jsonwebtoken"])
+    (item,) = [item for item in board.ws.needs_me() if item.kind == "checkpoint"]
+    assert item.options == ("jose", "jsonwebtoken")
+    with pytest.raises(Refused, match="is not an option"):
+        board.ws.checkpoint_resolve(name, "passport")
+    board.ws.checkpoint_resolve(name, "2")
+    assert board.shown()[-1]["answer"] == "jsonwebtoken"
+
+
+@pytest.mark.proves("S4-DEC-08")
+def test_a_checkpoint_that_does_not_exist_or_was_answered_cannot_be_answered(board: Board) -> None:
+    with pytest.raises(Unknown):
+        board.ws.checkpoint_resolve("k-nothing", "approved")
+    with pytest.raises(Unknown):
+        board.gsd.emit({"type": "checkpoint:resolved", "plan": "01-03", "task": 2, "answer": "approved"})
+    name = reach(board)
+    board.ws.checkpoint_resolve(name, "approved", text="Go on.")
+    with pytest.raises(Held) as caught:
+        board.ws.checkpoint_resolve(name, "rejected")
+    assert caught.value.details["answer"] == "approved"
+    again = board("checkpoint", "resolve", name, "rejected")
+    assert again.code == 3
+    assert "approved" in again.err
+    with pytest.raises(Held):
+        board.gsd.emit({"type": "checkpoint:resolved", "plan": "01-03", "task": 2, "answer": "rejected"})
+    assert [event["type"] for event in board.shown()] == ["checkpoint:reached", "checkpoint:resolved"]
+
+
+@pytest.mark.proves("S4-DEC-08")
+def test_two_users_who_answer_at_once_leave_one_answer(board: Board) -> None:
+    name = reach(board)
+    outcomes: list[str] = []
+
+    def answer(word: str) -> None:
+        with Workspace(board.root, person=True) as ws:
+            barrier.wait(PATIENCE)
+            try:
+                ws.checkpoint_resolve(name, word)
+                outcomes.append(word)
+            except Held as held:
+                outcomes.append(f"refused, {held.details['answer']}")
+
+    words = ("approved", "rejected", "approved", "rejected")
+    barrier = threading.Barrier(len(words))
+    users = [threading.Thread(target=answer, args=(word,)) for word in words]
+    for user in users:
+        user.start()
+    for user in users:
+        user.join(PATIENCE)
+    (kept,) = [word for word in outcomes if not word.startswith("refused")]
+    assert sorted(outcomes) == sorted([kept, *[f"refused, {kept}"] * (len(words) - 1)])
+    answers = [event["answer"] for event in board.shown() if event["type"] == "checkpoint:resolved"]
+    assert answers == [kept]
