@@ -31,6 +31,7 @@ GROUP = "moot.packs"
 SHIPPED = {
     "gsd": "moot.packs.gsd.protocol:Gsd",
     "orchestrator": "moot.packs.orchestrator.protocol:Orchestrator",
+    "rspec": "moot.packs.rspec.protocol:Rspec",
 }
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
 _LARGEST = 1 << 20
