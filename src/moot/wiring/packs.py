@@ -32,6 +32,7 @@ SHIPPED = {
     "gsd": "moot.packs.gsd.protocol:Gsd",
     "orchestrator": "moot.packs.orchestrator.protocol:Orchestrator",
     "rspec": "moot.packs.rspec.protocol:Rspec",
+    "rspec-v1": "moot.packs.rspec_v1.protocol:RspecV1",
 }
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")
 _LARGEST = 1 << 20
@@ -131,7 +132,7 @@ def _source(name: str, path: object, place: Place | None) -> Source:
     if path is not None:
         return _folder(name, path, place)
     if name in SHIPPED:
-        return Source(folder=os.path.join(_PACKS, name), code=SHIPPED[name], said=f"The pack {name}")
+        return Source(folder=_shipped_folder(name), code=SHIPPED[name], said=f"The pack {name}")
     code = installed().get(name)
     if code is None:
         raise Usage(
@@ -150,6 +151,10 @@ def _source(name: str, path: object, place: Place | None) -> Source:
         raise _broken(name, code, "its module cannot be found")
     folder = os.path.dirname(spec.origin)
     return Source(folder=folder, code=code, said=f"The pack {name} ({folder})")
+
+
+def _shipped_folder(name: str) -> str:
+    return os.path.join(_PACKS, name.replace("-", "_"))
 
 
 def _folder(name: str, path: object, place: Place | None) -> Source:
@@ -269,7 +274,7 @@ def _signature(source: Source, kept: Mapping[str, Any], name: str) -> list[Any]:
     """What the parsed form was made from, and the version of moot that parsed it."""
     version = sys.modules["moot"].__version__  # modules of moot do not import the package root
     found: list[Any] = [version, "" if source.root or name in SHIPPED else sys.prefix, source.folder]
-    if name in SHIPPED and source.folder != os.path.join(_PACKS, name):
+    if name in SHIPPED and source.folder != _shipped_folder(name):
         raise ValueError("another installation of moot wrote it")
     return found + [caches.signature(file) for file in _files(source, kept)]
 

@@ -1,0 +1,119 @@
+"""How the results of the polisher's programs are judged."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from moot.packs.rspec_v1 import polishing
+from moot.packs.rspec_v1.polishing import Block, Finding
+
+BLOCK = Block(first=4, last=20)
+
+
+# proves: S1-POL-03
+@pytest.mark.parametrize(
+    ("files", "gemfile", "linter"),
+    [
+        ({".rubocop.yml"}, "", "rubocop"),
+        ({".rubocop_todo.yml", ".standard.yml"}, "", "rubocop"),
+        ({".standard.yml"}, "", "standardrb"),
+        ({"Gemfile"}, "source 'x'\n  gem \"standard\", '~> 1'\n", "standardrb"),
+        ({"Gemfile"}, "gem 'standard_deviation'\n# gem 'standard'\n", None),
+        (set(), "", None),
+    ],
+)
+def test_the_linter_is_found_by_the_configuration_of_the_project(
+    files: set[str], gemfile: str, linter: str | None
+) -> None:
+    assert polishing.linter_of(files, gemfile) == linter
+
+
+# proves: S1-POL-04
+def test_rspec_runs_through_bundler_with_a_gemfile_unless_a_command_is_configured() -> None:
+    more = ["--format", "json", "--out", "r.json", "spec/a_spec.rb:7"]
+    assert polishing.rspec_command("spec/a_spec.rb", 7, "r.json", (), bundled=False) == ["rspec", *more]
+    assert polishing.rspec_command("spec/a_spec.rb", 7, "r.json", (), bundled=True) == [
+        *("bundle", "exec", "rspec"),
+        *more,
+    ]
+    assert polishing.rspec_command("spec/a_spec.rb", 7, "r.json", ["bin/rspec"], bundled=True) == ["bin/rspec", *more]
+
+
+# proves: S1-POL-01
+def test_offences_that_are_left_are_told_apart_by_the_block_of_the_method() -> None:
+    offences = [
+        {"cop_name": "Style/A", "message": "in the block", "corrected": False, "location": {"line": 5}},
+        {"cop_name": "Style/B", "message": "corrected", "corrected": True, "location": {"line": 6}},
+        {"cop_name": "Style/C", "message": "elsewhere", "corrected": False, "location": {"line": 30}},
+    ]
+    output = "Notice: something\n" + json.dumps({"files": [{"path": "spec/a_spec.rb", "offenses": offences}]})
+    found = polishing.linter_result(output.encode(), 1, BLOCK)
+    assert found.inside == (Finding(line=5, message="Style/A: in the block"),)
+    assert found.outside == (Finding(line=30, message="Style/C: elsewhere"),)
+    assert found.inside[0].said("spec/a_spec.rb") == "spec/a_spec.rb:5: Style/A: in the block"
+
+
+def test_a_linter_without_a_result_is_never_taken_for_one_without_offences() -> None:
+    for output in (b"", b"Error: unrecognized cop Foo/Bar found in .rubocop.yml", b'{"files": null}', b"{" * 100000):
+        assert polishing.linter_result(output, 2, BLOCK).trouble
+
+
+def rspec(examples: list[dict[str, Any]], **summary: int) -> bytes:
+    counts = {"example_count": len(examples), "errors_outside_of_examples_count": 0, **summary}
+    return json.dumps({"examples": examples, "summary": counts}).encode()
+
+
+def example(status: str, **more: Any) -> dict[str, Any]:
+    about = {"full_description": "Payment pays", "file_path": "./spec/a_spec.rb", "line_number": 9}
+    return {**about, "status": status, **more}
+
+
+# proves: S1-POL-04
+def test_passing_tests_have_no_problem() -> None:
+    found = polishing.test_result(rspec([example("passed")]), 0, b"")
+    assert (found.problems, found.examples) == ((), 1)
+
+
+# proves: S1-POL-04
+@pytest.mark.parametrize(
+    ("result", "code", "problem"),
+    [
+        (None, 1, "RSpec gave no result (exit code 1): boom"),
+        (b"not json", 0, "RSpec gave no result (exit code 0): boom"),
+        (rspec([]), 0, "RSpec found no example"),
+        (
+            rspec([example("failed", exception={"message": "expected 1\n  got 2"})]),
+            1,
+            "spec/a_spec.rb:9: Payment pays failed: expected 1 got 2",
+        ),
+        (
+            rspec([example("pending", pending_message="{EXPECTATION}")]),
+            0,
+            "spec/a_spec.rb:9: Payment pays is still pending by a placeholder",
+        ),
+        (
+            rspec([], errors_outside_of_examples_count=1),
+            1,
+            "RSpec could not load the tests: an error outside of the examples",
+        ),
+        (rspec([example("passed")]), 3, "RSpec exited with 3, although no example failed"),
+    ],
+)
+def test_tests_that_did_not_run_and_pass_are_a_problem(result: bytes | None, code: int, problem: str) -> None:
+    assert polishing.test_result(result, code, b"boom").problems == (problem,)
+
+
+def test_an_example_that_is_pending_for_another_reason_is_named() -> None:
+    found = polishing.test_result(rspec([example("passed"), example("pending", pending_message="later")]), 0, b"")
+    assert (found.problems, found.pending) == ((), ("spec/a_spec.rb:9: Payment pays is pending",))
+
+
+# proves: S1-POL-02
+def test_a_syntax_error_is_shown_with_its_line() -> None:
+    output = "spec/a_spec.rb:3: syntax error, unexpected end-of-input\nspec/a_spec.rb:1: warning: x\n"
+    assert polishing.syntax_error(output, "spec/a_spec.rb") == (
+        "spec/a_spec.rb:3: syntax error, unexpected end-of-input"
+    )
