@@ -369,6 +369,7 @@ def pack_reference() -> str:
         "lifecycle": "[lifecycle], [lifecycles.NAME]",
         "state": "states of a lifecycle",
         "edge": "[[lifecycle.edges]]",
+        "stage": "[[stage]]",
     }
     parts = [NOTE, PACK.replace("{keywords}", ", ".join(f"`{word}`" for word in KEYWORDS))]
     for name, table in tables.items():

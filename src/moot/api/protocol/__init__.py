@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from moot.api.protocol.pack_code import PackCode
     from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.api.protocol.pack_views import Concern, PackView
+    from moot.api.protocol.stage import PipelineSpec, Stage
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.core.schema import Defect
@@ -116,6 +117,8 @@ class Pack(Record):
     events: tuple[MessageType, ...] = ()  # custom events that are commands of this pack; a name may end in `*`
     mirrors: tuple[MirrorSpec, ...] = ()
     lifecycles: tuple[Lifecycle, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    pipeline: PipelineSpec | None = None  # if it has stages
     message_limit: int = 0
     settings: Mapping[str, dict[str, Any]] = {}  # a schema for each key of [pack.NAME], with its default
     values: Mapping[str, Any] = {}  # the values in force
@@ -153,7 +156,7 @@ class Saying(Record):
     prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`
 
 
-_TABLES = ("reactions", "closers", "forms", "stages", "verbs", "effects")
+_TABLES = ("reactions", "closers", "forms", "verbs", "effects")
 PARTS = ("observe", "hear", "same", "move", "lines", *_TABLES, "address", "guard", "check", "due", "watch", "concerns")
 
 
@@ -167,7 +170,7 @@ class Protocol:
     reactions: tuple[Reaction, ...] = ()  # commands that follow from an event, in the same commit
     closers: tuple[Callable[[Work], None], ...] = ()  # run after everything is decided, before the append
     forms: Mapping[str, Any] = {}  # forms of mirrors, besides the shared ones: classes, or "module:attribute"
-    stages: Mapping[str, Any] = {}  # criteria of stages, by name
+    pipeline: str = ""  # "module:attribute" of its `Pipeline`: the code of its stages (see `moot.pipelines.contract`)
     verbs: Mapping[str, str] = {}  # `moot PACK WORD`: each word with the "module:attribute" of its `Verb`
     methods: str = ""  # "module:attribute" of the `PackMethods` with these verbs
     effects: str = ""  # "module:attribute" of its `PackEffects`: handlers that its own configuration names

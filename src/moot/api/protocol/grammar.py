@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from moot.api.protocol.stage_grammar import PIPELINE, STAGE
 from moot.core.lifecycle import HOLDS, NEEDS, PHASES, SILENCE
 from moot.core.schema.keywords import DIALECT
 
@@ -233,6 +234,7 @@ SCHEMA: Schema = {
             {"phase": _choice("What the state means to programs that do not know the lifecycle.", *PHASES)}, "phase"
         ),
         "edge": _EDGE,
+        "stage": STAGE,
         "setting": {"type": "object", "description": "The JSON Schema of the value, with a default."},
     },
     **_table(
@@ -263,6 +265,12 @@ SCHEMA: Schema = {
             "mirrors": _tables("mirror", "The files, by name."),
             "lifecycle": {"$ref": "#/$defs/lifecycle"},
             "lifecycles": _tables("lifecycle", "More lifecycles, by name. Tasks refer to them as pack/name."),
+            "stage": {
+                "type": "array",
+                "items": {"$ref": "#/$defs/stage"},
+                "description": "The stages of a pipeline, in order.",
+            },
+            "pipeline": PIPELINE,
             "settings": _tables("setting", "The keys that [pack.NAME] in moot.toml may have."),
         },
         "name",

@@ -39,7 +39,16 @@ def pack_of(data: Mapping[str, Any], schemas: Mapping[str, dict[str, Any]]) -> P
         message_limit=data.get("limits", {}).get("message", 0),
         settings=data.get("settings", {}),
         values={key: schema["default"] for key, schema in data.get("settings", {}).items()},
+        **_stages(data),
     )
+
+
+def _stages(data: Mapping[str, Any]) -> dict[str, Any]:
+    if "stage" not in data:
+        return {}
+    from moot.api.protocol.stage import parts_of
+
+    return parts_of(data)
 
 
 def _type(

@@ -5,6 +5,7 @@ Pure. Every function yields problems: the place of a key, and a sentence.
 
 from __future__ import annotations
 
+from moot.api.protocol import stage_grammar
 from moot.core.deciders.custom_event import is_type, is_word
 from moot.core.deciders.message import WANTS
 from moot.core.errors import MootError
@@ -56,6 +57,7 @@ def problems(
             yield from _said(place, said, names, schemas.get(said.get("schema", "")))
     for at, life in names.places(data):
         yield from lifecycle(at, life, names.roles)
+    yield from stage_grammar.problems(data)
     yield from settings(data.get("settings", {}))
 
 

@@ -1,0 +1,92 @@
+"""The stages of a pack's pipeline as data: the `[[stage]]` tables and the table `[pipeline]` of its `pack.toml`.
+
+A pipeline takes one target after another through its stages, in the order of the tables. This module has the records,
+and `stage_grammar` what the tables may contain. What a stage does, and whether it has passed, is not its business: see
+`moot.pipelines.contract`.
+"""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+DOCUMENT, ANSWER = "document", "answer"  # what a stage can read besides files
+AGENTS = ("required", "optional", "none")
+ANSWERS = ("yaml", "exit")
+CACHES = ("content", "run", "never")
+TIMEOUT = 600.0
+_LONGEST = 7 * 86400.0
+
+
+class Stage(Record):
+    """One stage of a pipeline. `reads` and `writes` are roles of files; a target has the paths of each role."""
+
+    name: str
+    title: str = ""  # how messages call it: `rspec-analyzer`
+    after: str = ""  # the stage that must have passed before: the one above it
+    agent: str = "none"  # required, optional (a command may replace the built-in code) or none
+    answer: str = "yaml"  # how the result of a command is read: the last YAML block of its output, or its exit code
+    reads: tuple[str, ...] = ()  # roles; also `document` and `answer` (that of the stage before)
+    writes: tuple[str, ...] = ()  # roles
+    sees: tuple[str, ...] = ()  # the parts of the document that it reads, as pointers; empty: all of it
+    owns: tuple[str, ...] = ()  # the parts of the document that only this stage changes, as pointers
+    requires: tuple[str, ...] = ()  # names of checks of the pack that must hold before the stage starts
+    criteria: tuple[str, ...] = ()  # names of criteria of the pack that must hold after it
+    marker: str = ""  # the pointer that is true while the stage has passed
+    sets: Mapping[str, Any] = {}  # other values that are set together with the marker, by pointer
+    skips: Mapping[str, Any] = {}  # values that are set when it is skipped; "{reason}" is replaced
+    cache: str = "content"
+    timeout: float = TIMEOUT  # seconds of one program; moot.toml can set another one for a command
+
+    @property
+    def label(self) -> str:
+        """Its name at the start of errors and warnings: `factory-optimizer`."""
+        return self.name.replace("_", "-")
+
+    @property
+    def said(self) -> str:
+        return self.title or self.name
+
+
+class PipelineSpec(Record):
+    """What the stages of a pack have in common."""
+
+    document: str = ""  # the mirror with the documents of the targets
+    errors: str = ""  # the pointer of the list to which every stage appends its errors
+    warnings: str = ""  # the same for warnings
+    files: Mapping[str, str] = {}  # the path of each role of files, as a template
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """The lists that all stages append to."""
+        return tuple(filter(None, (self.errors, self.warnings)))
+
+
+def stages_of(data: Mapping[str, Any]) -> tuple[Stage, ...]:
+    """The stages in the data of a valid pack."""
+    found: list[Stage] = []
+    for table in data.get("stage", ()):
+        before = found[-1].name if found else ""
+        listed = {key: tuple(value) for key, value in table.items() if isinstance(value, list)}
+        timeout = {"timeout": seconds(table["timeout"])} if "timeout" in table else {}
+        found.append(Stage(**{"after": before, **table, **listed, **timeout}))
+    return tuple(found)
+
+
+def parts_of(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The stages and the pipeline, as fields of a `Pack`."""
+    return {"stages": stages_of(data), "pipeline": PipelineSpec(**data.get("pipeline", {}))}
+
+
+def seconds(value: object) -> float | None:
+    """A time limit such as "10m" in seconds; None if it is not one."""
+    from moot.settings.parse import Unexpected, duration
+
+    try:
+        return float(duration(1.0, _LONGEST)(value))
+    except Unexpected:
+        return None

@@ -1,0 +1,241 @@
+"""What a pack's author needs to declare a pipeline: the stages as data, and a `Pipeline` with their code.
+
+The data is in `pack.toml`. The stages run in the order of the tables, each after the one above it:
+
+    [pipeline]
+    document = "notes"                    # a mirror of this pack; leave it out if the stages share no document
+    errors = "/errors"                    # lists that every stage appends to
+    warnings = "/warnings"
+
+    [pipeline.files]                      # roles of files, besides `source`
+    report = "reports/{stem}.md"
+
+    [[stage]]
+    name = "outline"                      # built in: `Pipeline.stages["outline"]`
+    reads = ["source"]
+    owns = ["/outline"]
+    marker = "/outline_completed"
+
+    [[stage]]
+    name = "review"
+    agent = "required"                    # a command in [run.PACK] of moot.toml
+    reads = ["source", "document"]
+    writes = ["report"]
+    criteria = ["names-every-section"]    # `Pipeline.criteria["names-every-section"]`
+    marker = "/review_completed"
+
+The code is a subclass of `Pipeline`; `Protocol.pipeline` names it as "module:attribute". A pack in a folder of a
+repository has data only: all its stages are commands.
+
+    class Notes(Pipeline):
+        stages = {"outline": outline}
+        criteria = {"names-every-section": names_every_section}
+
+    def outline(given: StageInput) -> StageOutput:
+        return StageOutput(document={"/outline": headings(given.text("source"))})
+
+    def names_every_section(before: StageInput, after: StageInput) -> Iterator[Problem]:
+        ...
+
+A stage's function is pure: it gets everything in `StageInput` and returns everything in `StageOutput`. If it must run a
+program, it uses `StageInput.run`, which has a time limit. To fail, it raises `StageError`. The engine does the rest: it
+checks the prerequisites in the commit that starts the stage, writes the files and the document, runs the criteria on
+what is really there, records the end, and sets the marker. A marker that anybody else sets is only a claim.
+
+What the engine promises to a stage:
+- It gets the roles that it `reads`, nothing else: `given.files` has no other role, and `given.document` is None without
+  `document`.
+- It changes only the roles that it `writes` and the parts of the document that it `owns`. Everything else is refused:
+  for a built-in stage before anything is written, for a command after its end, by comparing contents.
+- It is not run again while its step key is the same: a digest of its declaration, the contents that it reads, and the
+  parameters. `Pipeline.stale` can add conditions, but never remove one.
+"""
+
+from __future__ import annotations
+
+from moot.api.protocol.stage import ANSWER, DOCUMENT, PipelineSpec, Stage
+from moot.core.errors import Refused
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, ClassVar
+
+    from moot.api.call import Call
+    from moot.api.protocol import Pack
+    from moot.processes import Ran
+
+    StageCode = Callable[["StageInput"], "StageOutput"]
+    Check = Callable[["StageInput"], Iterable["Problem"]]
+    Criterion = Callable[["StageInput", "StageInput"], Iterable["Problem"]]
+
+__all__ = [
+    "ANSWER",
+    "DOCUMENT",
+    "DocumentRef",
+    "Pipeline",
+    "PipelineSpec",
+    "Problem",
+    "ProgramRunner",
+    "Stage",
+    "StageError",
+    "StageInput",
+    "StageOutput",
+    "Target",
+]
+
+
+class Problem(Record):
+    """What is wrong. `path` and `line` say where in a file, `key` where in the document (a pointer)."""
+
+    text: str
+    path: str = ""
+    line: int = 0
+    key: str = ""
+
+    @property
+    def said(self) -> str:
+        at = f"{self.path}:{self.line}" if self.line else self.path or self.key
+        return f"{at}: {self.text}" if at else self.text
+
+
+class StageError(Exception):
+    """Raised by the code of a stage to fail. `problems` are listed one by one."""
+
+    def __init__(self, text: str, *, details: str = "", suggestion: str = "", problems: Sequence[Problem] = ()) -> None:
+        super().__init__(text)
+        self.text, self.details, self.suggestion = text, details, suggestion
+        self.problems = tuple(problems)
+
+
+class DocumentRef(Record):
+    """The document of a target, in the log and as a file.
+
+    `key` is its id (`moot.core.deciders.document.key`). The mirror shows it at `path`, for this worktree and subject.
+    """
+
+    key: str
+    mirror: str  # `pack/name`
+    worktree: str = "-"
+    subject: str = ""
+    path: str = ""  # of the file, for messages
+
+
+class Target(Record):
+    """What goes through the stages: one source file, one class, one method.
+
+    `id` identifies it in the workspace: two runs of one target never overlap. `paths` are relative to `root`, by role.
+    A path that ends with `/` means all files in that folder. `parameters` are part of every step key.
+    """
+
+    id: str
+    root: str  # of the worktree
+    paths: Mapping[str, tuple[str, ...]]
+    title: str = ""  # in messages and in the status
+    document: DocumentRef | None = None
+    parameters: Mapping[str, Any] = {}
+    wave: int = 0
+
+    @property
+    def said(self) -> str:
+        return self.title or self.id
+
+
+class StageInput(Record):
+    """Everything that a stage gets, or a check or a criterion."""
+
+    stage: Stage
+    target: Target
+    files: Mapping[str, Mapping[str, bytes]] = {}  # role → path → content; a file that does not exist is left out
+    document: Mapping[str, Any] | None = None
+    parameters: Mapping[str, Any] = {}
+    answer: Mapping[str, Any] | None = None  # of the stage before, if the stage reads it
+    mtimes: Mapping[str, int] = {}  # of these files, in nanoseconds
+    now: str = ""  # the time of the attempt, in ISO 8601
+    attempt: int = 1
+    programs: ProgramRunner | None = None
+
+    def path(self, role: str) -> str:
+        """The path of a role with one file."""
+        return self.target.paths[role][0]
+
+    def file(self, role: str) -> bytes | None:
+        """The content of a role with one file; None if it does not exist."""
+        return self.files.get(role, {}).get(self.path(role))
+
+    def text(self, role: str) -> str:
+        """The content of a role with one file. Raises `StageError` if there is none, or it is not UTF-8."""
+        found = self.file(role)
+        if found is None:
+            raise StageError(f"File not found: {self.path(role)}")
+        try:
+            return found.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = found[: error.start].count(b"\n") + 1
+            raise StageError(f"{self.path(role)} is not UTF-8 (line {line})") from None
+
+    def run(self, argv: Sequence[str], *, stdin: bytes = b"", timeout: float | None = None, keep: int = 1 << 20) -> Ran:
+        """Run a program in the root of the target, without a shell. Raises `StageError` at its time limit."""
+        if self.programs is None:
+            raise Refused("no_programs", "This stage runs no programs here.", "Run it through the engine.")
+        return self.programs.run(argv, stdin=stdin, timeout=timeout or self.stage.timeout, keep=keep)
+
+
+class ProgramRunner:
+    """Runs the programs of a built-in stage. The engine provides one."""
+
+    def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
+        raise NotImplementedError
+
+
+class StageOutput(Record):
+    """Everything that a stage did.
+
+    document: what it sets, by pointer. A value replaces everything at its pointer, and may have any depth.
+    removed: pointers of the document that it removes.
+    files: new contents, by path; None removes the file. For a command: nothing, because it has written its files.
+    skip: there was nothing to do, and why. A skipped stage counts as passed.
+    answer: what the next stage gets, if it reads `answer`. It is stored with the run.
+    """
+
+    document: Mapping[str, Any] = {}
+    removed: tuple[str, ...] = ()
+    files: Mapping[str, bytes | None] = {}
+    warnings: tuple[str, ...] = ()
+    skip: str = ""
+    answer: Mapping[str, Any] = {}
+
+
+class Pipeline:
+    """The code of a pack's stages. All of it is optional."""
+
+    version: ClassVar[str] = ""  # part of every step key: raise it when a stage's code changes its results
+    stages: ClassVar[Mapping[str, StageCode]] = {}  # the built-in ones, by name
+    checks: ClassVar[Mapping[str, Check]] = {}  # the prerequisites that `requires` names
+    criteria: ClassVar[Mapping[str, Criterion]] = {}  # those that `criteria` names
+
+    def __init__(self, pack: Pack) -> None:
+        self.pack = pack
+
+    def targets(self, call: Call, paths: Sequence[str]) -> list[Target]:
+        """The targets of `moot run PACK PATH…`: by default each path is the `source` of one."""
+        from moot.pipelines.targets import file_targets
+
+        return file_targets(call, self.pack, paths)
+
+    def prompt(self, given: StageInput) -> str:
+        """What a command gets on standard input."""
+        from moot.pipelines.prompts import prompt
+
+        return prompt(self.pack, given)
+
+    def answered(self, given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
+        """Turn the answer of a command into an output. Raises `StageError` for an error, or an invalid answer."""
+        from moot.pipelines.answers import output_of
+
+        return output_of(given, answer)
+
+    def stale(self, _given: StageInput, _inputs: Mapping[str, str]) -> str:
+        """Why an earlier result must not be used although its step key is the same; empty if it may."""
+        return ""
