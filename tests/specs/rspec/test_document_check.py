@@ -150,7 +150,7 @@ def test_a_selection_holds_all_its_keys(key: str) -> None:
 
 # proves: S2-SCH-04, S2-SKIP-01
 def test_automation_holds_markers_versions_skips_and_named_entries() -> None:
-    marks = {f"{agent.replace('-', '_')}_completed": True for agent in AGENTS}
+    marks: dict[str, Any] = {f"{agent.replace('-', '_')}_completed": True for agent in AGENTS}
     marks |= {"factory_agent_version": "1.0", "factory_agent_skipped": True, "factory_agent_skip_reason": "no model"}
     lists = {"errors": ["test_reviewer: rule 5: x (a:1)"], "warnings": ["test_implementer: trait not found"]}
     assert said({**document(), "automation": {**marks, **lists}}) == {}
