@@ -1,0 +1,213 @@
+"""Parsing Ruby with tree-sitter: bytes in, a tree with the places of syntax errors out.
+
+The only module that imports tree-sitter. The other modules of this package walk its nodes; the rest of moot sees only
+the records that they return. Nothing here raises for bad Ruby: a file with syntax errors still has a tree.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused, Unavailable
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tree_sitter import Node, Parser
+
+LARGEST = 8 * 1024 * 1024  # bytes; the largest file of Ruby's own libraries has less than 1 MB
+SECONDS = 10.0  # of processor time for one file: error recovery takes quadratic time on some hostile input
+_CHUNK = 4096
+_PROBLEMS = 50  # listed per file
+
+_parsers: list[Parser] = []
+
+
+class Problem(Record):
+    """A syntax error."""
+
+    line: int
+    column: int
+    message: str
+
+
+class Source(Record):
+    """One parsed file. Offsets refer to `data`, so that a cut and a replacement keep all other bytes."""
+
+    data: bytes
+    root: Node
+    problems: tuple[Problem, ...]
+
+    def __repr__(self) -> str:
+        return f"Source({len(self.data)} bytes, {len(self.problems)} problems)"
+
+
+def parse(data: bytes) -> Source:
+    """Parse a file. Empty files, CRLF line ends, a byte order mark and text after `__END__` are ordinary input."""
+    if len(data) > LARGEST:
+        raise Refused(
+            "ruby_too_large",
+            f"The Ruby file has {len(data):,} bytes; at most {LARGEST:,} are parsed.",
+            "Split the file, or leave it out.",
+        )
+    if b"\0" in data:
+        raise Refused(
+            "ruby_binary",
+            f"The file is not Ruby source: it has a NUL byte at offset {data.index(0)}.",
+            "Name a text file with Ruby source.",
+        )
+    root = _tree(data)
+    return Source(data=data, root=root, problems=tuple(_problems(root)) if root.has_error else ())
+
+
+def _parser() -> Parser:
+    if not _parsers:
+        try:
+            from tree_sitter import Language, Parser
+            from tree_sitter_ruby import language
+        except ImportError as missing:
+            raise Unavailable(
+                "rspec_extra_missing",
+                f"Ruby cannot be parsed: {missing.name} is not installed.",
+                "Run: pip install 'moot[rspec]'",
+            ) from missing
+        _parsers.append(Parser(Language(language())))
+    return _parsers[0]
+
+
+def _tree(data: bytes) -> Node:
+    from time import thread_time
+
+    end = thread_time() + SECONDS
+    stopped = False
+
+    def read(offset: int, _point: object) -> bytes:
+        nonlocal stopped
+        stopped = stopped or thread_time() > end
+        return b"" if stopped else data[offset : offset + _CHUNK]
+
+    root = _parser().parse(read).root_node
+    if stopped:
+        raise Refused(
+            "ruby_too_complex",
+            f"The Ruby file could not be parsed within {SECONDS:g} s.",
+            "Correct its syntax errors, or leave it out.",
+        )
+    return root
+
+
+def _problems(root: Node) -> Iterator[Problem]:
+    """The outermost errors and the missing tokens, in the order of the file."""
+    found = 0
+    stack = [root]
+    while stack and found < _PROBLEMS:
+        node = stack.pop()
+        if node.is_error or node.is_missing:
+            found += 1
+            yield _problem(node)
+        if node.has_error:
+            stack.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
+
+
+def _problem(node: Node) -> Problem:
+    if node.is_missing:
+        message = f"`{node.type}` is missing"
+    else:
+        words = text(node).split()
+        message = f"syntax error near `{' '.join(words[:4])[:40]}`" if words else "syntax error"
+    return Problem(line=first_line(node), column=node.start_point.column + 1, message=message)
+
+
+def text(node: Node) -> str:
+    """The node's source. Bytes that are not UTF-8 become U+FFFD."""
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def first_line(node: Node) -> int:
+    return node.start_point.row + 1
+
+
+def last_line(node: Node) -> int:
+    """The last line that has a byte of the node: some nodes end with a line break."""
+    end = node.end_point
+    row = end.row - 1 if end.column == 0 and end.row > node.start_point.row else end.row
+    return row + 1
+
+
+def walk(root: Node, skip: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """The named nodes below `root`, parents first, without the subtrees of the types in `skip`.
+
+    Iterative, because source from a repository can be nested more deeply than Python's stack.
+    """
+    stack = [root]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack.extend(child for child in reversed(node.named_children) if child.type not in skip)
+
+
+def constant_name(node: Node) -> str | None:
+    """`A::B` for a constant or a path of constants; None for anything computed. A leading `::` is kept."""
+    names: list[str] = []
+    while node.type == "scope_resolution":
+        name, scope = node.child_by_field_name("name"), node.child_by_field_name("scope")
+        if name is None or name.type != "constant":
+            return None
+        names.append(text(name))
+        if scope is None:
+            names.append("")
+            break
+        node = scope
+    else:
+        if node.type != "constant":
+            return None
+        names.append(text(node))
+    return "::".join(reversed(names))
+
+
+def literal_text(node: Node) -> str | None:
+    """The value of a symbol or a string literal; None where it is computed."""
+    kind = node.type
+    if kind == "simple_symbol":
+        return text(node)[1:]
+    if kind in {"hash_key_symbol", "bare_symbol", "bare_string", "string", "delimited_symbol"}:
+        if kind == "hash_key_symbol":
+            return text(node)
+        return _string_value(node)
+    if kind == "chained_string":
+        parts = [literal_text(part) for part in node.named_children]
+        return None if None in parts else "".join(part for part in parts if part is not None)
+    return None
+
+
+_ESCAPES = {"n": "\n", "t": "\t", "s": " ", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
+
+
+def _string_value(node: Node) -> str | None:
+    parts = []
+    raw = text(node).startswith(("'", "%q", ":'", "%s"))
+    for part in node.named_children:
+        if part.type == "string_content":
+            parts.append(_raw(text(part)) if raw else text(part))
+        elif part.type == "escape_sequence":
+            parts.append(_unescape(text(part)[1:]))
+        else:
+            return None
+    return "".join(parts)
+
+
+def _raw(content: str) -> str:
+    """In single quotes only the quote and the backslash can be escaped."""
+    pieces = content.split("\\\\")
+    return "\\".join(piece.replace("\\'", "'") for piece in pieces)
+
+
+def _unescape(body: str) -> str:
+    if body[:1] in {"u", "x"}:
+        try:
+            return "".join(chr(int(one, 16)) for one in body[1:].strip("{}").split())
+        except (ValueError, OverflowError):
+            return body
+    if body[:1] in "01234567" and body:
+        return chr(int(body, 8))
+    return _ESCAPES.get(body, body)
