@@ -180,7 +180,18 @@ def literal_text(node: Node) -> str | None:
     return None
 
 
-_ESCAPES = {"n": "\n", "t": "\t", "s": " ", "r": "\r", "e": "\x1b", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\n": ""}
+_ESCAPES = {
+    "n": "\n",
+    "t": "\t",
+    "s": " ",
+    "r": "\r",
+    "e": "\x1b",
+    "a": "\a",
+    "b": "\b",
+    "f": "\f",
+    "v": "\v",
+    "\n": "",
+}
 
 
 def _string_value(node: Node) -> str | None:
