@@ -115,7 +115,7 @@ def _problem(node: Node) -> Problem:
     else:
         words = text(node).split()
         message = f"syntax error near `{' '.join(words[:4])[:40]}`" if words else "syntax error"
-    return Problem(line=first_line(node), column=node.start_point.column + 1, message=message)
+    return Problem(line=first_line(node), column=node.start_point[1] + 1, message=message)
 
 
 def text(node: Node) -> str:
@@ -124,14 +124,13 @@ def text(node: Node) -> str:
 
 
 def first_line(node: Node) -> int:
-    return node.start_point.row + 1
+    return node.start_point[0] + 1  # not `.row`: tree-sitter 0.26.0 returns that without a reference, and then crashes
 
 
 def last_line(node: Node) -> int:
     """The last line that has a byte of the node: some nodes end with a line break."""
-    end = node.end_point
-    row = end.row - 1 if end.column == 0 and end.row > node.start_point.row else end.row
-    return row + 1
+    row, column = node.end_point
+    return row if column == 0 and row > node.start_point[0] else row + 1
 
 
 def walk(root: Node, skip: frozenset[str] = frozenset()) -> Iterator[Node]:
