@@ -8,7 +8,19 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from moot.core.deciders.run import ENDINGS, OUTCOMES, EndRun, EndStage, OpenRun, Run, StartStage, decide, evolve
+from moot.core.deciders.run import (
+    ENDINGS,
+    OUTCOMES,
+    EndRun,
+    EndStage,
+    OpenRun,
+    ResumeRun,
+    ReuseStage,
+    Run,
+    StartStage,
+    decide,
+    evolve,
+)
 from moot.core.errors import Held, MootError, Refused, Unknown
 from moot.core.event import Event
 from moot.core.integrity.import_checks import check
@@ -180,3 +192,52 @@ class Runs(RuleBasedStateMachine):
 
 
 TestRuns = Runs.TestCase
+
+
+def of_target(**more: object) -> Run:
+    return after(Run(id="run-1"), OpenRun(pack="p", stages=STAGES, target="a.py", **more))  # type: ignore[arg-type]
+
+
+def test_a_stage_of_a_target_starts_only_after_all_earlier_ones() -> None:
+    with pytest.raises(Refused, match="plan has not completed successfully") as caught:
+        decide(of_target(), StartStage("build"))
+    assert caught.value.remedy == "Run plan first."
+    run = after(of_target(), StartStage("plan"), EndStage("plan", 1, how="skipped", reason="nothing to plan"))
+    assert after(run, StartStage("build")).running is not None
+
+
+def test_a_failed_run_is_resumed_and_its_stages_begin_again() -> None:
+    failed = (StartStage("build"), EndStage("build", 1, how="failed"), EndRun("failed", at="build"))
+    run = after(of_target(), *passed("plan"), *failed)
+    assert run.ending == "failed at build"
+    run = after(run, ResumeRun(driver="d2"))
+    assert (run.open, run.passed, run.driver) == (True, 0, "d2")
+    run = after(run, ReuseStage("plan", source="run-1", key="k"), StartStage("build"))
+    assert [(one.stage, one.attempt, one.status) for one in run.tries] == [
+        ("plan", 1, "passed"),
+        ("build", 1, "failed"),
+        ("plan", 2, "reused"),
+        ("build", 2, "running"),
+    ]
+    assert Run.of(run.plain()) == run
+
+
+def test_a_run_that_passed_or_is_open_cannot_be_resumed() -> None:
+    for run in (of_target(), after(of_target(), *passed("plan"), EndRun("passed"))):
+        with pytest.raises(Refused, match=run.id):
+            decide(run, ResumeRun())
+
+
+def test_the_outcome_is_one_of_four_in_words() -> None:
+    endings = [
+        EndRun("passed"),
+        EndRun("passed", warnings=2),
+        EndRun("interrupted", at="plan"),
+        EndRun("stopped", at="plan"),
+    ]
+    assert [after(of_target(), ending).ending for ending in endings] == [
+        "finished",
+        "finished with warnings",
+        "interrupted at plan",
+        "stopped after plan",
+    ]

@@ -32,6 +32,7 @@ TABLE: Mapping[str, str] = {
     "checkpoint": "moot.core.deciders.checkpoint:KIND",
     "receipt": "moot.core.deciders.receipt:KIND",
     "run": "moot.core.deciders.run:KIND",
+    "permit": "moot.core.deciders.permit:KIND",
     "document": "moot.core.deciders.document:KIND",
     "feed": "moot.core.deciders.feed:KIND",
     "topic": "moot.core.deciders.custom_event:KIND",

@@ -1,9 +1,12 @@
 """Runs: work that goes through stages in order, such as a task that agents assign, build and review.
 
 What always holds:
-- A run is opened once, with the names of its stages, and ended once. Nothing happens to it after its end.
-- At most one stage of a run is running. It ends in one of three ways: passed, failed or interrupted.
+- A run is opened once, with the names of its stages, and ended. Nothing happens to it after its end, except that one
+  which has not passed can be resumed.
+- At most one stage of a run is running. It ends in one of four ways: passed, skipped, failed or interrupted.
 - A stage can be started again until it has passed, and then neither it nor an earlier one. Its attempts are numbered.
+- In a run of a target, a stage starts only after all earlier ones have passed, were skipped or were reused. After it
+  was resumed, the stages begin again with the first: each is reused or started.
 - A run ends only when no stage is running.
 
 A run may have a parent: that of the program that drives it. Such a parent has no stages; it says that the program runs.
@@ -15,209 +18,81 @@ from __future__ import annotations
 from moot.core.errors import Held, Refused, Unknown
 from moot.core.ids import is_plain
 from moot.core.kind import Kind
-from moot.core.payload import Payload
-from moot.core.record import Record, unreachable
+from moot.core.record import unreachable
+from moot.core.run import (
+    BEHIND,
+    ENDED,
+    ENDINGS,
+    EVENTS,
+    FAILED,
+    INTERRUPTED,
+    OUTCOMES,
+    PASSED,
+    SKIPPED,
+    STOPPED,
+    EndRun,
+    EndStage,
+    OpenRun,
+    ResumeRun,
+    ReuseStage,
+    Run,
+    RunEnded,
+    RunOpened,
+    RunResumed,
+    StageFailed,
+    StageInterrupted,
+    StagePassed,
+    StageReused,
+    StageSkipped,
+    StageStarted,
+    StageTry,
+    StartStage,
+)
 from moot.core.text import command_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any, Self
+    from typing import Any
 
     from moot.core.kind import Meta
+    from moot.core.payload import Payload
 
-PASSED, FAILED, INTERRUPTED, STOPPED = "passed", "failed", "interrupted", "stopped"
-OUTCOMES = (PASSED, FAILED, STOPPED)  # of a run. stopped: it was left, because its task went another way
-ENDINGS = (PASSED, FAILED, INTERRUPTED)  # of a stage
+__all__ = [
+    "BEHIND",
+    "ENDINGS",
+    "FAILED",
+    "INTERRUPTED",
+    "KIND",
+    "OUTCOMES",
+    "PASSED",
+    "SKIPPED",
+    "STOPPED",
+    "EndRun",
+    "EndStage",
+    "OpenRun",
+    "ResumeRun",
+    "ReuseStage",
+    "Run",
+    "StageTry",
+    "StartStage",
+    "decide",
+    "evolve",
+    "known",
+]
 _STAGES = 100
 _TRIES = 1000
-
-
-# --- commands --------------------------------------------------------------------------------------------------------
-
-
-class OpenRun(Record):
-    """`attempt`: of the task. `pid`: of the driving program."""
-
-    pack: str  # whose protocol it carries out
-    stages: tuple[str, ...] = ()
-    task: str | None = None
-    attempt: int = 0
-    parent: str | None = None
-    pid: int = 0
-
-
-class StartStage(Record):
-    """`who` carries it out with this command, within so many seconds."""
-
-    stage: str
-    who: str = ""
-    command: tuple[str, ...] = ()
-    timeout: float = 0.0
-
-
-class _Ending(Record):
-    """How a stage ended. `output` and `errors` name blobs with the end of what its command wrote."""
-
-    stage: str
-    attempt: int
-    reason: str = ""
-    code: int | None = None  # the exit code of its command, if it exited
-    seconds: float = 0.0
-    timed_out: bool = False
-    crashed: bool = False  # interrupted: its driver died before it could record the end
-    output: str | None = None
-    output_size: int = 0  # of all of it
-    errors: str | None = None
-    errors_size: int = 0
-
-
-class EndStage(_Ending):
-    """End the stage that is running."""
-
-    how: str = PASSED  # one of ENDINGS
-
-
-class EndRun(Record):
-    outcome: str  # one of OUTCOMES
-    reason: str = ""
-    counts: dict[str, int] = {}  # noqa: RUF012 (a record's default is never changed)
-
-
-# --- events ----------------------------------------------------------------------------------------------------------
-
-
-class RunOpened(OpenRun, Payload):
-    type = "run:opened"
-    said = "opened {pack} {task}"
-    asides = (("attempt", "attempt {attempt}"), ("parent", "part of {parent}"), ("pid", "process {pid}"))
-    names = ("pack", "task")
-    marks = ("stages", "parent")
-
-
-class StageStarted(StartStage, Payload):
-    type = "run:started"
-    said = "{who} starts {stage}: {command:words}"
-    asides = (("attempt", "attempt {attempt}"),)
-    words = ("command",)
-    names = ("stage",)
-    marks = ("who",)
-    attempt: int = 1
-
-
-_WORDS, _NAMES, _BLOBS = ("reason",), ("stage",), ("output", "errors")
-_ASIDES = (("timed_out", "timed out"), ("crashed", "its driver died"), ("code", "exit code {code}"))
-
-
-class StagePassed(_Ending, Payload):
-    type = "run:passed"
-    said = "{stage} passed after {seconds:age}"
-    words, names, marks, blobs, asides = _WORDS, _NAMES, _BLOBS, _BLOBS, _ASIDES
-
-
-class StageFailed(_Ending, Payload):
-    type = "run:failed"
-    said = "{stage} failed after {seconds:age}"
-    words, names, marks, blobs, asides = _WORDS, _NAMES, _BLOBS, _BLOBS, _ASIDES
-
-
-class StageInterrupted(_Ending, Payload):
-    type = "run:interrupted"
-    said = "{stage} was interrupted"
-    words, names, marks, blobs, asides = _WORDS, _NAMES, _BLOBS, _BLOBS, _ASIDES
-
-
-class RunEnded(EndRun, Payload):
-    type = "run:ended"
-    said = "ended: {outcome}"
-    asides = (("counts", "{counts}"),)
-    words = ("reason",)
-    marks = ("outcome", "counts")
-
-
-_ENDED: dict[str, type[Payload]] = {PASSED: StagePassed, FAILED: StageFailed, INTERRUPTED: StageInterrupted}
-EVENTS: dict[str, type[Payload]] = {
-    cls.type: cls for cls in (RunOpened, StageStarted, StagePassed, StageFailed, StageInterrupted, RunEnded)
-}
-
-
-# --- state -----------------------------------------------------------------------------------------------------------
-
-
-class StageTry(Record):
-    """One attempt at a stage. `status`: running, or how it ended."""
-
-    stage: str
-    attempt: int
-    status: str = "running"
-    who: str = ""
-    command: tuple[str, ...] = ()
-    timeout: float = 0.0
-    at: str = ""
-    ended: str = ""
-    reason: str = ""
-    code: int | None = None
-    seconds: float = 0.0
-    timed_out: bool = False
-    crashed: bool = False
-    output: str | None = None
-    output_size: int = 0
-    errors: str | None = None
-    errors_size: int = 0
-
-
-class Run(Record):
-    """`outcome`: empty while it is open."""
-
-    id: str
-    pack: str = ""
-    stages: tuple[str, ...] = ()
-    task: str | None = None
-    attempt: int = 0
-    parent: str | None = None
-    pid: int = 0
-    at: str = ""
-    tries: tuple[StageTry, ...] = ()
-    outcome: str = ""
-    reason: str = ""
-    counts: Mapping[str, int] = {}
-    ended: str = ""
-
-    @property
-    def exists(self) -> bool:
-        return bool(self.pack)
-
-    @property
-    def open(self) -> bool:
-        return self.exists and not self.outcome
-
-    @property
-    def running(self) -> StageTry | None:
-        """The attempt that is running."""
-        return self.tries[-1] if self.tries and self.tries[-1].status == "running" else None
-
-    @property
-    def passed(self) -> int:
-        """How many of the stages lie behind it: those up to the last one that passed."""
-        done = [self.stages.index(one.stage) + 1 for one in self.tries if one.status == PASSED]
-        return max(done, default=0)
-
-    def tries_of(self, stage: str) -> list[StageTry]:
-        return [one for one in self.tries if one.stage == stage]
-
-    @classmethod
-    def of(cls, data: Mapping[str, Any]) -> Self:
-        run = super().of(data)
-        return run.replace(tries=tuple(StageTry.of(one) for one in data.get("tries", ())))
+Command = OpenRun | ResumeRun | StartStage | ReuseStage | EndStage | EndRun
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
 
 
-def decide(state: Run, command: OpenRun | StartStage | EndStage | EndRun, _facts: object = None) -> list[Payload]:
+def decide(state: Run, command: Command, _facts: object = None) -> list[Payload]:
     if isinstance(command, OpenRun):
         return _open(state, command)
     known(state)
+    if isinstance(command, ResumeRun):
+        return _resume(state, command)
     if not state.open:
         raise Refused(
             "run_ended",
@@ -228,6 +103,9 @@ def decide(state: Run, command: OpenRun | StartStage | EndStage | EndRun, _facts
     match command:
         case StartStage():
             return _start(state, command)
+        case ReuseStage():
+            _check_next(state, command.stage)
+            return [StageReused(**command.__dict__, attempt=len(state.tries_of(command.stage)) + 1)]
         case EndStage():
             return _end_stage(state, command)
         case EndRun():
@@ -258,28 +136,55 @@ def _open(state: Run, command: OpenRun) -> list[Payload]:
     return [RunOpened(**command.__dict__)]
 
 
+def _resume(state: Run, command: ResumeRun) -> list[Payload]:
+    if state.open or state.outcome == PASSED:
+        raise Refused(
+            "not_resumable",
+            f"The run {state.id} {'is open' if state.open else 'has passed'}.",
+            "Only a run that failed, was interrupted or was stopped can be resumed.",
+            run=state.id,
+        )
+    return [RunResumed(**command.__dict__)]
+
+
 def _start(state: Run, command: StartStage) -> list[Payload]:
-    if command.stage not in state.stages:
+    _check_next(state, command.stage)
+    return [StageStarted(**command.__dict__, attempt=len(state.tries_of(command.stage)) + 1)]
+
+
+def _check_next(state: Run, stage: str) -> None:
+    """Refuse a stage that cannot be started now."""
+    if stage not in state.stages:
         raise Refused(
             "unknown_stage",
-            f"The run {state.id} has no stage {command.stage[:80]!r}.",
+            f"The run {state.id} has no stage {stage[:80]!r}.",
             f"Its stages: {', '.join(state.stages) or 'none'}.",
             run=state.id,
         )
     if state.running is not None:
         raise Held(
             "stage_running",
-            f"The stage {state.running.stage} of {state.id} is running (attempt {state.running.attempt}).",
+            f"The stage {state.running.stage} of {state.id} is running (attempt {state.running.attempt}, since "
+            f"{state.running.at}).",
             "Wait until it has ended.",
             run=state.id,
+            stage=state.running.stage,
+            since=state.running.at,
         )
-    if state.stages.index(command.stage) < state.passed:
+    number = state.stages.index(stage)
+    if number < state.passed:
+        raise Refused("stage_passed", f"{state.id} is past the stage {stage}.", "Start a later one.", run=state.id)
+    if state.target and number > state.passed:
+        missing = state.stages[state.passed]
         raise Refused(
-            "stage_passed", f"{state.id} is past the stage {command.stage}.", "Start a later one.", run=state.id
+            "stage_too_early",
+            f"{missing} has not completed successfully.",
+            f"Run {missing} first.",
+            run=state.id,
+            stage=missing,
         )
     if len(state.tries) >= _TRIES:
         raise Refused("run_too_long", f"{state.id} has {_TRIES} attempts.", "End it, and open another.", run=state.id)
-    return [StageStarted(**command.__dict__, attempt=len(state.tries_of(command.stage)) + 1)]
 
 
 def _end_stage(state: Run, command: EndStage) -> list[Payload]:
@@ -292,7 +197,7 @@ def _end_stage(state: Run, command: EndStage) -> list[Payload]:
             run=state.id,
         )
     fields = {name: value for name, value in command.__dict__.items() if name != "how"}
-    return [_ENDED[command.how](**fields)]
+    return [ENDED[command.how](**fields)]
 
 
 def _end(state: Run, command: EndRun) -> list[Payload]:
@@ -312,20 +217,32 @@ def evolve(state: Run, event: Payload, meta: Meta) -> Run:
     match event:
         case RunOpened():
             return Run(id=state.id, at=meta.at, **event.__dict__)
+        case RunResumed():
+            fresh = {"outcome": "", "reason": "", "ended": "", "stopped_at": "", "warnings": 0}
+            return state.replace(**fresh, pid=event.pid, driver=event.driver, since=len(state.tries))
         case StageStarted():
-            return state.replace(tries=(*state.tries, StageTry(at=meta.at, **event.__dict__)))
-        case StagePassed() | StageFailed() | StageInterrupted():
+            fields = {**event.__dict__, "why": event.reason, "reason": ""}
+            return state.replace(tries=(*state.tries, StageTry(at=meta.at, **fields)))
+        case StageReused():
+            fields = {**event.__dict__, "why": event.reason, "reason": "", "status": "reused"}
+            return state.replace(tries=(*state.tries, StageTry(at=meta.at, ended=meta.at, **fields)))
+        case StagePassed() | StageSkipped() | StageFailed() | StageInterrupted():
             *before, last = state.tries
             how = event.type.partition(":")[2]
             return state.replace(tries=(*before, last.replace(status=how, ended=meta.at, **event.__dict__)))
         case RunEnded():
-            return state.replace(ended=meta.at, **event.__dict__)
+            ended = {name: value for name, value in event.__dict__.items() if name != "at"}
+            return state.replace(ended=meta.at, stopped_at=event.at, **ended)
         case _:
             raise TypeError(f"not an event of a run: {event!r}")
 
 
 def columns(state: Run) -> dict[str, Any]:
-    title = f"{state.pack} {state.task}, attempt {state.attempt}" if state.task else state.pack
+    title = state.pack
+    if state.task:
+        title = f"{state.pack} {state.task}, attempt {state.attempt}"
+    elif state.target:
+        title = f"{state.pack} {state.title or state.target}"
     return {"open": state.open, "task": state.task, "title": title, "state": state.outcome or "open"}
 
 

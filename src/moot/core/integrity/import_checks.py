@@ -18,7 +18,7 @@ from moot.core import paths, timestamps
 from moot.core.claims import MODES, is_id
 from moot.core.deciders.custom_event import is_word
 from moot.core.deciders.graph import find_path
-from moot.core.deciders.run import OUTCOMES
+from moot.core.deciders.run import ENDINGS, OUTCOMES
 from moot.core.deciders.settings import DEFAULTS
 from moot.core.errors import MootError
 from moot.core.event import TOMBSTONE
@@ -270,21 +270,44 @@ def run(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "run:opened"
     if made == state.exists or not is_made("run", state.id):
         return f"{state.id[:80]!r} cannot be a new run" if made else f"there is no run {state.id[:80]!r}"
-    if not made and not state.open:
-        return f"{state.id} has ended"
-    running = state.running and (state.running.stage, state.running.attempt)
-    if event.type == "run:started" and (running or data["stage"] not in state.stages):
-        return f"{state.id} cannot start the stage {data['stage'][:80]!r}"
-    if event.type in ("run:passed", "run:failed", "run:interrupted") and running != (data["stage"], data["attempt"]):
-        return f"the stage {data['stage'][:80]!r} of {state.id} is not running"
+    if not made and state.open == (event.type == "run:resumed"):
+        return f"{state.id} cannot be resumed" if state.open else f"{state.id} has ended"
+    if problem := _stage_of(state, event):
+        return problem
+    running = state.running is not None
     if event.type == "run:ended" and (running or data["outcome"] not in OUTCOMES):
         return f"{state.id} cannot end as {data['outcome'][:80]!r}"
-    if not all(is_digest(data[name]) for name in ("output", "errors") if data.get(name) is not None):
+    blobs = [data[name] for name in ("output", "errors", "answer") if data.get(name) is not None]
+    if not all(map(is_digest, (*blobs, *data.get("snapshots", {}).values()))):
         return "its output is not named by a SHA-256"
-    numbers = [data.get(name, 0) for name in ("attempt", "pid", "output_size", "errors_size")]
+    numbers = [data.get(name, 0) for name in ("attempt", "pid", "output_size", "errors_size", "wave")]
     if not all(0 <= number < _LARGEST for number in numbers):
         return "it has a number that is not valid"
-    return _lines(data.get("stages", ())) or _line_fields(data, "pack", "task", "parent", "stage")
+    targets = [target for wave in data.get("waves", ()) for target in wave]
+    texts = ("pack", "task", "parent", "stage", "target", "document", "driver", "source", "key", "at")
+    return _lines((*data.get("stages", ()), *targets)) or _line_fields(data, *texts)
+
+
+def _stage_of(state: Any, event: Event) -> str | None:
+    data = event.data
+    running = state.running and (state.running.stage, state.running.attempt)
+    if event.type in ("run:started", "run:reused") and (running or data["stage"] not in state.stages):
+        return f"{state.id} cannot start the stage {data['stage'][:80]!r}"
+    ended = event.type.partition(":")[2] in ENDINGS
+    if ended and running != (data["stage"], data["attempt"]):
+        return f"the stage {data['stage'][:80]!r} of {state.id} is not running"
+    return None
+
+
+def permit(state: Any, event: Event) -> str | None:
+    data = event.data
+    seat = state.seat(data["run"])
+    wrong = seat is not None if event.type == "permit:asked" else seat is None
+    if wrong or not is_made("run", data["run"]) or (event.type == "permit:granted" and seat.held):
+        return f"{data['run'][:80]!r} cannot have that seat"
+    if not 0 < data.get("limit", 1) < _LARGEST:
+        return "it has a number that is not valid"
+    return _lines((state.id, *data.get("wants", ()))) or _line_fields(data, "driver")
 
 
 def document(state: Any, event: Event) -> str | None:
