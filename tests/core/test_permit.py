@@ -82,7 +82,7 @@ def test_whatever_happens_limits_order_and_things_are_kept(steps):
             told = Event(**ENVELOPE, type=event.type, data=event.plain())
             assert check(kind_of("permit"), state, told) is None
             state = evolve(state, event, Meta(at=T0))
-        granted = [event.run for event in events if event.type == "permit:granted"]
+        granted = [event.__dict__["run"] for event in events if event.type == "permit:granted"]
         order = [seat.run for seat in state.seats]
         assert granted == sorted(granted, key=order.index)
         things = [thing for seat in state.held for thing in seat.wants]
