@@ -26,7 +26,7 @@ from moot.core.claims import (
     is_id,
     new_id,
 )
-from moot.core.deciders import claims
+from moot.core.deciders import claim_limits, claims
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
 from moot.core.kind import Meta
@@ -262,7 +262,7 @@ def test_an_id_is_not_given_twice():
 )
 def test_the_live_claims_are_bounded_and_what_lapses_or_moves_makes_room(monkeypatch, limit, asked):
     state = world(asking(YEATS, "a/*", name="1"), asking(YEATS, "b/*", name="2"))
-    monkeypatch.setattr(claims, limit, 2)
+    monkeypatch.setattr(claim_limits, limit, 2)
     with pytest.raises(Refused) as refusal:
         decide(state, asking(KEATS, asked, name="3"))
     assert refusal.value.code == "too_many_claims"

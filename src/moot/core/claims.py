@@ -101,7 +101,28 @@ class Overridden(Payload):
     reason: str = ""
 
 
-EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in (Claimed, Released, Lapsed, Overridden)}
+class Awaited(Claimed):
+    """The holder waits for these paths. It gets the claim, with this id, in the commit that frees the last of them."""
+
+    type = "file:awaited"
+    said = "waits for {paths} ({mode})"
+
+
+class Unawaited(Payload):
+    type = "file:unawaited"
+    said = "{holder} no longer waits for {paths}"
+    words = ("reason",)
+    names = ("paths",)
+    marks = ("id", "holder")
+    id: str
+    holder: str
+    paths: tuple[str, ...]
+    reason: str = ""
+
+
+EVENTS: dict[str, type[Payload]] = {
+    cls.type: cls for cls in (Claimed, Released, Lapsed, Overridden, Awaited, Unawaited)
+}
 
 
 class Claim(Record):
@@ -117,11 +138,17 @@ class Claim(Record):
 
 
 class ClaimsState(Record):
+    """`waiting`: the claims that holders wait for, in the order in which they asked."""
+
     live: Mapping[str, Claim] = {}
+    waiting: Mapping[str, Claim] = {}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
-        return cls(live={name: Claim.of(claim) for name, claim in data.get("live", {}).items()})
+        return cls(**{part: {name: Claim.of(one) for name, one in data.get(part, {}).items()} for part in _PARTS})
+
+
+_PARTS = ("live", "waiting")
 
 
 class Collision(Record):
@@ -182,6 +209,18 @@ class ReleaseFiles(Record):
     fold: bool = False
 
 
+class AwaitFiles(ClaimFiles):
+    """Claim the files, or wait in line for them."""
+
+
+class StopAwaiting(Record):
+    """The holder no longer waits for this claim."""
+
+    id: str
+    holder: str
+    reason: str = ""
+
+
 class ReleaseAll(Record):
     """The holder leaves."""
 
@@ -221,4 +260,4 @@ class OverrideClaim(Record):
 
 
 Releasing = ReleaseFiles | ReleaseAll | ReleaseForTask
-Command = ClaimFiles | Releasing | LapseClaims | SupersedeHolder | OverrideClaim
+Command = ClaimFiles | Releasing | LapseClaims | SupersedeHolder | OverrideClaim | StopAwaiting

@@ -10,6 +10,8 @@ What always holds:
   how its path is read.
 - A holder has a path in one claim per worktree. Claiming it again with another mode, ttl, task or reason moves it to
   the new claim; a claim without paths ends. Claiming it again unchanged does nothing.
+- Who waits for paths that others have gets them in the commit that frees them, in the order of asking
+  (`moot.core.deciders.claim_queue`).
 - A commit or push that overrides a claim (see `moot.core.barred`) is recorded and does not change the claim.
 - The number of live claims, paths and patterns is limited, per holder and in total, so that one holder cannot use up
   the room of all others. A holder above a limit keeps what it has.
@@ -22,21 +24,17 @@ from __future__ import annotations
 
 from moot.core import paths
 from moot.core.claims import (
-    CLAIM_LIMIT,
     EVENTS,
     GLOB_LIMIT,
-    LIVE_GLOB_LIMIT,
-    LIVE_PATH_LIMIT,
     MODES,
     OVERRIDE_LIMIT,
-    OWN_CLAIM_LIMIT,
-    OWN_GLOB_LIMIT,
-    OWN_PATH_LIMIT,
     PATH_LIMIT,
     REASON_LIMIT,
     SHOWN_LIMIT,
     STREAM,
     TTL_LIMIT,
+    Awaited,
+    AwaitFiles,
     Claim,
     Claimed,
     ClaimFiles,
@@ -50,9 +48,12 @@ from moot.core.claims import (
     Released,
     ReleaseFiles,
     ReleaseForTask,
+    StopAwaiting,
     SupersedeHolder,
+    Unawaited,
     covering,
 )
+from moot.core.deciders.claim_limits import check_room, count_globs
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.kind import NOWHERE, Kind
 from moot.core.principal import name_of
@@ -71,7 +72,20 @@ if TYPE_CHECKING:
 
 
 def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[Payload]:
+    decided = _decide(state, command)
+    if not state.waiting:
+        return decided
+    from moot.core.deciders.claim_queue import granted
+
+    return [*decided, *granted(state, command, decided)]
+
+
+def _decide(state: ClaimsState, command: Command) -> list[Payload]:
     match command:
+        case AwaitFiles() | StopAwaiting():
+            from moot.core.deciders.claim_queue import decide_queue
+
+            return decide_queue(state, command)
         case ClaimFiles():
             return _claim(state, command)
         case ReleaseFiles():
@@ -93,9 +107,13 @@ def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[
 
 def evolve(state: ClaimsState, payload: Payload, meta: Meta) -> ClaimsState:
     match payload:
+        case Awaited():
+            return state.replace(waiting={**state.waiting, payload.id: Claim(token=meta.position, **payload.__dict__)})
         case Claimed():
             live = dict(_without(state, payload))
             live[payload.id] = Claim(token=meta.position, **payload.__dict__)
+            if payload.id in state.waiting:
+                state = state.replace(waiting={name: one for name, one in state.waiting.items() if name != payload.id})
         case Released():
             live = dict(state.live)
             live[payload.id] = live[payload.id].replace(paths=payload.left)
@@ -106,9 +124,11 @@ def evolve(state: ClaimsState, payload: Payload, meta: Meta) -> ClaimsState:
             del live[payload.id]
         case Overridden():
             return state
+        case Unawaited():
+            return state.replace(waiting={name: one for name, one in state.waiting.items() if name != payload.id})
         case _:
             raise TypeError(f"not an event of the claims: {payload!r}")
-    return ClaimsState(live=live)
+    return state.replace(live=live)
 
 
 def _without(state: ClaimsState, grant: Claimed) -> Iterator[tuple[str, Claim]]:
@@ -124,7 +144,7 @@ def _without(state: ClaimsState, grant: Claimed) -> Iterator[tuple[str, Claim]]:
 
 
 def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
-    asked = _checked_paths(command)
+    asked = checked_paths(command)
     if standing(state, command) is not None:
         return []
     if command.id in state.live:
@@ -136,7 +156,10 @@ def _claim(state: ClaimsState, command: ClaimFiles) -> list[Payload]:
     fields = {name: value for name, value in command.__dict__.items() if name not in ("paths", "silent", "fold")}
     granted: list[Payload] = [_lapsed(each.claim, silent) for each in collisions]
     granted.append(Claimed(paths=asked, **fields))
-    _check_room(state, granted, command.holder)
+    after = state
+    for payload in granted:
+        after = evolve(after, payload, NOWHERE)
+    check_room(state, after, command.holder)
     return granted
 
 
@@ -228,7 +251,7 @@ def _held(collisions: list[Collision]) -> Held:
     )
 
 
-def _checked_paths(command: ClaimFiles) -> tuple[str, ...]:
+def checked_paths(command: ClaimFiles) -> tuple[str, ...]:
     if command.mode not in MODES:
         raise Usage("bad_mode", f"{command.mode!r} is not a valid claim mode.", f"Use {' or '.join(MODES)}.")
     if not 0 < command.ttl <= TTL_LIMIT:
@@ -237,7 +260,7 @@ def _checked_paths(command: ClaimFiles) -> tuple[str, ...]:
     if not command.paths:
         raise Usage("no_path", "There is nothing to claim.", "Name a path: `moot claim src/api.py`.")
     asked = tuple(dict.fromkeys(map(paths.canonical_pattern, command.paths[: PATH_LIMIT + 1])))
-    if len(command.paths) > PATH_LIMIT or _count_globs(asked) > GLOB_LIMIT:
+    if len(command.paths) > PATH_LIMIT or count_globs(asked) > GLOB_LIMIT:
         raise Refused(
             "too_many_paths",
             f"A claim can have at most {PATH_LIMIT} paths, {GLOB_LIMIT} of them patterns.",
@@ -247,41 +270,9 @@ def _checked_paths(command: ClaimFiles) -> tuple[str, ...]:
     return asked
 
 
-def _count_globs(patterns: Iterable[str]) -> int:
-    return sum(paths.is_glob(text) and paths.compiled(text).literal is None for text in patterns)
-
-
 def _check_reason(reason: str) -> None:
     if len(reason) > REASON_LIMIT:
         raise Refused("reason_too_long", "The reason is too long.", f"Use at most {REASON_LIMIT} characters.")
-
-
-def _check_room(state: ClaimsState, granted: Iterable[Payload], holder: str) -> None:
-    after = state
-    for payload in granted:
-        after = evolve(after, payload, NOWHERE)
-    own = (OWN_CLAIM_LIMIT, OWN_PATH_LIMIT, OWN_GLOB_LIMIT)
-    whole = (CLAIM_LIMIT, LIVE_PATH_LIMIT, LIVE_GLOB_LIMIT)
-    for limits, whose, there in ((own, holder, "You would have"), (whole, None, "There would be")):
-        counts = _counts(after, whose)
-        for number, (count, limit) in enumerate(zip(counts, limits, strict=True)):
-            if count > limit and count > _counts(state, whose)[number]:
-                raise Refused(
-                    "too_many_claims",
-                    f"{there} {count} live {_COUNTED[number]}; the limit{' per holder' * bool(whose)} is {limit}.",
-                    "Release claims you no longer need (`moot claims` lists them), or claim directories, not files.",
-                    limit=limit,
-                )
-
-
-_COUNTED = ("claims", "claimed paths", "claimed patterns")
-
-
-def _counts(state: ClaimsState, holder: str | None) -> tuple[int, int, int]:
-    """The number of live claims, paths and patterns of this holder, or of all holders."""
-    live = [claim for claim in state.live.values() if holder in (None, claim.holder)]
-    held = [path for claim in live for path in claim.paths]
-    return len(live), len(held), _count_globs(held)
 
 
 # Releasing and overriding

@@ -142,7 +142,9 @@ def _number_fault(data: dict[str, Any]) -> str | None:
 def claims(state: Any, event: Event) -> str | None:
     data = event.data
     claim, texts = state.live.get(data["id"]), data["paths"]
-    if event.type == "file:claimed":
+    if event.type == "file:unawaited":
+        claim = state.waiting.get(data["id"])
+    if event.type in ("file:claimed", "file:awaited"):
         if claim is not None or not is_id(data["id"]):
             return f"{data['id'][:80]!r} cannot be the id of a new claim"
         if data["mode"] not in MODES or not 0 < data["ttl"] < _LARGEST:
