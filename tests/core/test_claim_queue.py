@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from moot.core import claim_queue
 from moot.core.claims import (
     Awaited,
     AwaitFiles,
@@ -20,7 +21,6 @@ from moot.core.claims import (
     SupersedeHolder,
     Unawaited,
 )
-from moot.core.deciders import claim_queue
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import MootError, Refused
 from moot.core.kind import Meta

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from moot.core import claim_limits
 from moot.core.claims import (
     EVENTS,
     MODES,
@@ -26,7 +27,7 @@ from moot.core.claims import (
     is_id,
     new_id,
 )
-from moot.core.deciders import claim_limits, claims
+from moot.core.deciders import claims
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import Held, MootError, Refused, Unknown, Usage
 from moot.core.kind import Meta

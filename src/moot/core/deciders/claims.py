@@ -11,7 +11,7 @@ What always holds:
 - A holder has a path in one claim per worktree. Claiming it again with another mode, ttl, task or reason moves it to
   the new claim; a claim without paths ends. Claiming it again unchanged does nothing.
 - Who waits for paths that others have gets them in the commit that frees them, in the order of asking
-  (`moot.core.deciders.claim_queue`).
+  (`moot.core.claim_queue`).
 - A commit or push that overrides a claim (see `moot.core.barred`) is recorded and does not change the claim.
 - The number of live claims, paths and patterns is limited, per holder and in total, so that one holder cannot use up
   the room of all others. A holder above a limit keeps what it has.
@@ -23,6 +23,7 @@ The state holds only the live claims.
 from __future__ import annotations
 
 from moot.core import paths
+from moot.core.claim_limits import check_room, count_globs
 from moot.core.claims import (
     EVENTS,
     GLOB_LIMIT,
@@ -53,7 +54,6 @@ from moot.core.claims import (
     Unawaited,
     covering,
 )
-from moot.core.deciders.claim_limits import check_room, count_globs
 from moot.core.errors import Held, Refused, Unknown, Usage
 from moot.core.kind import NOWHERE, Kind
 from moot.core.principal import name_of
@@ -75,7 +75,7 @@ def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[
     decided = _decide(state, command)
     if not state.waiting:
         return decided
-    from moot.core.deciders.claim_queue import granted
+    from moot.core.claim_queue import granted
 
     return [*decided, *granted(state, command, decided)]
 
@@ -83,7 +83,7 @@ def decide(state: ClaimsState, command: Command, _facts: object = None) -> list[
 def _decide(state: ClaimsState, command: Command) -> list[Payload]:
     match command:
         case AwaitFiles() | StopAwaiting():
-            from moot.core.deciders.claim_queue import decide_queue
+            from moot.core.claim_queue import decide_queue
 
             return decide_queue(state, command)
         case ClaimFiles():
