@@ -1,1 +1,21 @@
-"""Reading and writing Ruby."""
+"""Ruby source as data: what the packs `rspec-v1` and `rspec` know about a Ruby file.
+
+Pure functions over bytes. tree-sitter stays inside this package: callers see records, byte offsets and line numbers.
+All offsets refer to the bytes that were parsed, so a caller can cut and replace without touching anything else.
+All lines are counted from 1.
+
+| module | what it answers |
+|---|---|
+| `syntax` | `parse(data) -> Source`: the tree; `source.problems`: syntax errors with line and column |
+| `declarations` | `declarations(source)`: classes with namespaces, methods with kind and visibility |
+| `methods` | the records that `declarations` returns: `Class`, `Method`, `Unclear` |
+| `targets` | `find_method(source, found, "#name", "A::B")`: the method that is meant, or an error |
+| `spec_tree` | `parse_spec(data)`: groups, examples, definitions and hooks of a spec file |
+| `calls` | the calls in a node |
+
+    source = parse(data)                                  # raises for a binary file and for one over 8 MB
+    found = declarations(source)
+    [one.id for one in found.methods if one.visibility == "public"]
+    method = find_method(source, found, "process_payment")
+    data[method.start:method.end], method.first_line      # the bytes from `def` to `end`
+"""

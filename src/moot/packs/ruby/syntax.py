@@ -13,11 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 LARGEST = 8 * 1024 * 1024  # bytes; the largest file of Ruby's own libraries has less than 1 MB
 SECONDS = 10.0  # of processor time for one file: error recovery takes quadratic time on some hostile input
 _CHUNK = 4096
+_HARMLESS = 16 * 1024  # bytes; no file of this size takes long
 _PROBLEMS = 50  # listed per file
 
 _parsers: list[Parser] = []
@@ -76,6 +77,18 @@ def _parser() -> Parser:
 
 
 def _tree(data: bytes) -> Node:
+    if len(data) <= _HARMLESS:
+        return _parser().parse(data).root_node
+    return _parser().parse(data, _tried(data)).root_node
+
+
+def _tried(data: bytes) -> Tree:
+    """The tree, parsed under a time limit.
+
+    tree-sitter has no time limit in Python, but it reads in chunks: a reader that reports the end of the file makes it
+    stop. A node of such a tree would read the chunks again for its text, so the caller parses the bytes once more, which
+    reuses this tree.
+    """
     from time import thread_time
 
     end = thread_time() + SECONDS
@@ -86,18 +99,18 @@ def _tree(data: bytes) -> Node:
         stopped = stopped or thread_time() > end
         return b"" if stopped else data[offset : offset + _CHUNK]
 
-    root = _parser().parse(read).root_node
+    tree = _parser().parse(read)
     if stopped:
         raise Refused(
             "ruby_too_complex",
             f"The Ruby file could not be parsed within {SECONDS:g} s.",
             "Correct its syntax errors, or leave it out.",
         )
-    return root
+    return tree
 
 
 def _problems(root: Node) -> Iterator[Problem]:
-    """The outermost errors and the missing tokens, in the order of the file."""
+    """The errors and the missing tokens, in the order of the file."""
     found = 0
     stack = [root]
     while stack and found < _PROBLEMS:
