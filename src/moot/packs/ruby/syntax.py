@@ -86,8 +86,8 @@ def _tried(data: bytes) -> Tree:
     """The tree, parsed under a time limit.
 
     tree-sitter has no time limit in Python, but it reads in chunks: a reader that reports the end of the file makes it
-    stop. A node of such a tree would read the chunks again for its text, so the caller parses the bytes once more, which
-    reuses this tree.
+    stop. A node of such a tree would read the chunks again for its text, so the caller parses the bytes once more,
+    which reuses this tree.
     """
     from time import thread_time
 
