@@ -87,12 +87,16 @@ __all__ = [
 
 
 class Problem(Record):
-    """What is wrong. `path` and `line` say where in a file, `key` where in the document (a pointer)."""
+    """What is wrong. `path` and `line` say where in a file, `key` where in the document (a pointer).
+
+    One that does not block is a warning: the stage passes.
+    """
 
     text: str
     path: str = ""
     line: int = 0
     key: str = ""
+    blocks: bool = True
 
     @property
     def said(self) -> str:

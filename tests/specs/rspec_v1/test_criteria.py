@@ -67,7 +67,7 @@ def problems(criterion: object, before: str, after: str, document: dict[str, obj
         (spec_of("", "#other"), "no `describe '#process_payment'`"),
         (spec_of("", ".process_payment"), "no `describe '#process_payment'`"),
         (
-            "RSpec.describe PaymentService do\n describe('#process_payment') { }\n describe('#process_payment') { }\nend\n",
+            spec_of("  end\n  describe '#process_payment' do"),
             "2 blocks `describe '#process_payment'`",
         ),
     ],
@@ -212,7 +212,7 @@ def test_implementer_keeps_descriptions_and_contexts() -> None:
     assert problems(criteria.descriptions_are_kept, WORDED, DONE) == []
     renamed = DONE.replace("'pays'", "'pays everything'")
     assert problems(criteria.descriptions_are_kept, WORDED, renamed) == [
-        f"{SPEC}:7: 'when authenticated > pays everything' is new; descriptions and contexts stay as architect left them",
+        f"{SPEC}:7: 'when authenticated > pays everything' is new; texts and contexts stay as architect left them",
         f"{SPEC}: 'when authenticated > pays' is gone",
     ]
     doubled = DONE + "\n    context 'when authenticated' do\n    end\n"

@@ -164,9 +164,7 @@ def descriptions_are_kept(before: StageInput, after: StageInput) -> Iterator[Pro
     known = {path for path, _ in was}
     added = next(((path, line) for path, line in now if path not in known), None)
     if added is not None:
-        yield problem(
-            after, added[1], f"'{_path(added[0])}' is new; descriptions and contexts stay as architect left them"
-        )
+        yield problem(after, added[1], f"'{_path(added[0])}' is new; texts and contexts stay as architect left them")
     present = {path for path, _ in now}
     yield from (problem(after, 0, f"'{_path(path)}' is gone") for path, _ in was if path not in present)
     if added is None and present == known:
