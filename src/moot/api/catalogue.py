@@ -147,8 +147,10 @@ _NOTHING: dict[str, Any] = {}
 
 def kind_of(verb: Verb, given: Mapping[str, Any]) -> str:
     """The class of one call: that of its verb, or `person` if an argument is only for people."""
-    mine = verb.kind != "person" and any(p.person and given.get(p.name) not in _NOT_GIVEN for p in verb.params)
-    return "person" if mine else verb.kind
+    for param in verb.params:
+        if param.person and given.get(param.name) not in _NOT_GIVEN:
+            return "person"
+    return verb.kind
 
 
 def admit(caller: Caller, verb: Verb, kind: str, given: Mapping[str, Any] = _NOTHING) -> None:

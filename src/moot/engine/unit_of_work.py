@@ -92,7 +92,7 @@ class Work(World):
     def _once(self, kind: Kind, key: str, parts: Iterable[str] = (), *, stream: str = "") -> Any:
         stream = stream or kind.stream(key)
         if stream not in self._states:
-            self._states[stream], version = states.state(self.store, kind, key, parts)
+            self._states[stream], version = states.state(self.store, kind, key, parts, stream)
             self.conditions.setdefault(stream, version)
         return self._states[stream]
 

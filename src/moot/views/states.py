@@ -20,16 +20,19 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 
-def state(store: Store, kind: Kind | str, name: str = "", parts: Iterable[str] = ()) -> tuple[Any, int]:
+def state(
+    store: Store, kind: Kind | str, name: str = "", parts: Iterable[str] = (), stream: str = ""
+) -> tuple[Any, int]:
     """The state of an entity, or of the named parts of it, and the version of its stream (0 if it has no events)."""
     known = kind_of(kind) if isinstance(kind, str) else kind
     special = _SPECIAL.get(known.name)
     if special is not None:
         return special(store, name, parts)
+    stream = stream or known.stream(name)
     if known.state is None:
-        row = store.row("entity", known.stream(name))
+        row = store.row("entity", stream)
         return None, int(row[0]) if row else 0
-    return store.state(known.stream(name), known.state) or (known.new(name), 0)
+    return store.state(stream, known.state) or (known.new(name), 0)
 
 
 def agent(store: Store, name: str) -> tuple[Agent, int]:

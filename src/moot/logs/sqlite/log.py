@@ -118,6 +118,7 @@ class SqliteLog(Log):
             if block is not None:
                 return self._append(block, commit, conditions, events, data, key)
             with ExclusiveBlock(self) as block:
+                self._replaced |= block.another_file  # the conditions were read from the file before
                 return self._append(block, commit, conditions, events, data, key)
         except UnicodeEncodeError as error:
             raise not_text(commit.id, error.object) from error
@@ -146,8 +147,6 @@ class SqliteLog(Log):
         data: list[str],
         key: Key | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
-        if self.database.notice_another_file():
-            self._replaced = True
         if self.database.outdated:
             self.upgrade()
         with self.database.busy, self.database as connection:
@@ -289,9 +288,10 @@ class SqliteLog(Log):
                 if not connection.in_transaction:
                     connection.execute("BEGIN IMMEDIATE")  # the append that follows goes on with it
                 head, _ = self._end(connection)
+                now = self._known[1]
             else:
                 head = int(connection.execute(queries.SQL["head"]).get)
-            now = connection.data_version()
+                now = connection.data_version()
             if now != self._looked:  # another process has written: it may have upgraded or repaired the log
                 self._looked, self.handle.damage = now, None
                 self.database.superseded(connection)  # an error only for a caller that follows or appends
@@ -360,6 +360,7 @@ class ExclusiveBlock:
 
     def __init__(self, log: SqliteLog) -> None:
         self.written = False
+        self.another_file = False  # the log was replaced since the handle last used it
         self.relied = False  # the result depends on a commit of another process, so flush as well
         self._log = log
 
@@ -370,7 +371,7 @@ class ExclusiveBlock:
         self._begun = True
         log.lock.acquire(log.handle.patience)
         log.block = ref(self)
-        log.database.notice_another_file()
+        self.another_file = log.database.notice_another_file()
         return self
 
     def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
