@@ -93,8 +93,9 @@ class ByHand:
         log = self._log.execute
         log("BEGIN IMMEDIATE")
         try:
-            position, stream = log(_SQL["head"]).get + 1, f"message/{name}"
-            before, digest = log(_SQL["last_hash"]).get or START, digest_of(data.encode())
+            head, stream = log(_SQL["head"]).get, f"message/{name}"
+            position, digest = head + 1, digest_of(data.encode())
+            before = log(_SQL["last_hash"], (head,)).get or START
             link = (position, "message:sent", 1, stream, 0, None, name, None, 0, digest.hex())
             log(_SQL["event"], (position, stream, at, sender, data, name, commit, digest))
             log(_SQL["commit"], (commit, position, hash_of(before, commit, at, sender, "python", [link])))

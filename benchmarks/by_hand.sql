@@ -5,7 +5,7 @@
 SELECT coalesce(max(position), 0) FROM event
 
 -- name: last_hash
-SELECT hash FROM commits ORDER BY last DESC LIMIT 1
+SELECT hash FROM commits WHERE id = (SELECT commit_id FROM event WHERE position = ?)
 
 -- name: event
 INSERT INTO event (position, type, v, stream, prev, at, "by", data, thread, commit_id, n, digest)
