@@ -23,7 +23,7 @@ class FullDisk(Mirrors):
     def __init__(self):
         self.looks = 0
 
-    def sync(self, _call, _news=None, *, patient=False):  # noqa: ARG002
+    def sync(self, _call, _news=None, *, patient=False, everything=False):  # noqa: ARG002
         self.looks += 1
         if self.looks > 1:
             raise Unavailable("disk_full", "The disk is full.", "Free some space.")

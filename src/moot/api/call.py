@@ -158,7 +158,7 @@ class Call:
         def do() -> Answer:
             if not verb.quiet:
                 if self.mirrors is not None and verb.syncs:
-                    self.sync()
+                    self.sync(everything=verb.everything)
                 if verb.name != "join":  # it checks how long the name was silent, which a stamp would reset
                     self.stamp()
             return does()
@@ -274,13 +274,13 @@ class Call:
             self.caller = before
             raise
 
-    def sync(self, news: Sequence[Event] | None = None) -> None:
-        """Synchronize the mirrors, except where that would upgrade a log that is only read."""
+    def sync(self, news: Sequence[Event] | None = None, *, everything: bool = False) -> None:
+        """Synchronize the mirrors, except where that would upgrade a log that is only read. See `Mirrors.sync`."""
         handle = self.engine.log.handle
         if self.mirrors is None or (handle.kept and handle.outdated):
             return
         try:
-            self._warnings += self.mirrors.sync(self, news)
+            self._warnings += self.mirrors.sync(self, news, everything=everything)
         except Unavailable as error:
             if error is not handle.damage:  # reads can continue on a damaged log
                 raise

@@ -139,6 +139,7 @@ class Verb(Record):
     past: bool | None = None  # whether it accepts --at; None: if it writes nothing
     anybody: bool = False  # needs no identity, although it writes
     syncs: bool = True  # the files of packs are synchronized before it runs
+    everything: bool = False  # also those that are otherwise looked at only during a run
     quiet: bool = False  # leaves no trace: no presence stamp, no synchronization of files
 
 

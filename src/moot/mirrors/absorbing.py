@@ -36,6 +36,7 @@ class Absorber:
         self._context, self._memory = context, context.memory
         self._call, self._engine = context.call, context.engine
         self._later: list[tuple[Seen, str, Any, Any, Any]] = []  # see `Taken.later`
+        self._spoiled: set[str] = set()  # quarantined, and not to be repaired
 
     def absorb(self, all_seen: list[Seen]) -> tuple[set[str], set[str]]:
         """Absorb the content of all files. Returns the files that must not be written now, and those to render."""
@@ -66,7 +67,8 @@ class Absorber:
             case Changed(data=data, signature=signature):
                 if not self.take(seen, data, known.memo):
                     return "blocked"
-                know(path, signature=signature, torn=None, absent="", gone_since=0.0)
+                absent = "spoiled" if path in self._spoiled else ""
+                know(path, signature=signature, torn=None, absent=absent, gone_since=0.0, rests=seen.form.rests)
                 return "changed"
             case Unchanged(signature=signature):
                 due = known.due and seen.form.writable
@@ -98,8 +100,7 @@ class Absorber:
         if (not data or data.isspace()) and seen.form.spec.emptied == "restore":
             return age is not None or self._may_fill(seen.file)
         try:
-            with seen.form.code:
-                content = seen.form.read_news(data, self._engine.store, seen.one)
+            content = self._read(seen, data, memo)
         except Torn as torn:
             if (self._age(seen.file, data) if age is None else age) < self._call.settings.mirror_torn_after:
                 self._warn(f"{seen.file.path} is not valid yet ({torn}); left alone for now.")
@@ -107,7 +108,26 @@ class Absorber:
             return self._take_unusable(seen, str(torn), data) or self._quarantine(seen, data, str(torn))
         except Malformed as error:
             return self._take_unusable(seen, str(error), data) or self._quarantine(seen, data, str(error))
+        if age is None and not seen.form.shows_its_end and self._is_being_cut(seen, data):
+            return False
         self._take_content(seen, content, memo)
+        return True
+
+    def _read(self, seen: Seen, data: bytes, memo: Any) -> Any:
+        with seen.form.code:
+            content = seen.form.read_news(data, self._engine.store, seen.one)
+            if cut := seen.form.cut_off(self._call, data, content, memo):
+                raise Torn(cut)
+        return content
+
+    def _is_being_cut(self, seen: Seen, data: bytes) -> bool:
+        """Whether a program is writing the file just now, in a format in which a part of a file is valid, too."""
+        if (
+            not seen.file.is_being_written(unknown=False)
+            or self._age(seen.file, data) >= self._call.settings.mirror_torn_after
+        ):
+            return False
+        self._warn(f"{seen.file.path} is being written by a program; left alone for now.")
         return True
 
     def _take_unusable(self, seen: Seen, reason: str, data: bytes | None = None) -> bool:
@@ -214,6 +234,8 @@ class Absorber:
 
     def _age(self, file: MirrorFile, data: bytes) -> float:
         """The age of a torn content: since it was first seen, or since it was written."""
+        if file.path in self._context.restoring:
+            return float("inf")
         known, now = self._memory.known(file.path), self._call.clock.monotonic()
         if known.torn != (digest := digest_of(data)):
             self._context.know(file.path, torn=digest, torn_since=now)
@@ -237,6 +259,8 @@ class Absorber:
             self._warn(f"{path} could not be read ({why}); left alone for now.")
             return False
         self._commit(seen, "moot", act)
+        if not seen.form.repairs and path not in self._context.restoring:
+            self._spoiled.add(path)
         return True
 
     def _note_unreadable(self, seen: Seen, reason: str) -> None:

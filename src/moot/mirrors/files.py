@@ -65,7 +65,7 @@ class Unwritable(Record):
 class MirrorFile:
     """The file `relative` below the directory `root`. `keep` is where replaced files are kept for a while.
 
-    `resolved`: both directories are real paths, without links.
+    `resolved`: both directories are real paths, without links. `makes`: missing directories below `root` are created.
     """
 
     def __init__(
@@ -78,6 +78,7 @@ class MirrorFile:
         linger: float = LINGER,
         accepts: Callable[[int], bool] = is_own,
         resolved: bool = False,
+        makes: bool = True,
     ) -> None:
         parts = relative.split(os.sep)
         if not relative or os.path.isabs(relative) or "\0" in relative or {"", ".", ".."} & set(parts):
@@ -88,7 +89,7 @@ class MirrorFile:
         self._mirror = digest_of(os.fsencode(self.path))[:16]
         self._keep = keep if resolved else os.path.realpath(keep)
         self._limit, self._linger, self._settled = limit, linger, min(linger, SETTLED)
-        self._accepts = accepts
+        self._accepts, self._makes = accepts, makes
 
     def look(self, known: Signature | None) -> Look:
         """The state of the file, compared with what is known."""
@@ -118,32 +119,37 @@ class MirrorFile:
     def _has_kept(self) -> bool:
         return any(kept_in(home, self._mirror) for home in (self._keep, os.path.dirname(self.path)))
 
-    def is_being_written(self) -> bool:
-        """Whether a program has the file open for writing. True if the system cannot say."""
+    def is_being_written(self, *, unknown: bool = True) -> bool:
+        """Whether a program has the file open for writing. `unknown`: the answer if the system cannot say."""
         try:
             with self._folder() as folder:
                 fd = os.open(folder.at(os.path.basename(self.path)), OPEN)
         except (Stopped, OSError):
-            return True
+            return unknown
         try:
-            return open_for_writing(fd) is not False
+            found = open_for_writing(fd)
         finally:
             os.close(fd)
+        return unknown if found is None else found
 
-    def write(self, data: bytes, seen: Signature | None, *, sync: bool = False) -> Written | Unwritable:
+    def write(
+        self, data: bytes, seen: Signature | None, *, sync: bool = False, beside: bool = False
+    ) -> Written | Unwritable:
         """Replace the content atomically. `seen`: the content that is already absorbed or held.
 
-        `sync`: flush it to the disk.
+        `sync`: flush it to the disk. `beside`: write the new file in the directory of the old one.
         """
         try:
-            with self._folder(make=True) as folder:
-                return self._write(folder, data, seen, sync=sync)
+            with self._folder(make=self._makes) as folder:
+                return self._write(folder, data, seen, sync=sync, beside=beside)
         except Stopped as stopped:
             return Unwritable(stopped.reason)
         except OSError as error:
             return Unwritable(_reason(error))
 
-    def _write(self, folder: Folder, data: bytes, seen: Signature | None, *, sync: bool) -> Written | Unwritable:
+    def _write(
+        self, folder: Folder, data: bytes, seen: Signature | None, *, sync: bool, beside: bool
+    ) -> Written | Unwritable:
         path = folder.at(os.path.basename(self.path))
         make_folder(self._keep)
         # A file that resembles `seen` is not read. If its content differs all the same, `_replace` finds it.
@@ -153,13 +159,20 @@ class MirrorFile:
         render = digest_of(data)
         if not isinstance(there, Missing) and there.signature.digest == render:
             return Written(there.signature, ())
-        if os.stat(self._keep).st_dev == os.stat(folder.path).st_dev:
+        if not beside and os.stat(self._keep).st_dev == os.stat(folder.path).st_dev:
             try:
                 return self._replace(folder, path, self._keep, data, render, seen, sync=sync)
             except OSError as error:
                 if error.errno != errno.EXDEV:  # the same device, but two mounts
                     raise
         return self._replace(folder, path, folder.path, data, render, seen, sync=sync)
+
+    def _kept_aside(self, out: Kept) -> Kept:
+        """Move a replaced file to the other kept ones, if it can be moved there."""
+        try:
+            return out if out.home == self._keep else out.renamed(home=self._keep)
+        except OSError:
+            return out  # on another file system
 
     def graves(self, now: float | None = None) -> list[Displaced]:
         """Content of replaced files that is not absorbed yet, oldest first. `now` is monotonic.
@@ -213,6 +226,7 @@ class MirrorFile:
                 os.fsync(fd)
             ours = new.renamed(kind="out", inode=os.fstat(fd).st_ino)
             came_out = bring(ours, path)
+            came_out = came_out and self._kept_aside(came_out)
             if sync:
                 _sync_folder(folder.path)
             taken = time.time_ns()

@@ -29,9 +29,10 @@ class Renderer:
         for seen in all_seen:
             form, one, path = seen.form, seen.one, seen.file.path
             known = self._memory.known(path)
-            if path in blocked or known.absent in ("ignored", "folder") or not form.writable:
+            if path in blocked or known.absent in ("ignored", "folder", "spoiled") or not form.writable:
                 continue
-            if form not in moved and path not in changed and known.signature is not None:
+            behind = form not in moved and form.is_behind(store, one, known.memo)
+            if form not in moved and path not in changed and known.signature is not None and not behind:
                 continue
             key = (form, one.subject, one.worktree if form.spec.scope == "worktree" else "")
             if key not in made:
@@ -58,17 +59,19 @@ class Renderer:
 
     def _write(self, seen: Seen, known: Known, rendering: Rendering | None) -> bool:
         path, context = seen.file.path, self._context
-        if rendering is None:
-            context.know(path, absent="" if known.signature else "nothing", due=False)
+        if rendering is None or (rendering.optional and known.signature is None):
+            memo = rendering.memo if rendering is not None else known.memo
+            context.know(path, absent="" if known.signature else "nothing", due=False, memo=memo)
             return True
-        written = seen.file.write(rendering.data, known.signature, sync=seen.form.durable)
+        form = seen.form
+        written = seen.file.write(rendering.data, known.signature, sync=form.durable, beside=form.beside)
         if isinstance(written, Unwritable):
             said = f"{path} cannot be written: {written.reason}. A later command tries again."
             context.warn("mirror_pending", said)
             context.know(path, due=True)  # so that the next call tries again
             return True
-        memo = seen.form.remember(known.memo, rendering.memo)
-        context.know(path, signature=written.signature, memo=memo, absent="", due=False)
+        memo = form.remember(known.memo, rendering.memo)
+        context.know(path, signature=written.signature, memo=memo, absent="", due=False, rests=form.rests)
         for found in written.displaced:
             if self._absorber.take(seen, found.data, known.memo, found.age):
                 seen.file.absorbed(found)

@@ -21,7 +21,11 @@ class Known(Record):
 
     signature: Signature | None = None
     memo: Any = None  # of the form, about what was rendered
-    absent: str = ""  # why there is no file: nothing (to show), ignored (a deletion), folder (it does not exist)
+    absent: str = (
+        ""  # why there is no file: nothing (to show), ignored (a deletion), folder (it does not exist); or why
+    )
+    # it is left as it is: spoiled (it cannot be read, and is not repaired)
+    rests: bool = False  # it is looked at only when there is a reason
     torn: str | None = None  # the digest of content that could not be parsed
     torn_since: float = 0.0  # when it was first seen (monotonic)
     gone_since: float = 0.0  # when it vanished (monotonic), while its worktree may be about to be removed

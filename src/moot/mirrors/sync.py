@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol import Packs
     from moot.api.protocol.form import Form
-    from moot.api.protocol.mirrors import Adoption
+    from moot.api.protocol.mirrors import Adoption, DocumentFile
     from moot.core.deciders.held_entry import HeldEntry
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
@@ -53,12 +53,21 @@ class FileMirrors(Mirrors):
         self._made: list[Form] = []
         self._checked = float("-inf")  # when time limits were last checked
 
-    def sync(self, call: Call, news: Sequence[Event] | None = None, *, patient: bool = False) -> tuple[Notice, ...]:
+    def sync(
+        self,
+        call: Call,
+        news: Sequence[Event] | None = None,
+        *,
+        patient: bool = False,
+        everything: bool = False,
+    ) -> tuple[Notice, ...]:
+        changed = frozenset(event.stream for event in news or () if event.stream.startswith("document/"))
+        among = None if patient or everything else changed
         try:
             forms = self._forms()
             if news is not None and not showing(news, forms):
                 return ()
-            sync = _Sync(call, forms, patient=patient)
+            sync = _Sync(call, forms, patient=patient, among=among)
             found = sync.run()
             if sync.news and call.engine.requests is not None:
                 call.remind_of_effects(sync.news)
@@ -110,7 +119,7 @@ class FileMirrors(Mirrors):
         return _Sync(call, forms, patient=True).run() if showing(do_what_is_due(call), forms) else []
 
     def folders(self, call: Call) -> list[tuple[str, str]]:
-        files = SyncContext(call, self._forms()).files(call.engine.read())
+        files = SyncContext(call, self._forms(), among=None).files(call.engine.read())
         found = {(os.path.dirname(file.path), file.root): None for _, _, file in files}
         for tree in worktrees(call.place):
             root = os.path.realpath(tree.root)
@@ -122,8 +131,21 @@ class FileMirrors(Mirrors):
 
     def kept(self, call: Call) -> list[str]:
         check_folders(call.place.state, "mirrors", "keep")
-        files = SyncContext(call, self._forms()).files(call.engine.read())
+        files = SyncContext(call, self._forms(), among=None).files(call.engine.read())
         return [kept.path for _, _, file in files for kept in file.kept()]
+
+    def restore(self, call: Call, document: str) -> tuple[Notice, ...]:
+        stream = frozenset({f"document/{document}"})
+        return tuple(_Sync(call, self._forms(), patient=False, among=stream, restore=document).run())
+
+    def document_file(self, call: Call, document: str) -> DocumentFile | None:
+        context = SyncContext(call, self._forms(), among=frozenset({f"document/{document}"}))
+        for form, one, file in context.files(call.engine.read()):
+            if form.document_of(one) == document:
+                from moot.mirrors.document_files import examined
+
+                return examined(form, file)
+        return None
 
     def _forms(self) -> list[Form]:
         if not self._made:  # a pack's own form can fail here
@@ -134,8 +156,19 @@ class FileMirrors(Mirrors):
 class _Sync:
     """The sync of one call."""
 
-    def __init__(self, call: Call, forms: list[Form], *, patient: bool, strays: Sequence[Stray] = ()) -> None:
-        self._call, self._engine, self._context = call, call.engine, SyncContext(call, forms, patient=patient)
+    def __init__(
+        self,
+        call: Call,
+        forms: list[Form],
+        *,
+        patient: bool,
+        strays: Sequence[Stray] = (),
+        among: frozenset[str] | None = frozenset(),
+        restore: str = "",
+    ) -> None:
+        self._call, self._engine = call, call.engine
+        self._context = SyncContext(call, forms, patient=patient, among=among)
+        self._restore = restore  # the document whose file is written again, whatever it is now
         self._memory, self.news = self._context.memory, self._context.news
         self._lock = call.place.state, os.path.join(self._context.directory, "gate")
         self._strays = strays  # files in the wrong place, to be taken once
@@ -148,7 +181,7 @@ class _Sync:
         self._memory.read()
         self._look()
         wanted = self._store.cursor()
-        if self._is_in_step(wanted) and not self._strays:
+        if self._is_in_step(wanted) and not self._strays and not self._restore:
             self._remember_settled()
             return []
         patience = self._engine.log.handle.patience
@@ -198,8 +231,11 @@ class _Sync:
             return False
         if isinstance(seen.look, Missing):
             back = known.absent == "folder" and os.path.isdir(os.path.dirname(seen.file.path))
-            return bool(known.absent) and not back
-        return isinstance(seen.look, Unchanged)
+            as_left = bool(known.absent) and not back
+        else:
+            as_left = isinstance(seen.look, Unchanged)
+        stays = known.absent in ("ignored", "folder", "spoiled")
+        return as_left and (stays or not seen.form.is_behind(self._store, seen.one, known.memo))
 
     def _remember_settled(self) -> None:
         """Keep signatures that prove more than the previous ones, so that the next call need not read the files."""
@@ -237,6 +273,7 @@ class _Sync:
             self._memory.rendered, self._memory.commit = 0, None
             self._memory.files = {path: known.replace(memo=None) for path, known in self._memory.files.items()}
         self._welcome()
+        self._prepare_restoring()
         absorber = Absorber(self._context)
         renderer = Renderer(self._context, absorber)
         first = {seen.form: seen for seen in reversed(self._seen)}  # in a bare repository there may be none
@@ -260,10 +297,18 @@ class _Sync:
         self._note_those_away()
         self._keep_memory()
 
+    def _prepare_restoring(self) -> None:
+        for seen in self._seen:
+            if self._restore and self._restore == seen.form.document_of(seen.one):
+                self._context.restoring.add(seen.file.path)
+                self._context.know(seen.file.path, absent="", due=True)
+
     def _note_those_away(self) -> None:
         """Read and render files again that are not listed now, if they come back as they were."""
         listed = {seen.file.path for seen in self._seen}
-        away = [path for path in self._memory.files if path not in listed]
+        everything = self._context.among is None
+        away = [path for path, known in self._memory.files.items() if path not in listed]
+        away = [path for path in away if everything or not self._memory.files[path].rests]
         for path in away[:-_AWAY]:
             del self._memory.files[path]
         for path in away[-_AWAY:]:

@@ -15,7 +15,7 @@ from moot.mirrors.state_cache import MirrorMemory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from moot.api.call import Call
@@ -39,7 +39,9 @@ class Seen(Record):
 class SyncContext:
     """See the module."""
 
-    def __init__(self, call: Call, forms: list[Form], *, patient: bool = False) -> None:
+    def __init__(
+        self, call: Call, forms: list[Form], *, patient: bool = False, among: frozenset[str] | None = frozenset()
+    ) -> None:
         self.call, self.engine, self.forms = call, call.engine, forms
         self.directory = os.path.join(call.place.state, "mirrors")
         self.memory = MirrorMemory(self.directory)
@@ -48,6 +50,8 @@ class SyncContext:
         self.news: list[Event] = []  # the events that this sync has appended
         self._keep = os.path.join(self.directory, "keep")
         self.patient = patient  # see `Mirrors.sync`
+        self.among = among  # see `Form.resting`
+        self.restoring: set[str] = set()  # files to write again, whatever they are now
         self._trees = worktrees(call.place)
         self._accepts = Accounts(call.place).__getitem__
 
@@ -55,15 +59,20 @@ class SyncContext:
         roots = {tree.root: os.path.realpath(tree.root) for tree in self._trees}
         keep, accepts = os.path.realpath(self._keep), self._accepts
         now = self.call.clock.wall_seconds()
-        return [
-            (
-                form,
-                one.replace(now=now),
-                MirrorFile(roots[one.root], one.path, keep, limit=form.largest, accepts=accepts, resolved=True),
-            )
-            for form in self.forms
-            for one in form.instances(store, self._trees)
-        ]
+        found: list[tuple[Form, Instance, MirrorFile]] = []
+        for form, one in self._instances(store):
+            root = roots.get(one.root) or os.path.realpath(one.root)
+            limit, makes = form.largest, one.root in roots
+            file = MirrorFile(root, one.path, keep, limit=limit, accepts=accepts, resolved=True, makes=makes)
+            found.append((form, one.replace(now=now), file))
+        return found
+
+    def _instances(self, store: Store) -> Iterator[tuple[Form, Instance]]:
+        for form in self.forms:
+            awake = {one.name: one for one in form.instances(store, self._trees)}
+            resting = form.resting(store, self._trees, self.among) if self.among is None or self.among else ()
+            for one in (*awake.values(), *(one for one in resting if one.name not in awake)):
+                yield form, one
 
     def know(self, path: str, **news: Any) -> None:
         """Cache something about a file."""

@@ -69,6 +69,7 @@ VERBS = (
         mirror,
         kind="own",
         anybody=True,
+        everything=True,
         params=(Param("watch", "Keep them in sync until interrupted.", type="flag"),),
         examples=("moot mirror", "moot mirror --watch"),
     ),

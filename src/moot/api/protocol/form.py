@@ -69,11 +69,13 @@ class Rendering(Record):
     """The content of a file. The memo is JSON-ready. It is only cached, so a form must work without it.
 
     then: what must be committed before the file is written, as `then(work, one)`. It is rendered again after that.
+    optional: if there is no file, none is written.
     """
 
     data: bytes
     memo: Any = None
     then: Callable[[Work, Instance], Taken] | None = None
+    optional: bool = False
 
 
 class Taken(Record):
@@ -96,6 +98,10 @@ class Form(ABC):
 
     writable = True  # whether moot writes the file
     durable = False  # whether a write is flushed to the disk
+    beside = False  # whether the new file is written in the directory of the old one, before it replaces it
+    repairs = True  # whether a file that cannot be read is written again after it was quarantined
+    rests = False  # whether its files are only looked at when there is a reason: see `resting`
+    shows_its_end = True  # whether a content that was cut off cannot be read
     largest = 256 * 1024 * 1024  # bytes; a larger file is not read
     speakers: tuple[str, ...] = ()  # the principals that act only through this file
     fields: ClassVar[Mapping[str, Any]] = {}  # a JSON Schema of the mirror's `fields`; {}: they are not checked
@@ -117,6 +123,19 @@ class Form(ABC):
 
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterable[Instance]:  # noqa: ARG002
         return [Instance(path=self.spec.path, root=tree.root, worktree=tree.name) for tree in worktrees]
+
+    def resting(
+        self,
+        store: Store,  # noqa: ARG002
+        worktrees: Sequence[Worktree],  # noqa: ARG002
+        among: frozenset[str] | None,  # noqa: ARG002
+    ) -> Iterable[Instance]:
+        """More files, for a sync that has a reason to look at them: changed streams, or, if None, at all of them."""
+        return ()
+
+    def is_behind(self, store: Store, one: Instance, memo: Any) -> bool:  # noqa: ARG002
+        """Whether a file that rested does not show the log. `memo`: of the last rendering."""
+        return False
 
     @abstractmethod
     def render(self, store: Store, one: Instance) -> Rendering | None:
@@ -151,6 +170,10 @@ class Form(ABC):
         """Parse a changed file. A form may skip what the views prove to be unchanged."""
         return self.read(data)
 
+    def cut_off(self, call: Call, data: bytes, content: Any, memo: Any) -> str:  # noqa: ARG002
+        """Why a content seems to be cut off although it could be read; empty if it does not."""
+        return ""
+
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
         return ("moot",)
 
@@ -175,6 +198,10 @@ class Form(ABC):
     def deviations(self, data: bytes, store: Store, one: Instance) -> Iterable[Defect]:  # noqa: ARG002
         """Where a file does not show what the log says, for `moot pack check`. What is new in it does not count."""
         return ()
+
+    def document_of(self, one: Instance) -> str:  # noqa: ARG002
+        """The id of the document that a file shows, if the form has documents."""
+        return ""
 
     def vet(self, data: bytes) -> list[Defect]:
         """The defects of a content. Nothing is stored."""

@@ -41,15 +41,34 @@ class Adoption(Record):
         return ", ".join(filter(None, (tasks, messages, notes, held if self.held else "")))
 
 
+class DocumentFile(Record):
+    """The file of a document, as it was read. `leaves` is None if it does not exist or cannot be read."""
+
+    path: str
+    exists: bool
+    fault: str = ""  # why it cannot be read, with line and column
+    line: int = 0
+    column: int = 0
+    leaves: Mapping[str, Any] | None = None
+
+
 class Mirrors(ABC):
     """The protocol files of the active packs. One object serves all calls of a workspace."""
 
     @abstractmethod
-    def sync(self, call: Call, news: Sequence[Event] | None = None, *, patient: bool = False) -> tuple[Notice, ...]:
+    def sync(
+        self,
+        call: Call,
+        news: Sequence[Event] | None = None,
+        *,
+        patient: bool = False,
+        everything: bool = False,
+    ) -> tuple[Notice, ...]:
         """Absorb what other programs wrote, and render the log.
 
         `news`: only if a file shows one of these events. `patient`, for callers that sync all the time: a file that has
         just vanished is not restored at once, because its directory or its worktree may be about to be removed.
+        `everything`: also documents that are otherwise looked at only during a run. Implied by `patient`.
         """
 
     def adopt(self, call: Call, packs: Sequence[str]) -> Adoption:  # noqa: ARG002
@@ -59,6 +78,14 @@ class Mirrors(ABC):
     @abstractmethod
     def corrected(self, call: Call, entry: HeldEntry, data: Any) -> Callable[[Work], None]:
         """A decision that takes the corrected content of a held entry or a quarantined file, or raises."""
+
+    def restore(self, call: Call, document: str) -> tuple[Notice, ...]:  # noqa: ARG002
+        """Write the file of a document again. What is in it now is absorbed, or quarantined if it cannot be read."""
+        return ()
+
+    def document_file(self, call: Call, document: str) -> DocumentFile | None:  # noqa: ARG002
+        """The file of a document as it is now; None if it has none. Changes nothing."""
+        return None
 
     def folders(self, call: Call) -> list[tuple[str, str]]:  # noqa: ARG002
         """The directories in which files may change, each with a directory around it that exists for sure."""

@@ -6,6 +6,7 @@ What always holds:
 - A change is compared with the version its writer read (`base`). A leaf that both the log and the file changed since
   then is a conflict: the mirror defines which side wins, and the event records both values.
 - If the base is unknown, leaves that only the file has are accepted, and every difference is a conflict.
+- Several documents can have the same path. The file shows the one that was opened or shown last.
 
     status    empty (none), open
 
@@ -42,13 +43,14 @@ class OpenDocument(Record):
     leaves: Mapping[str, Any]
     worktree: str = WORKSPACE
     subject: str = ""  # replaces the placeholder in the mirror's path
+    path: str = ""  # of the file, if not the mirror's: relative to the worktree, or absolute
 
 
 class Opened(OpenDocument, Payload):
     type = "document:opened"
     said = "opened"
     words = ("leaves",)
-    names = ("subject",)
+    names = ("subject", "path")
     marks = ("mirror", "worktree")
 
 
@@ -96,6 +98,13 @@ class Reset(Payload):
     reason: str
 
 
+class DocumentShown(Payload):
+    type = "document:shown"
+    said = "shown in its file {path}"
+    names = ("path",)
+    path: str = ""
+
+
 class DocumentRestored(Payload):
     type = "document:restored"
     said = "restored: {reason}"
@@ -104,7 +113,8 @@ class DocumentRestored(Payload):
 
 
 EVENTS: dict[str, type[Payload]] = {
-    cls.type: cls for cls in (Opened, DocumentChanged, ChangeRefused, Conflicted, Reset, DocumentRestored)
+    cls.type: cls
+    for cls in (Opened, DocumentChanged, ChangeRefused, Conflicted, Reset, DocumentShown, DocumentRestored)
 }
 
 
@@ -114,8 +124,10 @@ class Document(Record):
     mirror: str = ""
     worktree: str = WORKSPACE
     subject: str = ""
+    path: str = ""
     leaves: dict[str, Any] = {}  # noqa: RUF012
     changes: int = 0
+    shown: int = 0  # the position of the event that made its file show it
     at: str = ""
     changed_at: str = ""
 
@@ -144,11 +156,17 @@ class ResetDocument(Record):
     reason: str
 
 
+class ShowDocument(Record):
+    """Make the file show this document. With a path, the document moves to another file."""
+
+    path: str = ""
+
+
 class RestoreDocument(Record):
     reason: str
 
 
-Command = OpenDocument | ChangeDocument | AbsorbDocument | ResetDocument | RestoreDocument
+Command = OpenDocument | ChangeDocument | AbsorbDocument | ResetDocument | ShowDocument | RestoreDocument
 
 
 def decide(state: Document, command: Command, _facts: object = None) -> list[Payload]:
@@ -166,6 +184,9 @@ def decide(state: Document, command: Command, _facts: object = None) -> list[Pay
             _check_open(state)
             same = flat_json.difference(state.leaves, command.leaves).pointers == ()
             return [] if same else [Reset(leaves=dict(command.leaves), reason=command.reason)]
+        case ShowDocument():
+            _check_open(state)
+            return [DocumentShown(path=command.path or state.path)]
         case RestoreDocument():
             _check_open(state)
             return [DocumentRestored(reason=command.reason)]
@@ -239,7 +260,9 @@ def _check_open(state: Document) -> None:
 def evolve(state: Document, event: Payload, meta: Meta) -> Document:
     match event:
         case Opened():
-            return state.replace(status="open", at=meta.at, changed_at=meta.at, **event.__dict__)
+            return state.replace(status="open", at=meta.at, changed_at=meta.at, shown=meta.position, **event.__dict__)
+        case DocumentShown():
+            return state.replace(path=event.path, shown=meta.position)
         case DocumentChanged():
             change = LeafChange(set=dict(event.set), gone=tuple(event.gone))
             return _changed(state, flat_json.applied(state.leaves, change), meta)

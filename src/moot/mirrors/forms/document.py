@@ -3,17 +3,26 @@
 The path may have a placeholder, `.notes/{name}.json`: then each such file is a document, and each one in the log. The
 `fields` of the mirror define the rest:
 
-    author    the role that writes to the file
-    owners    patterns of pointers, each with the role that owns these values, or `moot`
-    keys      patterns of lists, each with the key of its items
-    stamp     the pointer to a time that every change updates: a file with an older one is an old copy
-    initial   the content of a new or reset document; without it, a document starts with its file
+    author      the role that writes to the file
+    owners      patterns of pointers, each with the role that owns these values, or `moot`
+    keys        patterns of lists, each with the key of its items
+    stamp       the pointer to a time that every change updates: a file with an older one is an old copy
+    initial     the content of a new or reset document; without it, a document starts with its file
+    format      `json` or `yaml`; by default as the name of the file ends
+    order       for YAML: the keys that come first in a mapping, by its pattern; "" is the outermost one
+    quoted      for YAML: patterns of pointers below which every text has quotes
+    repair      whether a file that cannot be read is written again; otherwise only `moot doc restore` does that
+    while_open  there may be hundreds: a file is looked at only while a run on its document is open, when the document
+                changes, in the verbs `doc` and `run`, and by `mirror --watch`
+
+If the mirror has the documents of the pack's pipeline, its stages are the authors and owners
+(`moot.pipelines.documents`). Such a document may have a path of its own, also outside the worktree, and several
+documents may share one file.
 """
 
 from __future__ import annotations
 
 from moot.api.answer import Notice
-from moot.api.protocol import strict_json
 from moot.api.protocol.form import Form, Instance, Malformed, Rendering, Taken
 from moot.core import flat_json
 from moot.core.deciders.document import (
@@ -28,12 +37,14 @@ from moot.core.ids import is_name_part
 from moot.core.kind import kind_of
 from moot.core.principal import role
 from moot.core.record import Record
+from moot.mirrors.forms.document_format import format_of
+from moot.mirrors.forms.document_instances import instance_of, shown_in_each_file
 from moot.mirrors.templates import filled, subjects
 from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
     from moot.api.call import Call
@@ -45,11 +56,13 @@ if TYPE_CHECKING:
     from moot.views.store import Store
 
 _ALL = 1 << 31
+_SOME = 3  # pointers in a message
 
 
 class DocumentNews(Record):
-    """The content of a changed file, and the content it was based on."""
+    """The content of a changed file, and the content it was based on: that of the document `key`."""
 
+    key: str
     leaves: dict[str, Any]
     base: Mapping[str, Any] | None
 
@@ -69,6 +82,11 @@ class DocumentForm(Form):
             "keys": _POINTED,
             "stamp": _POINTER,
             "initial": {"type": "object"},
+            "format": {"enum": ["json", "yaml"]},
+            "order": {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+            "quoted": {"type": "array", "items": _POINTER},
+            "repair": {"type": "boolean"},
+            "while_open": {"type": "boolean"},
         },
         "additionalProperties": False,
     }
@@ -84,6 +102,11 @@ class DocumentForm(Form):
         self._keys: Mapping[str, str] = spec.fields.get("keys", {})
         self._stamp: str | None = spec.fields.get("stamp")
         self._initial: Mapping[str, Any] | None = spec.fields.get("initial")
+        self.rests: bool = spec.fields.get("while_open", False)
+        self.repairs = spec.fields.get("repair", True)
+        self._format = format_of(spec)
+        self.shows_its_end = self._format.shows_its_end
+        self.beside = self._format.name == "yaml"
 
     @classmethod
     def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -98,12 +121,40 @@ class DocumentForm(Form):
                     yield (field, pointer), f"{pointer!r}: expected a pointer such as /status, with a slash before it"
 
     def instances(self, store: Store, worktrees: Sequence[Worktree]) -> Iterator[Instance]:
+        if self.rests:
+            from moot.pipelines.documents import open_keys
+
+            ours = sorted(name for name in open_keys(store) if name.startswith(f"{self.spec.pack}."))
+            yield from self._of_log(worktrees, [states.state(store, kind_of("document"), name)[0] for name in ours])
+            return
         known = self._known(store)
         for tree in worktrees:
             found = {*known.get(self._worktree(tree.name), ()), *subjects(tree.root, self.spec.path)}
             for subject in sorted(found) if "{" in self.spec.path else ("",):
                 path = filled(self.spec.path, subject)
                 yield Instance(path=path, root=tree.root, worktree=tree.name, subject=subject)
+
+    def resting(self, store: Store, worktrees: Sequence[Worktree], among: frozenset[str] | None) -> Iterator[Instance]:
+        if not self.rests:
+            return
+        if among is None:
+            yield from self._of_log(worktrees, queries.things(store, "document", _ALL))
+        else:
+            names = sorted(stream.partition("/")[2] for stream in among if self._is_ours(stream))
+            yield from self._of_log(worktrees, [states.state(store, kind_of("document"), name)[0] for name in names])
+
+    def _of_log(self, worktrees: Sequence[Worktree], documents: Iterable[Document]) -> Iterator[Instance]:
+        """The files of these documents. If several are in one file, that of the one that was shown last."""
+        mirror = f"{self.spec.pack}/{self.spec.name}"
+        trees = {self._worktree(tree.name): tree for tree in worktrees}
+        ours = (one for one in documents if one.mirror == mirror and one.status and one.worktree in trees)
+        for one in shown_in_each_file(ours):
+            found = instance_of(one, trees[one.worktree], self.spec.path)
+            if found is not None:
+                yield found
+
+    def _is_ours(self, stream: str) -> bool:
+        return stream.startswith(f"document/{self.spec.pack}.")
 
     def _known(self, store: Store) -> dict[str, set[str]]:
         """The subjects in the log, by worktree."""
@@ -121,22 +172,35 @@ class DocumentForm(Form):
         slug = f"{self.spec.name}.{one.subject}" if one.subject else self.spec.name
         return key(self.spec.pack, self._worktree(one.worktree), slug)
 
+    def document_of(self, one: Instance) -> str:
+        return self.key(one)
+
     def follows(self, event: Event) -> bool:
-        return event.stream.startswith(f"document/{self.spec.pack}.")
+        return self._is_ours(event.stream)
 
     def render(self, store: Store, one: Instance) -> Rendering | None:
-        state, _ = states.state(store, kind_of("document"), self.key(one))
+        name = self.key(one)
+        state, version = states.state(store, kind_of("document"), name)
         if state.status:
             found = state.leaves
         elif self._initial is not None:
             found = flat_json.flatten(self._initial, self._keys)
         else:
             return None
-        return Rendering(data=self.write(flat_json.unflatten(found, self._keys)), memo=found)
+        memo = {"document": name, "version": version} if self.rests else found
+        data = self.write(flat_json.unflatten(found, self._keys))
+        return Rendering(data=data, memo=memo, optional=self.rests and not found)  # a deleted file stays deleted
+
+    def is_behind(self, store: Store, one: Instance, memo: Any) -> bool:
+        if not self.rests:
+            return False
+        name = self.key(one)
+        _, version = states.state(store, kind_of("document"), name)
+        return bool(memo != {"document": name, "version": version})
 
     def write(self, content: Mapping[str, Any]) -> bytes:
-        """Format the content. A form for another format than JSON overrides this and `parse`."""
-        return strict_json.dump(content)
+        """Format the content. A form for another format overrides this and `parse`."""
+        return self._format.write(content)
 
     def read(self, data: bytes) -> dict[str, Any]:
         content = self.parse(data)
@@ -149,18 +213,39 @@ class DocumentForm(Form):
 
     def parse(self, data: bytes) -> object:
         """Parse the bytes. Raises `Torn`."""
-        return strict_json.load(data)
+        return self._format.parse(data)
+
+    def cut_off(self, call: Call, data: bytes, content: Any, memo: Any) -> str:
+        """YAML that was cut off is often valid. It is, if its last line has no end and the rest of it is missing."""
+        if self.shows_its_end or data.endswith((b"\n", b"\r")):
+            return ""
+        before = self._base(call, memo) or {}
+        change = flat_json.difference(before, content)
+        if change.gone:
+            some = f"{', '.join(change.gone[:_SOME])}{' …' if len(change.gone) > _SOME else ''}"
+            return f"the last line has no end, and {some} is missing: it may be cut off"
+        cut = change.set and self.write(flat_json.unflatten(before, self._keys)).startswith(data)
+        return "the last line has no end: it is cut off" if cut else ""
+
+    def _base(self, call: Call, memo: Any) -> Mapping[str, Any] | None:
+        """The content that the writer of a file had read; None if unknown."""
+        if not self.rests or memo is None:
+            return memo  # type: ignore[no-any-return]
+        from moot.mirrors.forms.document_instances import leaves_at
+
+        return leaves_at(call.engine.log, str(memo["document"]), int(memo["version"]))
 
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
         return self.speakers or ("moot",)
 
     def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> DocumentNews | None:  # noqa: ARG002
-        state, _ = states.state(call.engine.store, kind_of("document"), self.key(one))
+        name = memo["document"] if self.rests and memo else self.key(one)
+        state, _ = states.state(call.engine.store, kind_of("document"), name)
         if not content and state.leaves and self.spec.emptied == "restore":
             return None
         if state.status and (self._is_past(state, content) or not flat_json.difference(state.leaves, content).pointers):
             return None
-        return DocumentNews(leaves=content, base=memo)
+        return DocumentNews(key=name, leaves=content, base=self._base(call, memo))
 
     def _is_past(self, state: Document, content: Mapping[str, Any]) -> bool:
         """Whether the file is an old copy. An equal stamp means a change."""
@@ -168,19 +253,26 @@ class DocumentForm(Form):
         return isinstance(there, str) and isinstance(here, str) and there < here
 
     def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: DocumentNews) -> Taken:  # noqa: ARG002
-        name, before = self.key(one), len(work.drafts)
+        name, before = facts.key, len(work.drafts)
         if not work.state("document", name).status:
             first = facts.leaves if self._initial is None else flat_json.flatten(self._initial, self._keys)
             work.do("document", name, self._opening(one, first))
+        author, owners = self._rights(work, name)
         command = AbsorbDocument(
-            author=self._author,
-            leaves=facts.leaves,
-            base=facts.base,
-            owners=self._owners,
-            wins=self.spec.wins,
+            author=author, leaves=facts.leaves, base=facts.base, owners=owners, wins=self.spec.wins
         )
         work.do("document", name, command)
         return Taken(notices=tuple(self._notices(work, one, before)))
+
+    def _rights(self, work: Work, name: str) -> tuple[str, Mapping[str, str]]:
+        """Who has changed the file, and the owners of its values."""
+        pack = next((one for one in self.packs.packs if one.name == self.spec.pack), None)
+        if pack is None or pack.pipeline is None or pack.pipeline.document != self.spec.name:
+            return self._author, self._owners
+        from moot.pipelines.documents import author_of, owners_of
+
+        author = author_of(work.store, name)
+        return author, {**self._owners, **owners_of(pack, author)}
 
     def _opening(self, one: Instance, first: Mapping[str, Any]) -> OpenDocument:
         mirror, worktree = f"{self.spec.pack}/{self.spec.name}", self._worktree(one.worktree)
@@ -197,8 +289,8 @@ class DocumentForm(Form):
                 won = draft.data["won"]
                 yield Notice("change_conflicted", f"{one.name}: {touched} changed in the log, too; the {won} wins.")
 
-    def vanished(self, work: Work, one: Instance, memo: Any) -> Taken:  # noqa: ARG002
-        name = self.key(one)
+    def vanished(self, work: Work, one: Instance, memo: Any) -> Taken:
+        name = memo["document"] if self.rests and memo else self.key(one)
         if not work.state("document", name).status:
             return Taken()
         reason = f"{one.path} was deleted"

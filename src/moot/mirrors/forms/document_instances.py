@@ -1,0 +1,61 @@
+"""Documents that the log knows: where their files are, which one a shared file shows, how one was before."""
+
+from __future__ import annotations
+
+import os
+
+from moot.api.protocol.form import Instance
+from moot.core.ids import is_name_part
+from moot.core.kind import kind_of, meta_of
+from moot.mirrors.templates import filled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from moot.core.deciders.document import Document
+    from moot.location import Worktree
+    from moot.log import Shown
+
+_PAGE = 1000
+
+
+def shown_in_each_file(documents: Iterable[Document]) -> list[Document]:
+    """The documents that their files show. Those without a path of their own have a file each."""
+    found: dict[tuple[str, str], Document] = {}
+    for one in documents:
+        file = (one.worktree, one.path or f"\0{one.id}")
+        if file not in found or found[file].shown < one.shown:
+            found[file] = one
+    return list(found.values())
+
+
+def instance_of(document: Document, tree: Worktree, template: str) -> Instance | None:
+    """The file of a document; None if its path cannot be used. Outside the worktree, the root is above its folder."""
+    path, root = document.path, tree.root
+    if not path:
+        if "{" in template and not is_name_part(document.subject):
+            return None
+        path = filled(template, document.subject)
+    elif os.path.isabs(path):
+        folder = os.path.dirname(path)
+        root = os.path.dirname(folder)
+        path = os.path.relpath(path, root)
+    if "\0" in path or {"", ".", ".."} & set(path.split(os.sep)):
+        return None
+    return Instance(path=path, root=root, worktree=tree.name, subject=document.subject)
+
+
+def leaves_at(log: Shown, name: str, version: int) -> dict[str, Any] | None:
+    """The leaves of a document after the event at this position; None if it had none then."""
+    kind = kind_of("document")
+    state: Any = kind.new(name)
+    after = 0
+    while events := log.read(after, _PAGE, kind.stream(name)):
+        for event in events:
+            if event.position > version:
+                return state.leaves if state.status else None
+            state = kind.evolve(state, kind.events[event.type].of(event.data), meta_of(event))
+        after = events[-1].position
+    return state.leaves if state.status else None

@@ -1,0 +1,435 @@
+"""The form `document` in YAML, with hundreds of documents that are looked at only while a run on them is open."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from moot.api.protocol import MirrorSpec, Pack, Packs
+from moot.api.protocol.stage import PipelineSpec, Stage
+from moot.core.deciders.document import ChangeDocument, OpenDocument, ShowDocument, key
+from moot.location import MAIN
+from moot.mirrors.exchange import bring
+from moot.mirrors.sync import FileMirrors
+from moot.pipelines import documents
+from moot.wiring.admin import Admin
+from tests.calls import open_call
+from tests.person import AS_A_PERSON
+
+if TYPE_CHECKING:
+    from moot.core.event import Event
+
+FIELDS = {
+    "repair": False,
+    "while_open": True,
+    "order": {"": ["analyzer", "automation"], "/automation": ["outline_completed", "errors"]},
+    "quoted": ["/automation/errors"],
+}
+STAGES = (
+    Stage(name="outline", owns=("/analyzer",), marker="/automation/outline_completed"),
+    Stage(name="review", owns=("/review",), marker="/automation/review_completed"),
+)
+PIPELINE = PipelineSpec(document="metadata", errors="/automation/errors")
+FIRST = {
+    "/extra": "kept",
+    "/analyzer/completed": True,
+    "/automation/errors": ["outline: it is late"],
+    "/automation/outline_completed": True,
+    "/states": ["yes", "no"],
+}
+
+
+def mirror(**more: object) -> MirrorSpec:
+    spec = {"name": "metadata", "pack": "notes", "path": "tmp/metadata/metadata_{slug}.yml", "form": "document"}
+    return MirrorSpec(**{**spec, "scope": "worktree", "missing": "reset", "emptied": "clear", "fields": FIELDS, **more})
+
+
+class Place:
+    """A workspace with a pipeline whose targets have YAML documents. `open` are those with an open run."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, *mirrors: MirrorSpec) -> None:
+        self.root, self.open, self.stage = root, set[str](), "file"
+        if not (root / ".git").exists():
+            subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
+            Admin(str(root), AS_A_PERSON).create(())
+        pack = Pack(name="notes", title="Notes", mirrors=mirrors or (mirror(),), stages=STAGES, pipeline=PIPELINE)
+        packs = Packs([pack])
+        call = open_call(str(root), AS_A_PERSON)
+        self.workspace = call.workspace
+        self.workspace.setup = self.workspace.setup.replace(packs=packs, mirrors=FileMirrors(packs))
+        call.close()
+        self.call = self.workspace.call(call.caller)
+        monkeypatch.setattr(documents, "open_keys", lambda _store: self.open)
+        monkeypatch.setattr(documents, "author_of", lambda _store, _key: self.stage)
+
+    def begin(self, subject: str = "a", path: str = "", leaves: dict[str, object] = FIRST) -> str:
+        """Open the document of a target and its run, as the engine does."""
+        name = key("notes", MAIN, f"metadata.{subject}")
+        command = OpenDocument(mirror="notes/metadata", worktree=MAIN, subject=subject, path=path, leaves=leaves)
+        self.open.add(name)
+        self.commit(name, command)
+        return name
+
+    def commit(self, name: str, command: object) -> None:
+        outcome = self.call.engine.commit("moot", lambda work: work.do("document", name, command))
+        self.call.mirrors.sync(self.call, outcome.events)
+
+    def change(self, name: str, **leaves: object) -> None:
+        found = {f"/{at.replace('__', '/')}": value for at, value in leaves.items()}
+        self.commit(name, ChangeDocument(author="moot", set=found))
+
+    def sync(self, *, everything: bool = False) -> list[str]:
+        return [notice.code for notice in self.call.mirrors.sync(self.call, everything=everything)]
+
+    def path(self, subject: str = "a") -> Path:
+        return self.root / "tmp" / "metadata" / f"metadata_{subject}.yml"
+
+    def shown(self, subject: str = "a") -> object:
+        return yaml.safe_load(self.path(subject).read_text())
+
+    def leaves(self, name: str) -> dict[str, object]:
+        return self.call.engine.store.state(f"document/{name}", documents_state())[0].leaves
+
+    def events(self, kind: str = "document:") -> list[Event]:
+        return [event for event in self.call.engine.log.read(0, 1000) if event.type.startswith(kind)]
+
+    def types(self) -> list[str]:
+        return [event.type.partition(":")[2] for event in self.events()]
+
+    def close(self) -> None:
+        self.call.close()
+        self.workspace.close()
+
+
+def documents_state() -> type:
+    from moot.core.deciders.document import Document
+
+    return Document
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    made = Place(tmp_path, monkeypatch)
+    yield made
+    made.close()
+
+
+# proves: S1-META-04, S1-INSP-02, S1-INSP-03, S1-INSP-04
+def test_a_document_is_shown_in_block_style_with_the_declared_keys_first(place):
+    place.begin()
+    assert place.path().read_text() == (
+        "analyzer:\n  completed: true\n"
+        'automation:\n  outline_completed: true\n  errors:\n    - "outline: it is late"\n'
+        'extra: kept\nstates:\n  - "yes"\n  - "no"\n'
+    )
+
+
+# proves: S1-META-09, S2-META-04, S1-HARD-08, S2-HARD-08
+def test_changes_of_file_and_log_to_different_keys_meet_and_the_writer_is_named(place):
+    name = place.begin()
+    place.stage = "review"
+    edited = place.path().read_text() + "review: good\nown: {a: 1}\n"
+    place.call.engine.commit(
+        "moot", lambda work: work.do("document", name, ChangeDocument(author="moot", set={"/states": ["on"]}))
+    )
+    place.path().write_text(edited)
+    assert place.sync() == []
+    assert place.shown()["review"] == "good"
+    assert place.shown()["own"] == {"a": 1}
+    assert place.shown()["states"] == ["on"]
+    changed = place.events("document:changed")[-1].data
+    assert (changed["author"], changed["set"]) == ("review", {"/review": "good", "/own/a": 1})
+    place.change(name, extra="later")
+    assert place.shown()["own"] == {"a": 1}
+
+
+# proves: S1-HARD-08, S2-HARD-08
+def test_a_key_that_changed_on_both_sides_keeps_the_value_of_the_log_and_the_other_is_on_record(place):
+    name = place.begin()
+    edited = place.path().read_text().replace("extra: kept", "extra: edited")
+    place.call.engine.commit(
+        "moot", lambda work: work.do("document", name, ChangeDocument(author="moot", set={"/extra": "by the log"}))
+    )
+    place.path().write_text(edited)
+    assert place.sync() == ["change_conflicted"]
+    assert place.shown()["extra"] == "by the log"
+    clash = place.events("document:conflicted")[-1].data
+    assert (clash["log"], clash["file"], clash["won"]) == ({"/extra": "by the log"}, {"/extra": "edited"}, "log")
+
+
+# proves: S1-LIFE-01, S2-ENR-01
+@pytest.mark.parametrize(
+    ("stage", "old", "new", "owner"),
+    [
+        ("review", "completed: true\nautomation", "completed: false\nautomation", "outline"),
+        ("outline", "extra: kept", "extra: kept\nreview: mine", "review"),
+        ("file", "outline_completed: true", "outline_completed: false", "moot"),
+        ("file", "it is late", "all is well", "moot"),
+    ],
+)
+def test_a_key_of_another_stage_is_written_back_and_the_refused_value_is_on_record(place, stage, old, new, owner):
+    place.begin()
+    before, place.stage = place.path().read_text(), stage
+    assert old in before
+    place.path().write_text(before.replace(old, new))
+    assert place.sync() == ["change_refused"]
+    assert place.path().read_text() == before
+    refused = place.events("document:refused")[-1].data
+    assert (refused["author"], refused["owners"]) == (stage, [owner])
+    assert refused["set"]
+
+
+# proves: S1-META-09, S2-ENR-05
+def test_a_person_may_change_what_a_stage_has_written_while_none_runs(place):
+    place.begin()
+    text = place.path().read_text()
+    place.path().write_text(text.replace("completed: true\nautomation", "completed: false\nautomation"))
+    assert place.sync() == []
+    assert place.events("document:changed")[-1].data["author"] == "file"
+
+
+# proves: S1-HARD-09, S2-HARD-08, S1-TEST-02
+@pytest.mark.parametrize("bad", [b"invalid yaml [[[\n", b"a: 1\na: 2\n", b"a: \xff\n", b"", b"a: &x 1\n", b"[1]\n"])
+def test_a_file_that_cannot_be_parsed_is_put_aside_and_stays_until_it_is_restored(place, bad):
+    name = place.begin()
+    good, leaves = place.path().read_text(), place.leaves(name)
+    place.path().write_bytes(bad)
+    os.utime(place.path(), (0, 0))  # no program is in the middle of writing it
+    assert place.sync() == ["entry_held"]
+    assert place.sync() == []
+    place.change(name, more="from the log")
+    assert place.path().read_bytes() == bad
+    assert place.leaves(name) == {**leaves, "/more": "from the log"}
+    held = next(event.data for event in place.call.engine.log.read(0, 100) if event.stream.startswith("entry/"))
+    assert place.call.blob(held["sha256"]) == bad
+    found = place.call.mirrors.document_file(place.call, name)
+    assert found.leaves is None
+    assert found.line >= 1
+    assert "(line" in found.fault
+    place.call.mirrors.restore(place.call, name)
+    assert place.path().read_text() == good + "more: from the log\n"
+    assert place.sync() == []
+
+
+def test_a_bad_file_that_is_corrected_by_hand_counts_again(place):
+    name = place.begin()
+    good = place.path().read_text()
+    place.path().write_text("a: [\n")
+    os.utime(place.path(), (0, 0))
+    assert place.sync() == ["entry_held"]
+    place.path().write_text(good + "fixed: true\n")
+    assert place.sync() == []
+    assert place.leaves(name)["/fixed"] is True
+
+
+# proves: S1-ISS-02
+def test_a_young_bad_file_is_left_alone_and_named_and_a_restore_does_not_wait(place):
+    name = place.begin()
+    good = place.path().read_text()
+    place.path().write_text("a: [\n")
+    assert place.sync() == ["mirror_pending"]
+    assert place.path().read_text() == "a: [\n"
+    assert "line 2, column 1" in place.call.mirrors.document_file(place.call, name).fault
+    place.call.mirrors.restore(place.call, name)
+    assert place.path().read_text() == good
+
+
+def test_yaml_that_was_cut_off_in_the_middle_of_a_line_is_not_a_change(place):
+    name = place.begin()
+    leaves, whole = place.leaves(name), place.path().read_bytes()
+    for end in range(1, len(whole)):
+        if whole[:end].endswith(b"\n"):
+            continue
+        place.path().write_bytes(whole[:end])
+        place.sync()
+        assert place.leaves(name) == leaves, whole[:end]
+    place.path().write_bytes(whole)
+    assert place.sync() == []
+
+
+def test_a_file_that_a_program_has_open_for_writing_is_left_alone_until_it_is_closed(place):
+    name = place.begin()
+    whole = place.path().read_text()
+    with place.path().open("w") as file:
+        file.write("analyzer:\n  completed: true\n")
+        file.flush()
+        assert place.sync() == ["mirror_pending"]
+        assert place.types() == ["opened"]
+        file.write(whole.partition("true\n")[2] + "more: 1\n")
+    assert place.sync() == []
+    assert place.leaves(name) == {**FIRST, "/more": 1}
+
+
+# proves: S1-META-01, S2-META-01
+def test_the_directory_is_made_on_first_use_and_a_deleted_file_resets_the_document(place):
+    name = place.begin()
+    place.path().unlink()
+    assert place.sync() == []
+    assert place.types() == ["opened", "reset"]
+    assert place.leaves(name) == {}
+    assert not place.path().exists()
+    place.change(name, again=1)
+    assert place.shown() == {"again": 1}
+
+
+def test_a_deleted_directory_resets_nothing(place):
+    name = place.begin()
+    place.path().unlink()
+    place.path().parent.rmdir()
+    place.sync()
+    assert place.types() == ["opened"]
+    assert place.leaves(name) == FIRST
+
+
+def test_documents_without_an_open_run_are_looked_at_only_when_there_is_a_reason(place):
+    names = [place.begin(f"target-{number}") for number in range(3)]
+    place.open.clear()
+    for number in range(3):
+        path = place.path(f"target-{number}")
+        path.write_text(path.read_text() + "note: edited\n")
+    assert place.sync() == []
+    assert place.types() == ["opened"] * 3
+    place.change(names[0], other=1)  # its document changes: it is looked at, the others are not
+    assert place.leaves(names[0])["/note"] == "edited"
+    assert place.shown("target-0")["other"] == 1
+    assert "/note" not in place.leaves(names[1])
+    place.open.add(names[1])
+    place.sync()
+    assert place.leaves(names[1])["/note"] == "edited"
+    assert "/note" not in place.leaves(names[2])
+    place.sync(everything=True)
+    assert place.leaves(names[2])["/note"] == "edited"
+
+
+def test_a_file_that_rested_while_its_document_changed_is_merged_and_not_overwritten(place):
+    name = place.begin()
+    place.open.clear()
+    place.path().write_text(place.path().read_text() + "note: edited\n")
+    place.call.engine.commit(  # as by a process that is killed before it writes the file
+        "moot", lambda work: work.do("document", name, ChangeDocument(author="moot", set={"/other": 1}))
+    )
+    place.sync()
+    assert "other" not in place.shown()
+    place.sync(everything=True)
+    assert place.shown()["other"] == 1
+    assert place.shown()["note"] == "edited"
+    assert place.sync(everything=True) == []
+
+
+def test_the_deletion_of_a_resting_file_is_noticed_when_it_is_looked_at_again(place):
+    name = place.begin()
+    place.open.clear()
+    place.sync()
+    place.path().unlink()
+    place.sync()
+    assert place.types() == ["opened"]
+    place.sync(everything=True)
+    assert place.types() == ["opened", "reset"]
+    assert place.leaves(name) == {}
+
+
+# proves: S1-HARD-03
+def test_of_two_documents_in_one_file_the_one_of_the_current_run_is_shown_and_edits_go_to_the_one_that_was_read(place):
+    path = "tmp/metadata/metadata_a.yml"
+    one = place.begin("a.process", path, {"/target": "process"})
+    place.open.clear()
+    two = place.begin("a.refund", path, {"/target": "refund"})
+    assert place.shown() == {"target": "refund"}
+    place.path().write_text("target: refund\nnote: for refund\n")
+    place.open = {one}
+    place.commit(one, ShowDocument())
+    assert place.leaves(two) == {"/target": "refund", "/note": "for refund"}
+    assert place.leaves(one) == {"/target": "process"}
+    assert place.shown() == {"target": "process"}
+    place.open = {two}
+    place.commit(two, ShowDocument())
+    assert place.shown() == {"target": "refund", "note": "for refund"}
+
+
+def test_a_document_can_be_outside_the_worktree_and_its_folder_is_not_made_again(place, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fallback") / "project_metadata"
+    folder.mkdir(mode=0o700)
+    name = place.begin(path=str(folder / "metadata_a.yml"))
+    file = folder / "metadata_a.yml"
+    assert yaml.safe_load(file.read_text())["extra"] == "kept"
+    file.write_text(file.read_text() + "note: edited\n")
+    assert place.sync() == []
+    assert place.leaves(name)["/note"] == "edited"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    file.unlink()
+    folder.rmdir()
+    place.sync()
+    place.change(name, other=1)
+    assert not folder.exists()
+    folder.symlink_to(place.root)
+    place.change(name, other=2)
+    assert not (place.root / "metadata_a.yml").exists()
+
+
+# proves: S1-ISS-02, S2-HARD-08
+def test_the_new_file_is_written_beside_the_old_one_flushed_and_then_put_in_its_place(place, monkeypatch):
+    name = place.begin()
+    steps: list[str] = []
+    real_open, real_fsync = os.open, os.fsync
+
+    def opened(path, flags, *rest, **more):
+        if flags & os.O_CREAT and ".moot." in str(path):
+            steps.append(
+                "created beside" if os.path.samefile(os.path.dirname(path), place.path().parent) else "elsewhere"
+            )
+        return real_open(path, flags, *rest, **more)
+
+    def synced(fd):
+        if stat.S_ISREG(os.fstat(fd).st_mode) and ".moot." in os.readlink(f"/proc/self/fd/{fd}"):
+            steps.append(f"flushed {'before' if 'new' not in place.path().read_text() else 'after'}")
+        real_fsync(fd)
+
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "fsync", synced)
+    place.change(name, new=1)
+    assert steps == ["created beside", "flushed before"]
+    assert place.shown()["new"] == 1
+    assert [path.name for path in place.path().parent.iterdir()] == ["metadata_a.yml"]
+
+
+# proves: S1-ISS-02
+def test_a_reader_at_any_moment_sees_a_whole_document(place):
+    name = place.begin()
+    seen: list[object] = []
+    done = threading.Event()
+
+    def read():
+        while not done.is_set():
+            seen.append(yaml.safe_load(place.path().read_text())["extra"])
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for number in range(30):
+            place.change(name, extra=number)
+    finally:
+        done.set()
+        reader.join(30)
+    assert [value for value in seen if value != "kept"] == sorted(value for value in seen if value != "kept")
+    assert place.shown()["extra"] == 29
+
+
+def test_what_is_written_while_the_file_is_replaced_is_taken_too(place, monkeypatch):
+    name = place.begin()
+
+    def late(out, path):
+        monkeypatch.setattr("moot.mirrors.files.bring", bring)
+        place.path().write_text(place.path().read_text() + "late: true\n")
+        return bring(out, path)
+
+    monkeypatch.setattr("moot.mirrors.files.bring", late)
+    place.change(name, other=1)
+    assert place.shown()["late"] is True
+    assert place.shown()["other"] == 1
