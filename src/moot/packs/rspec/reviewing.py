@@ -1,0 +1,120 @@
+"""test-reviewer: what a run of RSpec says, and which rules the spec file breaks.
+
+Failing tests are a result: `tests_passed: false`. Only an RSpec that does not run is an error. Pure: gets the output.
+"""
+
+from __future__ import annotations
+
+import json
+
+from moot.core.record import Record
+from moot.packs.rspec.spec_blocks import blocks_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+MISSING_TERMINAL = 5  # the rule about terminal branches
+_SHOWN = 2000  # characters of a failure's message
+
+
+class NoResult(Exception):
+    """RSpec did not report a result. The text is the reason."""
+
+
+class Failure(Record):
+    description: str
+    location: str
+    message: str
+
+
+class TestResult(Record):
+    """What RSpec reported. `examples`: all of them; `ran`: those that were not pending."""
+
+    passed: bool
+    examples: int
+    ran: int
+    failures: tuple[Failure, ...] = ()
+    descriptions: tuple[str, ...] = ()  # of all examples, in order
+
+
+def command(configured: Sequence[str], lock: str) -> list[str]:
+    """The command that runs RSpec: the configured one, or through Bundler if the project locks rspec."""
+    if configured:
+        return list(configured)
+    return ["bundle", "exec", "rspec"] if "\n    rspec-core (" in lock or "\n    rspec (" in lock else ["rspec"]
+
+
+def arguments(path: str) -> list[str]:
+    return ["--format", "json", "--no-color", path]
+
+
+def result_of(output: bytes, code: int) -> TestResult:
+    """The result in the output of RSpec. Raises `NoResult`."""
+    report = _report(output.decode("utf-8", "replace"))
+    if report is None:
+        raise NoResult(f"RSpec ended with exit code {code} and reported no result")
+    summary = report["summary"]
+    examples = report.get("examples") or []
+    failed = [one for one in examples if one.get("status") == "failed"]
+    broken = int(summary.get("errors_outside_of_examples_count") or 0)
+    ran = int(summary["example_count"]) - int(summary.get("pending_count") or 0)
+    failures = [_failure(one) for one in failed]
+    if broken:
+        said = "\n".join(report.get("messages") or ()) or "an error outside of the examples"
+        failures.append(Failure("the spec file cannot be loaded", "", said.strip()[:_SHOWN]))
+    passed = code == 0 and not failed and not broken and ran > 0 and not int(summary.get("failure_count") or 0)
+    descriptions = tuple(str(one.get("full_description", "")) for one in examples)
+    return TestResult(passed, int(summary["example_count"]), ran, tuple(failures), descriptions)
+
+
+def _report(output: str) -> Any:
+    """The last line that is RSpec's report: specs may print lines of their own."""
+    for line in reversed(output.splitlines()):
+        start = line.find('{"version":')
+        if start < 0:
+            continue
+        try:
+            found = json.loads(line[start:])
+        except ValueError:
+            continue
+        if isinstance(found, dict) and isinstance(found.get("summary"), dict) and "example_count" in found["summary"]:
+            return found
+    return None
+
+
+def _failure(example: Mapping[str, Any]) -> Failure:
+    error = example.get("exception") or {}
+    path = str(example.get("file_path", "")).removeprefix("./")
+    said = str(error.get("message") or error.get("class") or "failed").strip()
+    return Failure(str(example.get("full_description", "")), f"{path}:{example.get('line_number', 1)}", said[:_SHOWN])
+
+
+def missing_terminals(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[dict[str, Any]]:
+    """Terminal branches without a context: violations of rule 5."""
+    found = blocks_of(data, document["class_name"])
+    for method in document["structure"]["methods"]:
+        block = found.block(method["name"])
+        if block is None:
+            continue
+        names = {group.text for group in block.group.walk()}
+        for name in _terminals(method["contexts"]):
+            if name not in names:
+                yield {
+                    "rule": MISSING_TERMINAL,
+                    "description": "Missing terminal branch context",
+                    "location": f"{path}:{block.group.line}",
+                }
+
+
+def _terminals(contexts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for one in contexts:
+        if one.get("terminal"):
+            yield one["name"]
+        yield from _terminals(one.get("children", ()))
+
+
+def entry_of(violation: Mapping[str, Any]) -> str:
+    """A violation as an entry of `automation.errors`."""
+    return f"test_reviewer: rule {violation['rule']}: {violation['description']} ({violation['location']})"

@@ -1,0 +1,167 @@
+"""test-implementer: its claims are checked on the real files."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from moot.packs.rspec.architect import plan_spec
+from moot.packs.rspec.implementer import claims_hold, count_examples, nothing_is_lost, spec_is_implemented, unstubbed
+from moot.packs.rspec.isolation import decide
+from tests.specs.rspec.samples import sample
+from tests.specs.rspec.test_document_check import document
+
+PATH = "spec/services/payment_processor_spec.rb"
+FACTORY = "spec/factories/payments.rb"
+
+
+def planned() -> tuple[dict[str, Any], bytes]:
+    """A document after test-architect, and its spec file."""
+    given = document()
+    given["methods"] = decide(given, "rails").methods
+    plan = plan_spec(given, None)
+    given["structure"], given["spec_file"] = plan.structure, PATH
+    return given, plan.data
+
+
+def implemented(data: bytes) -> bytes:
+    """The work of an honest test-implementer."""
+    filled = data.replace(b"# {SETUP_CODE}", b"let(:payment) { instance_double(PaymentGateway) }")
+    return filled.replace(b'skip "{EXPECTATION}"', b"expect(payment).to be_truthy")
+
+
+def problems(given: dict[str, Any], data: bytes) -> list[str]:
+    return [f"{one.line}: {one.text}" for one in spec_is_implemented(given, PATH, data)]
+
+
+# proves: S2-IMPL-03
+def test_a_filled_spec_is_complete() -> None:
+    given, data = planned()
+    assert problems(given, implemented(data)) == []
+    assert count_examples(given, data) == 8
+
+
+# proves: S2-IMPL-03, S2-IMPL-01, S2-HARD-15, S2-HARD-05
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (b"expect(payment).to be_truthy", b'skip "{EXPECTATION}"', "{EXPECTATION} is left"),
+        (b"let(:payment) { instance_double(PaymentGateway) }", b"# {SETUP_CODE}", "{SETUP_CODE} is left"),
+        (b"expect(payment).to be_truthy", b"payment", "has no expectation"),
+        (b"expect(payment).to be_truthy", b"", "is empty"),
+        (b"expect(payment).to be_truthy", b'pending "later"\n expect(1).to eq(2)', "does not run: pending"),
+        (b'it "refunds', b'xit "refunds', "does not run: xit"),
+        (b'context "when NOT eligible"', b'xcontext "when NOT eligible"', "does not run"),
+        (b'it "refunds the transaction"', b'it "refunds"', "expected the examples"),
+        (b'context "when NOT eligible"', b'context "when not eligible"', "expected the context"),
+        (b'describe "#refund" do', b'describe "#repay" do', "no block for #refund"),
+        (b'describe "#refund" do', b'describe "#refund" do (', "does not parse"),
+    ],
+)
+def test_unfinished_or_changed_specs_are_refused_with_the_line(old: bytes, new: bytes, said: str) -> None:
+    given, data = planned()
+    full = implemented(data)
+    assert old in full
+    found = problems(given, full.replace(old, new, 1))
+    assert any(said in text for text in found), found
+    assert all(not text.startswith("0:") for text in found)
+
+
+# proves: S2-IMPL-03
+def test_only_the_blocks_of_the_selected_methods_are_judged() -> None:
+    given, data = planned()
+    other = b'  describe "#other" do\n    it "is open" do\n      skip "{EXPECTATION}"\n    end\n  end\nend\n'
+    full = implemented(data).removesuffix(b"end\n") + other
+    assert problems(given, full) == []
+    assert count_examples(given, full) == 8
+
+
+# proves: S2-HARD-15
+def test_no_example_of_any_block_may_be_dropped_emptied_or_made_pending() -> None:
+    before = b"""RSpec.describe A do
+  describe "#a" do
+    it "one" do
+      expect(1).to eq(1)
+    end
+
+    it "two" do
+      expect(2).to eq(2)
+    end
+  end
+end
+"""
+    assert list(nothing_is_lost(before, before, "A", PATH)) == []
+    for old, new, said in [
+        (b'it "two"', b'it "three"', "'two' was removed"),
+        (b'it "two"', b'xit "two"', "'two' was made pending: xit"),
+        (b"expect(2).to eq(2)", b"", "'two' was emptied"),
+        (b'describe "#a"', b'describe "#b"', "the block of #a was removed"),
+    ]:
+        (problem,) = nothing_is_lost(before, before.replace(old, new), "A", PATH)
+        assert said in problem.text
+
+
+# proves: S2-IMPL-05, S2-IMPL-02, S2-FACT-01
+def test_the_printed_answer_is_accepted_only_when_the_files_hold_just_that() -> None:
+    given, data = planned()
+    files = sample("test-implementer")["data"]["files_created"]
+    contents = {PATH: implemented(data), FACTORY: b""}
+    both = {"pending", "completed"}
+    assert list(claims_hold(files, given, contents, {FACTORY: (both, both)})) == []
+    (problem,) = claims_hold(files, given, contents, {FACTORY: ({"pending"}, {"pending"})})
+    assert "expected 2 traits, found 1: completed missing" in problem.text
+    (problem,) = claims_hold(files, given, contents, {FACTORY: ({*both, "vip"}, {*both, "vip"})})
+    assert "vip added and not stated" in problem.text
+    start = contents[PATH].index(b'        it "sends payment notification"')
+    end = contents[PATH].index(b'        it "sends confirmation email"')
+    contents[PATH] = contents[PATH][:start] + contents[PATH][end:]
+    (problem,) = claims_hold(files, given, contents, {FACTORY: (both, both)})
+    assert "expected 8 examples, found 7" in problem.text
+    del contents[PATH]
+    (problem,) = claims_hold(files, given, contents, {FACTORY: (both, both)})
+    assert (problem.path, "no such file" in problem.text) == (PATH, True)
+
+
+# proves: S2-IMPL-04
+@pytest.mark.parametrize(
+    "call",
+    ["create(:payment)", "create_list(:payment, 2)", "Payment.create!(amount: 1)", "FactoryBot.create(:payment)"],
+)
+@pytest.mark.parametrize("database", ["stubbed", "none", "real"])
+def test_records_are_not_stored_where_the_database_is_stubbed_or_unused(call: str, database: str) -> None:
+    given, data = planned()
+    for method in given["methods"]:
+        method["test_config"]["isolation"]["db"] = database
+    code = f"let(:payment) {{ {call} }}".encode()
+    full = implemented(data).replace(b"let(:payment) { instance_double(PaymentGateway) }", code, 1)
+    found = problems(given, full)
+    if database == "real":
+        assert found == []
+    else:
+        assert len(found) == 1
+        assert f"stores a record, and the database is {database}" in found[0]
+
+
+# proves: S2-IMPL-04
+@pytest.mark.parametrize(
+    "call", ["build_stubbed(:payment)", "# create(:payment)", '"create(:payment)"', "order.create"]
+)
+def test_other_calls_and_mere_words_are_no_breach(call: str) -> None:
+    given, data = planned()
+    full = implemented(data).replace(b"instance_double(PaymentGateway)", f"{call}\n".encode())
+    assert problems(given, full) == []
+
+
+# proves: S2-IMPL-04
+def test_an_external_class_that_is_nowhere_stubbed_gives_a_warning() -> None:
+    given, data = planned()
+    assert unstubbed(given, implemented(data)) == []
+    for stub in (
+        b"allow(PaymentGateway).to receive(:charge)",
+        b'class_double("PaymentGateway")',
+        b"PaymentGateway.new",
+    ):
+        assert unstubbed(given, implemented(data).replace(b"instance_double(PaymentGateway)", stub)) == []
+    bare = implemented(data).replace(b"instance_double(PaymentGateway)", b"1 # PaymentGateway")
+    assert unstubbed(given, bare) == ["PaymentGateway"]
