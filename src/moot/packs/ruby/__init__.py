@@ -10,6 +10,8 @@ All lines are counted from 1.
 | `declarations` | `declarations(source)`: classes with namespaces, methods with kind and visibility |
 | `methods` | the records that `declarations` returns: `Class`, `Method`, `Unclear` |
 | `targets` | `find_method(source, found, "#name", "A::B")`: the method that is meant, or an error |
+| `conditionals` | `conditionals(method)`: the tree of conditionals, their branches, guards, how branches leave |
+| `expressions` | conditions and statements as records |
 | `spec_tree` | `parse_spec(data)`: groups, examples, definitions and hooks of a spec file |
 | `calls` | the calls in a node |
 
