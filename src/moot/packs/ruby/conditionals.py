@@ -1,7 +1,7 @@
 """The conditionals of a method as a tree: each has branches, and a branch has the conditionals inside it.
 
-Found are `if`/`elsif`/`else`, `unless`, both as modifiers, `case` with `when` or `in`, and the ternary. A conditional in
-a condition stands beside the one that it belongs to. Blocks belong to the branch around them. Methods and classes
+Found are `if`/`elsif`/`else`, `unless`, both as modifiers, `case` with `when` or `in`, and the ternary. A conditional
+in a condition stands beside the one that it belongs to. Blocks belong to the branch around them. Methods and classes
 inside the method are left out. Code in `#{}` counts, the text around it does not.
 """
 
@@ -14,6 +14,7 @@ from moot.packs.ruby.syntax import first_line, last_line
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import Any
 
     from tree_sitter import Node
 
@@ -38,8 +39,8 @@ _BLOCKS = frozenset(("block", "do_block", "lambda"))
 class Branch(Record):
     """One way through a conditional.
 
-    `role`: `then` (the condition holds; of an `unless`, it does not hold), `elsif`, `else`, `when`, `in`. An `else` that
-    the source does not have is there too, with `implicit` set and no statements.
+    `role`: `then` (the condition holds; of an `unless`, it does not hold), `elsif`, `else`, `when`, `in`. An `else`
+    that the source does not have is there too, with `implicit` set and no statements.
     """
 
     role: str
@@ -91,7 +92,7 @@ class _Open:
     def __init__(self, node: Node, place: _Place) -> None:
         self.node = node
         self.place = place
-        self.branches: list[tuple[dict[str, object], list[_Open]]] = []
+        self.branches: list[tuple[dict[str, Any], list[_Open]]] = []
         self.closed: Conditional | None = None
 
 
@@ -178,7 +179,7 @@ def _branches(one: _Open) -> Iterator[tuple[Node, _Place]]:
             yield body, _Place(sink=nested, in_block=one.place.in_block, last=one.place.last)
 
 
-_Part = tuple["dict[str, object]", "list[Node]", "Node | None"]
+_Part = tuple["dict[str, Any]", "list[Node]", "Node | None"]
 
 
 def _of_modifier(node: Node) -> Iterator[_Part]:
@@ -195,7 +196,7 @@ def _of_if(node: Node) -> Iterator[_Part]:
             yield {"role": "else"}, [], current
             return
         condition, body = current.child_by_field_name("condition"), current.child_by_field_name("consequence")
-        fields: dict[str, object] = {"role": role}
+        fields: dict[str, Any] = {"role": role}
         if role == "elsif" and condition is not None:
             fields["condition"] = expression(condition)
         yield fields, [condition] if condition is not None else [], body
@@ -214,7 +215,7 @@ def _of_case(node: Node) -> Iterator[_Part]:
         if part.type in {"when", "in_clause"}:
             patterns = part.children_by_field_name("pattern")
             guard = part.child_by_field_name("guard")
-            fields: dict[str, object] = {
+            fields: dict[str, Any] = {
                 "role": "when" if part.type == "when" else "in",
                 "values": tuple(map(expression, patterns)),
             }

@@ -10,6 +10,8 @@ from moot.packs.ruby.syntax import constant_name, first_line, literal_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tree_sitter import Node
 
 DEEPEST = 12
@@ -132,7 +134,7 @@ def leaves_by(node: Node) -> str:
     return ""
 
 
-def _make(kind: str, node: Node, **fields: object) -> Expression:
+def _make(kind: str, node: Node, **fields: Any) -> Expression:
     return Expression(
         kind=kind,
         text=" ".join(text(node).split())[:_LONGEST],
