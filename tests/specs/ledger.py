@@ -83,24 +83,23 @@ def programs(script: str) -> set[str]:
 
 
 def strays(scope: dict[str, Any], known: Mapping[str, Requirement]) -> Iterator[str]:
-    """Entries that name no requirement, and requirements that are in scope and deferred, or neither."""
+    """Entries that name no requirement, and protocols that are in scope and deferred, or neither."""
     deferred = dict(_deferrals(scope))
-    prefixes = tuple(f"{prefix}-" for prefix in scope["in_scope"]["prefixes"])
-    singles = set(scope["in_scope"]["ids"])
-    protocols = {_protocol(name) for name in known}
-    for name in [*singles, *scope["clause"], *(name for name in deferred if name not in protocols)]:
+    wanted = {f"{name}-*" for name in scope["in_scope"]["protocols"]}
+    protocols = {_protocol(name) for name in known if not name.startswith("promise ")}
+    for name in [*scope["clause"], *(name for name in deferred if name not in protocols)]:
         if name not in known:
             yield f"{name} is in no requirement file (only a whole protocol may be written S1-*)"
-    for prefix in prefixes:
-        if not any(name.startswith(prefix) for name in known):
-            yield f"no requirement begins with {prefix}"
-    for name in known:
-        wanted = name.startswith(prefixes) or name in singles
-        left_out = name in deferred or _protocol(name) in deferred
-        if wanted and left_out:
+    for name in sorted(wanted - protocols):
+        yield f"no requirement begins with {name[:-1]}"
+    for name in sorted(protocols):
+        if name in wanted and name in deferred:
             yield f"{name} is in scope and deferred"
-        if not wanted and not left_out and not name.startswith("promise "):
+        if name not in wanted and name not in deferred:
             yield f"{name} is neither in scope nor deferred"
+    for name in deferred:
+        if name in known and _protocol(name) in deferred:
+            yield f"{name} is deferred twice: {_protocol(name)} is deferred, too"
 
 
 def unreasoned(scope: dict[str, Any]) -> Iterator[str]:

@@ -68,10 +68,10 @@ def test_the_programs_that_may_be_missing_are_those_that_are_installed_for_the_t
             lambda s: s["deferred"].update({"S0-EX-99": s["deferred"]["S0-HRD-30"]}),
             "S0-EX-99 is in no requirement file",
         ),
-        (lambda s: s["in_scope"]["ids"].append("S0-EX-99"), "S0-EX-99 is in no requirement file"),
-        (lambda s: s["in_scope"]["prefixes"].append("S0-NO"), "no requirement begins with S0-NO-"),
-        (lambda s: s["deferred"].pop("S0-HRD-30"), "S0-HRD-30 is neither in scope nor deferred"),
-        (lambda s: s["in_scope"]["ids"].append("S0-HRD-30"), "S0-HRD-30 is in scope and deferred"),
+        (lambda s: s["in_scope"]["protocols"].append("S9"), "no requirement begins with S9-"),
+        (lambda s: s["in_scope"]["protocols"].remove("S0"), "S0-* is neither in scope nor deferred"),
+        (lambda s: s["in_scope"]["protocols"].append("S3"), "S3-* is in scope and deferred"),
+        (lambda s: s["deferred"].update({"S3-OVR-01": s["deferred"]["S3-*"]}), "S3-OVR-01 is deferred twice"),
     ],
 )
 def test_a_scope_that_is_not_in_order_is_refused(scope: dict[str, Any], change: Any, said: str) -> None:
