@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from moot.packs.rspec.agents import AGENTS, ROWS, readable
-from moot.packs.rspec.document_check import check_document, errors_of, zone_of
+from moot.packs.rspec.document_check import check_document, errors_of
 from moot.packs.rspec.schemas import document_schema
+from moot.packs.rspec.zones import zone as zone_of
 from tests.specs.rspec.samples import sample
 
 

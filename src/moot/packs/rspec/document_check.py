@@ -13,6 +13,7 @@ from moot.packs.rspec.agents import AGENTS, is_completed, selection_of, snake
 from moot.packs.rspec.contexts import same_value
 from moot.packs.rspec.schemas import document_schema
 from moot.packs.rspec.structure import structure_problems
+from moot.packs.rspec.zones import zone
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     Found = Iterator[tuple[Place, str]]
 
 REMNANTS = ("test_level", "target")
-_GREEN_LOC, _GREEN_METHODS, _RED_LOC, _RED_METHODS = 150, 7, 300, 12
 _OF_TYPE = {True: "terminal", False: "success"}
 
 
@@ -55,13 +55,6 @@ def check_document(document: Mapping[str, Any]) -> list[Finding]:
 
 def errors_of(document: Mapping[str, Any]) -> list[Finding]:
     return [finding for finding in check_document(document) if finding.severity == "error"]
-
-
-def zone_of(loc: int, methods: int) -> str:
-    """The zone of a file; the worse of the two numbers decides."""
-    if loc > _RED_LOC or methods > _RED_METHODS:
-        return "red"
-    return "green" if loc < _GREEN_LOC and methods < _GREEN_METHODS else "yellow"
 
 
 # --- errors ----------------------------------------------------------------------------------------------------------
@@ -186,10 +179,10 @@ def _reference(
 
 def _odd(document: Mapping[str, Any]) -> Found:
     complexity = document["complexity"]
-    zone = zone_of(complexity["loc"], complexity["methods"])
-    if zone != complexity["zone"]:
+    expected = zone(complexity["loc"], complexity["methods"])
+    if expected != complexity["zone"]:
         numbers = f"{complexity['loc']} lines and {complexity['methods']} methods"
-        yield ("complexity", "zone"), f"expected {zone} for {numbers}, found {complexity['zone']}"
+        yield ("complexity", "zone"), f"expected {expected} for {numbers}, found {complexity['zone']}"
     for index, entry in enumerate(document["methods_to_analyze"]):
         if not entry["selected"] and "skip_reason" not in entry:
             yield ("methods_to_analyze", index, "skip_reason"), "is missing; the method is not selected"

@@ -1,0 +1,190 @@
+"""Discovery: from changed sources to the answer of discovery-agent, with methods in waves and a proposed selection.
+
+Pure. The answer has the keys of the protocol; `Plan` adds what the protocol does not have: warnings and the base.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused
+from moot.core.record import Record
+from moot.packs.rspec.changes import FILE
+from moot.packs.rspec.discovery_methods import UNCHANGED, classes_used, examine
+from moot.packs.rspec.sources import spec_path
+from moot.packs.rspec.waves import Waiting, wave_name, waves_of
+from moot.packs.rspec.zones import GREEN, RED, ZONES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from moot.packs.rspec.changes import Changes
+    from moot.packs.rspec.discovery_methods import ExaminedFile, PublicMethod
+
+SUCCESS, STOP, ERROR = "success", "stop", "error"
+RED_ZONE, CANCELLED = "red_zone_new_code", "user_cancelled"
+NOT_PROPOSED = "Custom: unchanged"
+NOTHING_TESTABLE = "No testable methods found"
+
+
+class Plan(Record):
+    """The answer of discovery-agent, warnings about it, the commit it was compared with, and the mode."""
+
+    answer: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+    base: str = ""
+    mode: str = ""
+
+    @property
+    def stopped(self) -> bool:
+        return bool(self.answer["status"] == STOP)
+
+
+def discover(changes: Changes) -> Plan:
+    if not changes.sources:
+        raise Refused(
+            "no_testable_files",
+            "No testable Ruby files found",
+            "Change a .rb file that is not a spec and not below db/migrate, config, bin, script or vendor. "
+            "Or name one: `moot rspec cover FILE`.",
+        )
+    files = [examine(source) for source in changes.sources]
+    warnings = [*changes.warnings, *(warning for file in files for warning in file.warnings)]
+    for file in files:
+        if file.complexity.zone == RED and file.all_new:
+            return Plan(answer=_red_zone(file), warnings=tuple(warnings), base=changes.base, mode=changes.mode)
+        if file.complexity.zone != GREEN:
+            warnings.append(f"{_described(file)}: consider splitting it.")
+    testable = _with_unique_ids([file for file in files if file.methods])
+    if not testable:
+        raise _no_methods(files)
+    warnings += [f"{file.path}: {NOTHING_TESTABLE}." for file in files if not file.methods]
+    answer, cuts = _answer(testable, [name for file in files for name in file.classes], everything=changes.mode == FILE)
+    return Plan(answer=answer, warnings=(*warnings, *cuts), base=changes.base, mode=changes.mode)
+
+
+def _described(file: ExaminedFile) -> str:
+    size = file.complexity
+    return f"{file.path} is in the {size.zone} zone ({size.loc} lines of code, {size.methods} methods)"
+
+
+def _red_zone(file: ExaminedFile) -> dict[str, Any]:
+    message = (
+        f"{_described(file)}, and all of it is new. Split it into smaller classes before it is covered with tests."
+    )
+    return {"status": STOP, "reason": RED_ZONE, "message": message}
+
+
+def _no_methods(files: Sequence[ExaminedFile]) -> Refused:
+    where = files[0].path if len(files) == 1 else f"None of the {len(files)} files"
+    details = f"{where} has no public methods" if len(files) == 1 else f"{where} has public methods"
+    return Refused(
+        "no_testable_methods",
+        "Cannot determine testable methods",
+        "Check if the class is meant to be tested.",
+        details=details,
+    )
+
+
+def _with_unique_ids(files: Sequence[ExaminedFile]) -> list[ExaminedFile]:
+    """The same files. A method whose class is opened in two files has its path in the second id."""
+    seen: set[str] = set()
+    found = []
+    for file in files:
+        methods = [m.replace(id=f"{m.id} ({m.path})") if m.id in seen else m for m in file.methods]
+        seen.update(method.id for method in methods)
+        found.append(file.replace(methods=tuple(methods)))
+    return found
+
+
+def _answer(
+    files: Sequence[ExaminedFile], classes: Sequence[str], *, everything: bool
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    methods = {method.id: method for file in files for method in file.methods}
+    used = {name: classes_used(method, classes) for name, method in methods.items()}
+    found = waves_of(
+        [
+            Waiting(method_id=name, class_name=one.class_name, needs=used[name], order=(one.path, one.first))
+            for name, one in methods.items()
+        ]
+    )
+    numbers = {one.method_id: number for number, wave in enumerate(found.waves) for one in wave}
+    chosen = {name: everything or method.mode != UNCHANGED for name, method in methods.items()}
+    waves = [
+        {
+            "wave": number,
+            "name": wave_name(number, len(found.waves), [one.class_name for one in wave]),
+            "items": [
+                _item(methods[one.method_id], used[one.method_id], selected=chosen[one.method_id]) for one in wave
+            ],
+        }
+        for number, wave in enumerate(found.waves)
+    ]
+    listed = [entry for file in files for entry in _entries(file, numbers, chosen)]
+    order = [one.method_id for wave in found.waves for one in wave]
+    graph = {"nodes": order, "edges": [{"from": name, "to": target} for name in order for target in used[name]]}
+    answer = {
+        "status": SUCCESS,
+        "method_waves": waves,
+        "files": listed,
+        "dependency_graph": graph,
+        "summary": summary(waves, listed),
+    }
+    return answer, found.warnings
+
+
+def _item(method: PublicMethod, used: Sequence[str], *, selected: bool) -> dict[str, Any]:
+    item: dict[str, Any] = {
+        "method_id": method.id,
+        "class_name": method.class_name,
+        "method_name": method.label,
+        "source_file": method.path,
+        "line_range": [method.first, method.last],
+        "method_mode": method.mode,
+        "selected": selected,
+    }
+    if not selected:
+        item["skip_reason"] = NOT_PROPOSED
+    return {
+        **item,
+        "cross_class_deps": [{"class": name} for name in used],
+        "absorbed_private_methods": list(method.absorbed),
+    }
+
+
+def _entries(file: ExaminedFile, numbers: Mapping[str, int], chosen: Mapping[str, bool]) -> list[dict[str, Any]]:
+    """One entry for each class of a file that has public methods."""
+    by_class: dict[str, list[PublicMethod]] = {}
+    for method in file.methods:
+        by_class.setdefault(method.class_name, []).append(method)
+    return [
+        {
+            "path": file.path,
+            "class_name": class_name,
+            "complexity": file.complexity.full(),
+            "spec_path": spec_path(file.path),
+            "public_methods": [
+                {
+                    "name": method.label,
+                    "method_mode": method.mode,
+                    "wave": numbers[method.id],
+                    "selected": chosen[method.id],
+                }
+                for method in methods
+            ],
+        }
+        for class_name, methods in by_class.items()
+    ]
+
+
+def summary(waves: Sequence[Mapping[str, Any]], files: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The numbers of an answer, counted from its lists."""
+    items = [item for wave in waves for item in wave["items"]]
+    zones = [file["complexity"]["zone"] for file in files]
+    return {
+        "total_methods": len(items),
+        "selected_methods": sum(item["selected"] for item in items),
+        "total_files": len(files),
+        "waves_count": len(waves),
+        "by_zone": {zone: zones.count(zone) for zone in ZONES},
+    }

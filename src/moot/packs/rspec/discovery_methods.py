@@ -1,0 +1,232 @@
+"""The public methods of a changed source: how each one changed, and which classes and private methods it uses."""
+
+from __future__ import annotations
+
+from moot.core.errors import MootError, Refused
+from moot.core.record import Record
+from moot.packs.rspec.zones import Complexity, complexity
+from moot.packs.ruby.declarations import declarations
+from moot.packs.ruby.syntax import constant_name, literal_text, parse, text, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from tree_sitter import Node
+
+    from moot.packs.rspec.changes import Source
+    from moot.packs.ruby.methods import Declarations, Method
+
+NEW, MODIFIED, UNCHANGED = "new", "modified", "unchanged"
+MODES = (NEW, MODIFIED, UNCHANGED)
+_INNER = frozenset(("method", "singleton_method", "class", "module", "singleton_class"))
+_BY_NAME = frozenset(("send", "__send__", "public_send", "method"))
+
+
+class Uses(Record):
+    """What one definition calls: constants, instance variables, and methods of its own object."""
+
+    constants: tuple[str, ...]
+    variables: tuple[str, ...]
+    own: tuple[str, ...]
+
+
+class PublicMethod(Record):
+    """A method that can be covered. `label` differs from `name` only where the class has both `x` and `self.x`."""
+
+    id: str
+    class_name: str
+    name: str
+    label: str
+    path: str
+    first: int
+    last: int
+    mode: str
+    uses: tuple[Uses, ...]  # of its own body and of the private methods that it reaches
+    absorbed: tuple[str, ...]
+
+
+class ExaminedFile(Record):
+    """One changed file. `classes`: everything that it defines. `all_new`: no method of it was in the base."""
+
+    path: str
+    complexity: Complexity
+    classes: tuple[str, ...]
+    methods: tuple[PublicMethod, ...]
+    all_new: bool
+    warnings: tuple[str, ...]
+
+
+def examine(source: Source) -> ExaminedFile:
+    parsed = parse(source.data)
+    if parsed.problems:
+        first = parsed.problems[0]
+        raise Refused(
+            "source_does_not_parse",
+            f"{source.path} does not parse: {first.message} (line {first.line}, column {first.column}).",
+            f"Correct it; `ruby -c {source.path}` shows the errors of Ruby."
+            if source.path.isascii()
+            else "Correct it.",
+            file=source.path,
+            line=first.line,
+            column=first.column,
+        )
+    found = declarations(parsed)
+    base = _ids_of_base(source)
+    modes = {method.start: _mode(source, method, base) for method in found.methods}
+    latest = {method.id: method for method in found.methods if _belongs_to_class(method)}
+    public = [one for one in latest.values() if one.visibility == "public" and one.name != "initialize"]
+    return ExaminedFile(
+        path=source.path,
+        complexity=complexity(source.data, len(found.methods)),
+        classes=tuple(dict.fromkeys(one.name for one in found.classes)),
+        methods=tuple(_public(source.path, method, modes[method.start], latest) for method in _by_line(public)),
+        all_new=bool(modes) and set(modes.values()) == {NEW},
+        warnings=tuple(_doubts(source.path, found, latest)),
+    )
+
+
+def _belongs_to_class(method: Method) -> bool:
+    return bool(method.owner) and method.kind in {"instance", "class"} and not method.nested
+
+
+def _by_line(methods: Iterable[Method]) -> list[Method]:
+    return sorted(methods, key=lambda one: one.start)
+
+
+def _doubts(path: str, found: Declarations, latest: Mapping[str, Method]) -> Iterator[str]:
+    for one in found.unclear:
+        yield f"{path}:{one.line}: {one.message}; methods that it defines are not listed."
+    for method in found.methods:
+        if _belongs_to_class(method) and latest[method.id] is not method:
+            last = latest[method.id].first_line
+            yield f"{path}:{method.first_line}: {method.id} is defined again on line {last}; the last one counts."
+
+
+def _ids_of_base(source: Source) -> frozenset[str] | None:
+    """The methods that the base version has; None if there is no base to compare with."""
+    if not source.known:
+        return None
+    if source.old is None:
+        return frozenset()
+    try:
+        return frozenset(method.id for method in declarations(parse(source.old)).declared)
+    except MootError:  # the base version was not Ruby source
+        return frozenset()
+
+
+def _mode(source: Source, method: Method, base: frozenset[str] | None) -> str:
+    if base is None:
+        return MODIFIED
+    if method.id not in base:
+        return NEW
+    return MODIFIED if any(hunk.touches(method.first_line, method.last_line) for hunk in source.hunks) else UNCHANGED
+
+
+def _public(path: str, method: Method, mode: str, known: Mapping[str, Method]) -> PublicMethod:
+    absorbed = reached(method, known)
+    both = method.kind == "class" and f"{method.owner}#{method.name}" in known
+    return PublicMethod(
+        id=method.id,
+        class_name=method.owner,
+        name=method.name,
+        label=f"self.{method.name}" if both else method.name,
+        path=path,
+        first=method.first_line,
+        last=method.last_line,
+        mode=mode,
+        uses=(uses(method.node), *(uses(one.node) for one in absorbed)),
+        absorbed=tuple(one.name for one in _by_line(absorbed)),
+    )
+
+
+def reached(method: Method, known: Mapping[str, Method]) -> list[Method]:
+    """The private and protected methods of its object that a method calls, directly or through each other."""
+    found: dict[str, Method] = {}
+    front = [method]
+    sign = "#" if method.kind == "instance" else "."
+    while front:
+        for name in uses(front.pop().node).own:
+            called = known.get(f"{method.owner}{sign}{name}")
+            if called is None or called.visibility == "public" or called.id in found or called is method:
+                continue
+            found[called.id] = called
+            front.append(called)
+    return list(found.values())
+
+
+def uses(node: Node) -> Uses:
+    """What a definition calls. Definitions inside it are not looked at."""
+    constants: dict[str, None] = {}
+    variables: dict[str, None] = {}
+    own: dict[str, None] = {}
+    locals_ = local_names(node)
+    for one in walk(node, _INNER):
+        if one.type in {"call", "element_reference"}:
+            receiver = one.child_by_field_name("receiver" if one.type == "call" else "object")
+            if receiver is None or receiver.type == "self":
+                own |= dict.fromkeys(_called_names(one))
+            elif receiver.type == "instance_variable":
+                variables[text(receiver)] = None
+            elif (name := constant_name(receiver)) is not None:
+                constants[name] = None
+        elif one.type == "identifier" and text(one) not in locals_:
+            own[text(one)] = None
+    return Uses(constants=tuple(constants), variables=tuple(variables), own=tuple(own))
+
+
+def _called_names(call: Node) -> Iterator[str]:
+    """The method that a call without receiver means, also as `send(:name)` and `method(:name)`."""
+    method, arguments = call.child_by_field_name("method"), call.child_by_field_name("arguments")
+    if method is None:
+        return
+    yield text(method)
+    if text(method) in _BY_NAME and arguments is not None and arguments.named_children:
+        name = literal_text(arguments.named_children[0])
+        if name is not None:
+            yield name
+
+
+def local_names(node: Node) -> frozenset[str]:
+    """The names that are parameters or are assigned somewhere inside."""
+    names: set[str] = set()
+    for one in walk(node, _INNER):
+        if one.type.endswith("_parameters"):
+            names.update(text(part) for part in walk(one) if part.type == "identifier")
+        elif one.type in {"assignment", "operator_assignment"}:
+            left = one.child_by_field_name("left")
+            if left is not None:
+                names.update(text(part) for part in walk(left) if part.type == "identifier")
+    return frozenset(names)
+
+
+def classes_used(method: PublicMethod, known: Sequence[str]) -> tuple[str, ...]:
+    """Those of the known classes that a method calls, itself or through private methods, without its own class."""
+    there = frozenset(known)
+    found: dict[str, None] = {}
+    for one in method.uses:
+        for name in (*one.constants, *(_class_of_variable(variable) for variable in one.variables)):
+            target = resolved(name, method.class_name, there)
+            singular = name.removesuffix("s")
+            if target is None and singular != name and name not in one.constants:
+                target = resolved(singular, method.class_name, there)
+            if target is not None and target != method.class_name:
+                found[target] = None
+    return tuple(sorted(found))
+
+
+def resolved(name: str, inside: str, known: frozenset[str]) -> str | None:
+    """The known class that a constant means inside a class: the innermost namespace that has it."""
+    if name.startswith("::"):
+        return name[2:] if name[2:] in known else None
+    scope = inside
+    while scope:
+        if f"{scope}::{name}" in known:
+            return f"{scope}::{name}"
+        scope = scope.rpartition("::")[0]
+    return name if name in known else None
+
+
+def _class_of_variable(variable: str) -> str:
+    """By convention `@payment_gateway` holds a PaymentGateway."""
+    return "".join(part[:1].upper() + part[1:] for part in variable.lstrip("@").split("_"))
