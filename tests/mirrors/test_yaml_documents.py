@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_parsed_is_put_aside_and_stays_until_it_is_restore
     assert place.leaves(name) == {**leaves, "/more": "from the log"}
     held = next(event.data for event in place.call.engine.log.read(0, 100) if event.stream.startswith("entry/"))
     assert place.call.blob(held["sha256"]) == bad
-    found = place.call.mirrors.document_file(place.call, name)
+    (found,) = place.call.mirrors.document_files(place.call, name)
     assert found.leaves is None
     assert found.line >= 1
     assert "(line" in found.fault
@@ -236,7 +236,8 @@ def test_a_young_bad_file_is_left_alone_and_named_and_a_restore_does_not_wait(pl
     place.path().write_text("a: [\n")
     assert place.sync() == ["mirror_pending"]
     assert place.path().read_text() == "a: [\n"
-    assert "line 2, column 1" in place.call.mirrors.document_file(place.call, name).fault
+    (found,) = place.call.mirrors.document_files(place.call, name)
+    assert "line 2, column 1" in found.fault
     place.call.mirrors.restore(place.call, name)
     assert place.path().read_text() == good
 

@@ -171,7 +171,7 @@ class MirrorFile:
         return written
 
     def _move_kept(self, folder: Folder) -> None:
-        """Move the replaced files from the directory to the other kept ones, so that nobody takes them for documents."""
+        """Move the replaced files from the directory to the other kept ones, so that only documents are left."""
         for kept in kept_in(folder.path, self._mirror):
             try:
                 if kept.kind == "old":
