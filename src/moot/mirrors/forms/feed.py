@@ -36,6 +36,7 @@ from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import shown
 from moot.location import worktrees
+from moot.mirrors.forms.commit_size import FULL, MOST
 from moot.mirrors.forms.retention import seconds_of
 from moot.views import feeds, states
 
@@ -50,9 +51,6 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store
-
-_MOST = 2000  # new entries in one commit
-_FULL = 8_500  # events after which no more entries are taken: a commit can have 10,000, and closers add to them
 
 
 class FeedContent(Record):
@@ -355,9 +353,9 @@ class FeedForm(Form):
         notices, refused = list(facts.notices), []
         held = HeldEntries(self.spec, (), work.store, lambda: as_written(content.data, self._list))
         done = 0
-        for fresh in facts.fresh[:_MOST]:
-            if len(work.drafts) > _FULL:
-                break  # the rest goes into the next commit
+        for fresh in facts.fresh[:MOST]:
+            if len(work.drafts) > FULL:
+                break
             if facts.corrected or not held.has(fresh.entry):
                 error = fresh.error or self._heard(work, fresh)
                 if error is not None:
