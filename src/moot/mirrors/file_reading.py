@@ -20,6 +20,7 @@ OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _YOUNG_NS = 2_000_000_000  # the coarsest timestamps of a file system, as in git's index
 _TRIES = 3
+_CHUNK = 4096
 _BLOCK = 1 << 16
 _SIZE = 16  # bytes of a digest
 
@@ -97,7 +98,7 @@ def _read_open(fd: int, limit: int, accepts: Callable[[int], bool], tries: int =
     taken, before, data = time.time_ns(), os.fstat(fd), b""
     if unfit := _unfit(before, limit, accepts):
         return Unreadable(unfit)
-    while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
+    while len(data) <= limit and (chunk := os.pread(fd, max(before.st_size + 1 - len(data), _CHUNK), len(data))):
         data += chunk
     seen = outside(before)
     if tries > 1 and outside(os.fstat(fd)) != seen:

@@ -156,10 +156,10 @@ def by_fingerprint(store: Store, feed: str, prints: Iterable[str]) -> dict[str, 
     return found
 
 
-def shown_text(store: Store, feed: str, since: float) -> str:
-    """The entries that a file shows, as its text between the brackets. `since`: older ones have left it."""
+def shown_text(store: Store, feed: str, since: float) -> bytes:
+    """The entries that a file shows, as its bytes between the brackets. `since`: older ones have left it."""
     row = store.row("feed_shown", feed, since, BETWEEN)
-    return (row[0] if row else None) or ""
+    return (row[0] if row else None) or b""
 
 
 def shown_texts(store: Store, feed: str, since: float) -> Iterator[tuple[int, str]]:

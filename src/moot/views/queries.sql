@@ -332,7 +332,7 @@ SELECT value, max(number) FROM feed_key WHERE feed = ?1 AND key = ?2 GROUP BY va
 SELECT p.print, p.number FROM json_each(?2) j CROSS JOIN feed_print p ON p.feed = ?1 AND p.print = j.value ORDER BY p.number
 
 -- name: feed_shown
-SELECT group_concat(text, ?3) FROM ( -- in the order of the inner query: sorting the texts again would take long
+SELECT CAST(group_concat(text, ?3) AS BLOB) FROM ( -- in the order of the inner query: sorting again would take long
   SELECT e.text FROM feed_entry e WHERE e.feed = ?1 AND e.number >= (
     SELECT min(n) FROM (
       SELECT (SELECT x.number FROM feed_entry x INDEXED BY feed_entry_team WHERE x.feed = t.feed AND x.team = t.team

@@ -124,7 +124,7 @@ class FeedForm(Form):
         numbered = {self._last: state.last, **values} if self._last else values
         return Rendering(data=self._written(self._text(store, state, one), numbered), memo=values)
 
-    def _text(self, store: Store, state: Feed, one: Instance) -> str:
+    def _text(self, store: Store, state: Feed, one: Instance) -> bytes:
         return feeds.shown_text(store, self._feed, self._since(state, one))
 
     def _state(self, store: Store) -> Feed:
@@ -140,10 +140,11 @@ class FeedForm(Form):
         policy = seconds_of(self._values(state)[self._keep]) if self._keep else None
         return one.now - policy if policy is not None else 0.0
 
-    def _written(self, text: str, values: Mapping[str, Any]) -> bytes:
-        listed = f"[\n{feeds.PLACE}{text}\n  ]" if text else "[]"
+    def _written(self, text: bytes, values: Mapping[str, Any]) -> bytes:
+        """The file with the entries in `text`. Joined as bytes: it may have megabytes."""
         others = "".join(f",\n  {dumps(key)}: {feeds.shown(value, '  ')}" for key, value in values.items())
-        return f"{{\n  {dumps(self._list)}: {listed}{others}\n}}\n".encode()
+        around = (self._head, b"\n  ]") if text else (f"{{\n  {dumps(self._list)}: []".encode(), b"")
+        return b"".join((around[0], text, around[1], f"{others}\n}}\n".encode()))
 
     # --- from the file to the log ------------------------------------------------------------------------------------
 
@@ -188,7 +189,7 @@ class FeedForm(Form):
     def corrected(self, data: Any, *, whole: bool) -> FeedContent:
         if whole and not (isinstance(data, dict) and self._type in data):
             return self.read(strict_json.dump(data)).replace(corrected=True)
-        text = self._written(feeds.shown(data), {})
+        text = self._written(feeds.shown(data).encode(), {})
         return FeedContent(entries=[data], skipped=(), rest={}, data=text, corrected=True)
 
     def vet(self, data: bytes) -> list[Defect]:

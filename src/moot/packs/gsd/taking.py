@@ -93,6 +93,8 @@ def finish(telling: Telling, step: runs.RunStep = _NOTHING) -> int:
     elif kind in ("file:claimed", "file:released"):
         claims.record(telling)
     elif kind == "decision:made":
+        from moot.packs.gsd import decisions
+
         decisions.tell_running(telling)
     for name in acting:
         _handle(name, telling)
