@@ -1,7 +1,8 @@
 """The characteristics of a method: what its conditionals depend on, with states, types and links.
 
 Each conditional gives one characteristic, a condition with `&&` one for each part. A conditional inside a branch
-depends on the characteristic of that branch. Guard clauses are independent, so nothing that follows them depends on them.
+depends on the characteristic of that branch. Guard clauses are independent, so nothing that follows them depends on
+them.
 """
 
 from __future__ import annotations
