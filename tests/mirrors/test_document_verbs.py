@@ -7,13 +7,13 @@ import os
 import pytest
 
 from moot.core.deciders.document import ShowDocument
-from moot.core.errors import Refused, Unknown, Usage
+from moot.core.errors import Held, Refused, Unknown, Usage
 from tests.mirrors.test_yaml_documents import FIRST, Place
 
 
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    made = Place(tmp_path, monkeypatch)
+def place(tmp_path):
+    made = Place(tmp_path)
     yield made
     made.close()
 
@@ -27,7 +27,7 @@ def test_the_list_names_every_document_with_its_file_and_its_state(place):
     names = [place.begin(subject) for subject in ("b", "bad", "gone")]
     hidden = place.begin("first", "tmp/metadata/both.yml", {"/n": 1})
     shown = place.begin("second", "tmp/metadata/both.yml", {"/n": 2})
-    place.open.clear()
+    place.end_runs()
     place.path("bad").write_text("a: [\n")
     os.utime(place.path("bad"), (0, 0))
     place.path("gone").unlink()
@@ -127,8 +127,18 @@ def test_a_reset_document_comes_back_with_an_earlier_position(place):
 def test_a_document_that_its_file_does_not_show_cannot_be_compared_with_it(place):
     one = place.begin("one", "tmp/metadata/both.yml", {"/n": 1})
     place.begin("two", "tmp/metadata/both.yml", {"/n": 2})
-    place.open.clear()
+    place.end_runs()
     with pytest.raises(Refused, match="has no file now"):
         run(place, "doc restore", id=one)
     place.commit(one, ShowDocument())
     assert run(place, "doc diff", id=one).say == ("No difference.",)
+
+
+def test_a_stage_that_works_on_a_document_is_not_disturbed(place):
+    name = place.begin()
+    position = place.call.engine.log.head()
+    place.open_run(name, "review")
+    for verb, given in (("doc reset", {"reason": "now"}), ("doc restore", {"to": position})):
+        with pytest.raises(Held, match="The stage review of run-2 is working on"):
+            run(place, verb, id=name, **given)
+    assert run(place, "doc restore", id=name).result.paths == (str(place.path()),)

@@ -269,7 +269,7 @@ def _without_file(one: Document) -> Refused:
 
 def _refuse_during_a_stage(call: Call, one: Document) -> None:
     for run in queries.things(call.engine.read(), "run"):
-        if getattr(run, "document", "") == one.id and run.running is not None:
+        if run.document == one.id and run.running is not None:
             raise Held(
                 "stage_running",
                 f"The stage {run.running.stage} of {run.id} is working on {one.id}.",
