@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 
-import absorbing
 import apsw
 import carrying
 import common
@@ -48,7 +47,6 @@ PARTS = {
     "noticing": noticing.measure,
     "carrying": carrying.measure,
     "emitting": emitting.measure,
-    "absorbing": absorbing.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
 

@@ -51,9 +51,9 @@ class Weak(Record):
 
     @property
     def digest(self) -> str:
-        from moot.location.digests import sha256
+        from hashlib import sha256
 
-        return sha256(f"setting {self.key}={dumps(self.value)}{self.content}".encode())
+        return sha256(f"setting {self.key}={dumps(self.value)}{self.content}".encode()).hexdigest()
 
 
 class Rules(Record):

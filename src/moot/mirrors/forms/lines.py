@@ -92,8 +92,7 @@ class LinesForm(Form):
         if part is None:
             return None
         journal = Journal(self, store, part)
-        data = journal.text().encode()
-        return Rendering(data=data, then=journal.rotation(len(data)) if part.end is None else None)
+        return Rendering(data=journal.text().encode(), then=journal.rotation() if part.end is None else None)
 
     def read(self, data: bytes) -> JournalContent:
         if data and not data.endswith(b"\n"):

@@ -1,6 +1,6 @@
 """The built-in code-analyzer: from a document and its source to behaviours, characteristics and side effects.
 
-Pure. What it knows about other classes of the project comes in as `class_kind`. It reads no spec files, decides no test
+Pure. What it knows about other classes of the project comes in as a parameter. It reads no spec files, decides no test
 level, and does not see the dependencies that discovery found.
 """
 
@@ -10,7 +10,7 @@ from moot.core.errors import Refused
 from moot.core.record import Record
 from moot.packs.rspec.analysis_calls import Origins, classes_used, side_effects
 from moot.packs.rspec.analysis_conditions import ENUM, SEQUENTIAL
-from moot.packs.rspec.analysis_flow import MOST, collapsed, conditionals_of, main_flow, statements_of
+from moot.packs.rspec.analysis_flow import MOST, collapsed, conditionals_of, in_order, main_flow, statements_of
 from moot.packs.rspec.analysis_names import unique_names
 from moot.packs.rspec.analysis_setup import setup_of
 from moot.packs.rspec.analysis_words import PROGRESSIONS, STATE_MACHINES, words_of
@@ -43,9 +43,13 @@ class Analysis(Record):
 
 
 def analyze(
-    document: Mapping[str, Any], source: bytes, mtime: int, class_kind: Callable[[str], str], slug: str
+    document: Mapping[str, Any], source: bytes, mtime: int, parameters: Mapping[str, Any], slug: str = ""
 ) -> Analysis:
-    """Analyse the selected methods of a document. `class_kind`: model, object or an empty text for a class name."""
+    """Analyse the selected methods of a document.
+
+    `parameters["classes"]`: the kind of each class of the project that the source may mean (`project_classes`).
+    """
+    classes: Mapping[str, str] = parameters.get("classes") or {}
     entries = [entry for entry in document["methods_to_analyze"] if entry["selected"]]
     if not entries:
         return Analysis(data={}, skip=NOTHING_SELECTED)
@@ -53,7 +57,7 @@ def analyze(
     found = declarations(parsed)
     bank = Bank()
     warnings: list[str] = []
-    reader = _Reader(document["class_name"], parsed, found, class_kind, bank, warnings)
+    reader = _Reader(document["class_name"], parsed, found, lambda name: classes.get(name, ""), bank, warnings)
     methods = [reader.method(entry, _defined(document, entry, found)) for entry in entries]
     data = {
         "slug": slug,
@@ -125,15 +129,16 @@ class _Reader:
             self._warnings.append(f"{method.id} has {MOST} or more conditionals; only the first {MOST} are listed.")
         origins = Origins(method.node, self._own)
         known = local_names(method.node)
-        sources = [origins.of(one.test.subject) for one in conditionals]
-        for one, origin in zip(conditionals, sources, strict=True):
-            if origin is not None:
+        sources = {id(one): origins.of(one.test.subject) for one in conditionals}
+        for one in conditionals:
+            if (origin := sources[id(one)]) is not None:
                 collapsed(one, f"{words_of(origin.class_name)} {words_of(origin.method)}")
+        conditionals = in_order(conditionals)
         names = unique_names(conditionals)
         depths = _levels(conditionals)
         characteristics = []
         for number, one in enumerate(conditionals):
-            origin = sources[number]
+            origin = sources[id(one)]
             if one.test.unclear and origin is None:
                 line = _lines(one).partition("-")[0]
                 self._warnings.append(f"{method.id}: the condition on line {line} has no known form, and is boolean.")

@@ -86,10 +86,14 @@ class _Branch(Record):
 
 
 def conditionals_of(name: str, body: Node | None) -> list[Conditional]:
-    """The conditionals of a method with this name and body; guards first, in the order of their layers."""
-    found = _Walk(name, statements_of(body)).found
-    guards = sorted((one for one in found if one.guard), key=lambda one: one.layer)
-    return [*guards, *(one for one in found if not one.guard)]
+    """The conditionals of a method with this name and body, from top to bottom."""
+    return _Walk(name, statements_of(body)).found
+
+
+def in_order(conditionals: Sequence[Conditional]) -> list[Conditional]:
+    """Guards first, in the order of their layers; the rest from top to bottom."""
+    guards = sorted((one for one in conditionals if one.guard), key=lambda one: one.layer)
+    return [*guards, *(one for one in conditionals if not one.guard)]
 
 
 def statements_of(node: Node | None) -> tuple[Node, ...]:
@@ -274,7 +278,7 @@ def _outcome(test: Test, value: Tested, ending: Ending | None, flow: Flow, *, gu
     if ending is None:
         by_name = not guard and not flow.terminal and bool(name) and is_terminal_name(name)
         return Outcome(value, terminal=flow.terminal or by_name, does=_NOTHING if by_name else flow.does)
-    made_up = isinstance(value.value, str) and (value.value.startswith("not_") or test.kind in {"range", "presence"})
+    made_up = test.kind in {"range", "presence"} or (value is test.values[1] and value is not test.values[0])
     by_name = bool(name) and not made_up and is_terminal_name(name)
     terminal = flow.terminal or (ending.leaves and early) or by_name
     return Outcome(value, terminal=terminal, does=ending.does or flow.does)

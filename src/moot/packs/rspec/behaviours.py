@@ -53,7 +53,9 @@ def done_by(statement: Node) -> str:
         return f"returns {_value(statement)}"
     if kind in {"assignment", "operator_assignment"}:
         left = statement.child_by_field_name("left")
-        return f"sets {words_of(text(left))}" if left is not None and len(text(left)) < 60 else ""
+        if left is None or len(text(left)) > 60 or left.type == "element_reference":
+            return ""
+        return f"sets {words_of(text(left).removeprefix('self.').replace('.', '_'))}"
     if kind in {"identifier", "call"}:
         return _done_by_call(statement)
     if kind in {"instance_variable", "constant"}:

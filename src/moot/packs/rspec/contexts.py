@@ -67,8 +67,8 @@ def structure_of(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def shown_name(method: Mapping[str, Any]) -> str:
-    """`#m` for an instance method, `.m` for a class method."""
-    return f"{'.' if method.get('type') == 'class' else '#'}{method['name']}"
+    """`#m` for an instance method, `.m` for a class method, also where the name is `self.m`."""
+    return f"{'.' if method.get('type') == 'class' else '#'}{method['name'].removeprefix('self.')}"
 
 
 def bank_of(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -38,7 +38,7 @@ def unique_slugs(paths: Iterable[str], taken: Iterable[tuple[str, str]] = ()) ->
 
     The first source keeps the plain slug, in the order of the documents and then of the paths.
     """
-    owner = dict(taken)
+    owner = {slug: path for slug, path in taken if slug in {slug_of(path), second_slug(path)}}
     known = {path: slug for slug, path in owner.items()}
     wanted = list(paths)
     for path in wanted:
@@ -49,3 +49,9 @@ def unique_slugs(paths: Iterable[str], taken: Iterable[tuple[str, str]] = ()) ->
             slug = second_slug(path)
         owner[slug], known[path] = path, slug
     return {path: known[path] for path in wanted}
+
+
+def matches_file(path: str, class_name: str) -> bool:
+    """Whether a class has the name that its file has: PaymentProcessor in payment_processor.rb."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return stem.replace("_", "").lower() == class_name.rpartition("::")[2].replace("_", "").lower()

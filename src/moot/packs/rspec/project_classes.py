@@ -1,0 +1,64 @@
+"""What kind of class a name means in a project: a record of a database (`model`), another class (`object`), or none.
+
+By convention: PaymentGateway is in a file payment_gateway.rb below `app` or `lib`. A class below `app/models`, or one
+that is derived from a record base class, is a model. Only names that occur in a source are looked up, so that the
+result changes only if something changes that matters to this source.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.core.errors import MootError
+from moot.packs.rspec.analysis_words import class_of, words_of
+from moot.packs.rspec.sources import read_source
+
+MODEL, OBJECT = "model", "object"
+_FOLDERS = ("app", "lib")
+_MODELS = "app/models/"
+_MOST_FILES = 50_000
+_RECORD_BASES = rb"<\s*(?:::)?(?:ApplicationRecord|ActiveRecord::Base|Sequel::Model|ROM::Struct|Hanami::Entity)\b"
+_RECORD_MODULES = rb"^\s*include\s+(?:::)?(?:Mongoid::Document|MongoMapper::Document|Hanami::Entity)\b"
+
+
+def classes_for(root: str, source: bytes) -> dict[str, str]:
+    """The kinds of the classes that a source may mean, by name: those that it names, and those of its variables."""
+    import re
+
+    words = {word.decode("ascii") for word in re.findall(rb"[@$]*[A-Za-z_][A-Za-z0-9_]*", source)}
+    wanted = {word if word[:1].isupper() else class_of(word) for word in words}
+    files = _files(root)
+    found = {}
+    for name in sorted(wanted):
+        paths = files.get(f"{words_of(name).replace(' ', '_').lower()}.rb", ())
+        kinds = {_kind(root, path) for path in paths}
+        if kinds:
+            found[name] = MODEL if MODEL in kinds else OBJECT
+    return found
+
+
+def _files(root: str) -> dict[str, list[str]]:
+    """The Ruby files of the project by their name. Links are not followed."""
+    found: dict[str, list[str]] = {}
+    count = 0
+    for folder in _FOLDERS:
+        for place, folders, names in os.walk(os.path.join(root, folder)):
+            folders.sort()
+            for name in sorted(names):
+                if name.endswith(".rb") and count < _MOST_FILES:
+                    found.setdefault(name, []).append(os.path.relpath(os.path.join(place, name), root))
+                    count += 1
+    return found
+
+
+def _kind(root: str, path: str) -> str:
+    import re
+
+    if path.startswith(_MODELS):
+        return MODEL
+    try:
+        data = read_source(root, path)
+    except MootError:  # too large, binary, or a link out of the project
+        return OBJECT
+    record = re.search(_RECORD_BASES, data) or re.search(_RECORD_MODULES, data, re.MULTILINE)
+    return MODEL if record else OBJECT

@@ -1,0 +1,210 @@
+"""Choosing methods of a plan: words, patterns, numbers and toggles; documents of what was chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from moot.core.errors import MootError
+from moot.packs.rspec.changes import BRANCH, Changes, Source
+from moot.packs.rspec.discovery import discover
+from moot.packs.rspec.discovery_documents import documents
+from moot.packs.rspec.selection import Choice, applied, from_options, items_of, must_ask, read_choice, view
+
+PAYMENT = b"class Payment\n  def charge; end\n  def validate; end\n  def old; end\nend\n"
+SHOP = b"class Shop\n  def process; Payment.find(1); end\n  def process_all; end\nend\n"
+
+
+def plan(**more: bytes) -> dict[str, Any]:
+    """Payment#charge, Payment#validate, Payment#old (unchanged), Shop#process_all, then Shop#process in wave 1."""
+    old = Source(path="app/payment.rb", data=PAYMENT, old=b"class Payment\n  def old; end\nend\n")
+    sources = [old, Source(path="app/shop.rb", data=SHOP)]
+    sources += [Source(path=f"app/{name}.rb", data=data) for name, data in more.items()]
+    return dict(discover(Changes(mode=BRANCH, sources=tuple(sources))).answer)
+
+
+def chosen(answer: dict[str, Any], choice: Choice) -> list[str]:
+    return [items_of(answer)[place]["method_id"] for place in sorted(choice.chosen)]
+
+
+ALL = ["Payment#charge", "Payment#validate", "Payment#old", "Shop#process_all", "Shop#process"]
+PROPOSED = ["Payment#charge", "Payment#validate", "Shop#process_all", "Shop#process"]
+
+
+# proves: S2-DISC-16
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("yes", PROPOSED),
+        (" Proposed ", PROPOSED),
+        ("ALL", ALL),
+        ("Payment#*", ALL[:3]),
+        ("*#process*", ALL[3:]),
+        ("*#process", ["Shop#process"]),
+        ("Payment#old, Shop#process", ["Payment#old", "Shop#process"]),
+        ("*", ALL),
+        ("*ay*#*a*", ["Payment#charge", "Payment#validate"]),
+        ("2", ["Payment#validate"]),
+        ("1 3-4", ["Payment#charge", "Payment#old", "Shop#process_all"]),
+        ("-Payment#charge", ["Payment#validate", "Shop#process_all", "Shop#process"]),
+        ("+Payment#old -Shop#*", ALL[:3]),
+        ("-5", ["Payment#charge", "Payment#validate", "Shop#process_all"]),
+    ],
+)
+def test_an_answer_names_methods_by_word_pattern_number_or_toggle(said: str, expected: list[str]) -> None:
+    answer = plan()
+    assert chosen(answer, read_choice(answer, said)) == expected
+
+
+# proves: S2-DISC-17
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("Nothing#*", "nothing_matches"),
+        ("payment#charge", "nothing_matches"),
+        ("99", "nothing_matches"),
+        ("+Payment#none", "nothing_matches"),
+        ("Payment", "nothing_matches"),
+        ("**#" + "*" * 500 + "x", "nothing_matches"),
+        ("", "choice_unreadable"),
+        ("   ", "choice_unreadable"),
+        ("+Payment#old Shop#*", "choice_unreadable"),
+        ("x" * 30_000, "choice_unreadable"),
+    ],
+)
+def test_an_answer_that_matches_nothing_or_cannot_be_read_is_refused(said: str, code: str) -> None:
+    with pytest.raises(MootError) as caught:
+        read_choice(plan(), said)
+    assert caught.value.code == code
+    assert caught.value.remedy
+
+
+# proves: S2-DISC-17
+def test_a_deselected_method_keeps_its_place_and_says_why() -> None:
+    answer = plan()
+    changed, warnings = applied(answer, read_choice(answer, "-Payment#charge"))
+    assert [item["method_id"] for item in items_of(changed)] == ALL
+    left = next(item for item in items_of(changed) if item["method_id"] == "Payment#charge")
+    assert (left["selected"], left["skip_reason"]) == (False, "User deselected")
+    assert list(left)[6:8] == ["selected", "skip_reason"]
+    assert changed["summary"]["selected_methods"] == 3
+    assert [one["selected"] for one in changed["files"][0]["public_methods"]] == [False, True, False]
+    assert warnings == ("Shop#process depends on Payment, of which Payment#charge, Payment#old is not selected.",)
+    assert items_of(answer)[0]["selected"] is True
+
+
+# proves: S2-DISC-17
+def test_an_instruction_gives_its_reason_to_what_it_leaves_out() -> None:
+    answer = plan()
+    changed, _ = applied(answer, Choice("instruction", chosen=frozenset((0,)), reason="Custom: only money"))
+    assert {item.get("skip_reason") for item in items_of(changed)[1:]} == {"Custom: only money"}
+    assert read_choice(answer, "instruction: only money").instruction == "only money"
+
+
+# proves: S2-DISC-15 S2-FLOW-02
+@pytest.mark.parametrize("said", ["cancel", "No", "-*"])
+def test_cancelling_or_selecting_nothing_stops_without_a_plan(said: str) -> None:
+    answer = plan()
+    changed, _ = applied(answer, read_choice(answer, said))
+    assert (changed["status"], changed["reason"]) == ("stop", "user_cancelled")
+    assert "method_waves" not in changed
+
+
+# proves: S2-DISC-16
+def test_options_choose_beforehand() -> None:
+    answer = plan()
+    assert chosen(answer, from_options(answer, everything=True, only=(), but=())) == ALL
+    assert chosen(answer, from_options(answer, everything=False, only=(), but=())) == PROPOSED
+    only = from_options(answer, everything=False, only=("Payment#*",), but=("*#old",))
+    assert chosen(answer, only) == ["Payment#charge", "Payment#validate"]
+    with pytest.raises(MootError):
+        from_options(answer, everything=False, only=("None#*",), but=())
+
+
+# proves: S2-DISC-16
+@pytest.mark.parametrize(
+    ("methods", "asks"), [(5, (False, False)), (6, (True, False)), (10, (True, False)), (11, (True, True))]
+)
+def test_a_file_with_many_methods_waits_for_an_answer(methods: int, asks: tuple[bool, bool]) -> None:
+    body = "".join(f"  def m{number}; end\n" for number in range(methods))
+    assert must_ask(plan(big=f"class Big\n{body}end\n".encode())) == asks
+
+
+# proves: S2-DISC-16
+def test_the_view_groups_methods_by_file_with_zone_wave_mode_and_dependencies() -> None:
+    shown = "\n".join(view(plan()))
+    assert "app/payment.rb  Payment  green, 5 lines, 3 methods" in shown
+    assert "[x]  1 Payment#charge  new, wave 0" in shown
+    assert "[ ]  3 Payment#old  unchanged, wave 0" in shown
+    assert "[x]  5 Shop#process  new, wave 1, uses Payment" in shown
+
+
+# proves: S2-SCH-02 S2-DEP-01
+def test_documents_hold_the_selection_and_nothing_that_is_debug_only() -> None:
+    answer = plan()
+    changed, _ = applied(answer, read_choice(answer, "-Payment#charge"))
+    payment, shop = documents(changed)
+    assert payment.slug == "app_payment"
+    assert payment.values == {
+        "source_file": "app/payment.rb",
+        "class_name": "Payment",
+        "complexity": {"zone": "green", "loc": 5, "methods": 3},
+        "spec_path": "spec/payment_spec.rb",
+        "methods_to_analyze": [
+            {
+                "name": "charge",
+                "method_mode": "new",
+                "line_range": [2, 2],
+                "selected": False,
+                "skip_reason": "User deselected",
+            },
+            {"name": "validate", "method_mode": "new", "line_range": [3, 3], "selected": True},
+            {
+                "name": "old",
+                "method_mode": "unchanged",
+                "line_range": [4, 4],
+                "selected": False,
+                "skip_reason": "User deselected",
+            },
+        ],
+    }
+    assert payment.waves == {0: ("validate",)}
+    assert shop.waves == {0: ("process_all",), 1: ("process",)}
+    assert not any(word in str(payment.values) + str(shop.values) for word in ("cross_class", "absorbed", "wave"))
+
+
+# proves: S2-HARD-02
+def test_each_class_of_a_file_has_its_own_document() -> None:
+    source = (
+        b"module Billing\n  class Extra\n    def a; end\n  end\n  class Payment\n    def a; end\n  end\nend\n"
+        b"class Other\n  def b; end\nend\n"
+    )
+    answer = discover(Changes(mode=BRANCH, sources=(Source(path="app/payment.rb", data=source),))).answer
+    found = {part.slug: (part.values["class_name"], part.values["methods_to_analyze"]) for part in documents(answer)}
+    assert {slug: name for slug, (name, _) in found.items()} == {
+        "app_payment": "Billing::Payment",
+        "app_payment__Billing_Extra": "Billing::Extra",
+        "app_payment__Other": "Other",
+    }
+    assert [entry["line_range"] for _, entries in found.values() for entry in entries] == [[3, 3], [6, 6], [10, 10]]
+
+
+# proves: S2-HARD-01
+def test_sources_with_one_slug_have_documents_of_their_own_now_and_later() -> None:
+    sources = (
+        Source(path="app/foo/bar.rb", data=b"class Foo::Bar\n  def a; end\nend\n"),
+        Source(path="app/foo_bar.rb", data=b"class FooBar\n  def b; end\nend\n"),
+    )
+    both = documents(discover(Changes(mode=BRANCH, sources=sources)).answer)
+    assert both[0].slug == "app_foo_bar"
+    assert both[1].slug.startswith("app_foo_bar_")
+    taken = [(part.slug, part.values["source_file"]) for part in both]
+    later = documents(discover(Changes(mode=BRANCH, sources=sources[1:])).answer, taken)
+    assert later[0].slug == both[1].slug
+
+
+def test_a_class_without_selected_methods_has_no_document() -> None:
+    answer = plan()
+    changed, _ = applied(answer, read_choice(answer, "Shop#*"))
+    assert [part.slug for part in documents(changed)] == ["app_shop"]
