@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import absorbing
 import apsw
 import carrying
 import common
@@ -47,6 +48,7 @@ PARTS = {
     "noticing": noticing.measure,
     "carrying": carrying.measure,
     "emitting": emitting.measure,
+    "absorbing": absorbing.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
 

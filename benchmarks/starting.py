@@ -111,7 +111,7 @@ def script(directory: str) -> str:
     with open(path, "w", encoding="utf-8") as file:
         file.write(f"#!{sys.executable}\nimport sys\n")
         file.write(f"sys.path.append({_PACKAGES!r})\n")
-        file.write("from moot.surfaces.cli.main import main\nsys.exit(main())\n")
+        file.write("from moot.__main__ import command\ncommand()\n")
     os.chmod(path, 0o755)
     return path
 

@@ -67,11 +67,10 @@ GOALS = {
     "emit.moot.{emitters}": "== {emitters}",
     "emit.growth": "< 3",
     "emit.api.growth": None,
-    **{f"emit.api.against_recipe.{size}": "<= 1" for size in ("some", "many")},
-    **{f"emit.cli.against_recipe.{size}": None for size in ("some", "many")},
-    "emit.absorb.commits": "== 1",
-    "emit.absorb.per_second": None,
-    "emit.absorb.against_insert": None,
+    **{f"emit.{way}.against_recipe.{size}": "<= 1" for way in ("api", "cli") for size in ("some", "many")},
+    **{f"absorb.{form}.commits": "== 1" for form in ("feed", "entries")},
+    **{f"absorb.{form}.per_second": None for form in ("feed", "entries")},
+    **{f"absorb.{form}.against_insert": None for form in ("feed", "entries")},
 }
 
 
@@ -111,7 +110,7 @@ def check(table: str, rows: dict[str, dict[str, Any]], sent: int, emitters: int)
     assert rows["mailbox.moot"]["value"] == sent
     assert rows["mailbox.mirror_own"]["value"] == sent
     assert all(rows[f"emit.{how}.{emitters}"]["value"] == emitters for how in ("jq.own", "node.own", "moot"))
-    assert rows["emit.absorb.commits"]["value"] == 1
+    assert [rows[f"absorb.{form}.commits"]["value"] for form in ("feed", "entries")] == [1, 1]
 
 
 @pytest.mark.timeout(PATIENCE + 30)

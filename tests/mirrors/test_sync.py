@@ -74,8 +74,14 @@ def test_a_writers_entry_and_a_readers_mark_are_a_commit_each(place):
     assert {event.via for event in events} == {f"file {FOLDER}/to-developer.json"}
 
 
+def test_a_thousand_new_entries_are_one_commit(place):
+    place.write(*map(assignment, range(1000)))
+    place.sync()
+    assert [commit.count("message:sent") for commit in place.commits() if "message:sent" in commit] == [1000]
+
+
 def test_more_entries_than_one_commit_should_have_are_taken_in_several(place, monkeypatch):
-    monkeypatch.setattr("moot.mirrors.forms.entries._MOST", 4)
+    monkeypatch.setattr("moot.mirrors.forms.entries.MOST", 4)
     place.write(*map(assignment, range(9)), {"type": "nonsense"})
     place.sync()
     assert [commit.count("message:sent") for commit in place.commits()] == [4, 4, 2]

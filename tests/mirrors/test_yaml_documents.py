@@ -15,10 +15,11 @@ import yaml
 from moot.api.protocol import MirrorSpec, Pack, Packs
 from moot.api.protocol.stage import PipelineSpec, Stage
 from moot.core.deciders.document import ChangeDocument, OpenDocument, ShowDocument, key
+from moot.core.run import EndRun, OpenRun, StartStage
 from moot.location import MAIN
 from moot.mirrors.exchange import bring
 from moot.mirrors.sync import FileMirrors
-from moot.pipelines import documents
+from moot.views import states
 from moot.wiring.admin import Admin
 from tests.calls import open_call
 from tests.person import AS_A_PERSON
@@ -52,10 +53,10 @@ def mirror(**more: object) -> MirrorSpec:
 
 
 class Place:
-    """A workspace with a pipeline whose targets have YAML documents. `open` are those with an open run."""
+    """A workspace with a pipeline whose targets have YAML documents."""
 
-    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch, *mirrors: MirrorSpec) -> None:
-        self.root, self.open, self.stage = root, set[str](), "file"
+    def __init__(self, root: Path, *mirrors: MirrorSpec) -> None:
+        self.root, self.runs = root, list[str]()
         if not (root / ".git").exists():
             subprocess.run(["git", "init", "-q", str(root)], check=True, timeout=30)
             Admin(str(root), AS_A_PERSON).create(())
@@ -66,16 +67,34 @@ class Place:
         self.workspace.setup = self.workspace.setup.replace(packs=packs, mirrors=FileMirrors(packs))
         call.close()
         self.call = self.workspace.call(call.caller)
-        monkeypatch.setattr(documents, "open_keys", lambda _store: self.open)
-        monkeypatch.setattr(documents, "author_of", lambda _store, _key: self.stage)
 
     def begin(self, subject: str = "a", path: str = "", leaves: dict[str, object] = FIRST) -> str:
         """Open the document of a target and its run, as the engine does."""
         name = key("notes", MAIN, f"metadata.{subject}")
         command = OpenDocument(mirror="notes/metadata", worktree=MAIN, subject=subject, path=path, leaves=leaves)
-        self.open.add(name)
+        self.open_run(name)
         self.commit(name, command)
         return name
+
+    def open_run(self, document: str, stage: str = "") -> None:
+        """Open a run on a document, and start a stage of it."""
+        run, opening = (
+            f"run-{len(self.runs) + 1}",
+            OpenRun(pack="notes", stages=("outline", "review"), document=document),
+        )
+        self.runs.append(run)
+
+        def act(work):
+            work.do("run", run, opening.replace(stages=(stage,) if stage else opening.stages))
+            if stage:
+                work.do("run", run, StartStage(stage=stage))
+
+        self.call.engine.commit("moot", act)
+
+    def end_runs(self) -> None:
+        for run in self.runs:
+            if states.state(self.call.engine.read(), "run", run)[0].open:
+                self.call.engine.commit("moot", lambda work, run=run: work.do("run", run, EndRun(outcome="stopped")))
 
     def commit(self, name: str, command: object) -> None:
         outcome = self.call.engine.commit("moot", lambda work: work.do("document", name, command))
@@ -95,7 +114,8 @@ class Place:
         return yaml.safe_load(self.path(subject).read_text())
 
     def leaves(self, name: str) -> dict[str, object]:
-        return self.call.engine.store.state(f"document/{name}", documents_state())[0].leaves
+        found, _ = states.state(self.call.engine.read(), "document", name)
+        return dict(found.leaves)
 
     def events(self, kind: str = "document:") -> list[Event]:
         return [event for event in self.call.engine.log.read(0, 1000) if event.type.startswith(kind)]
@@ -108,15 +128,9 @@ class Place:
         self.workspace.close()
 
 
-def documents_state() -> type:
-    from moot.core.deciders.document import Document
-
-    return Document
-
-
 @pytest.fixture
-def place(tmp_path, monkeypatch):
-    made = Place(tmp_path, monkeypatch)
+def place(tmp_path):
+    made = Place(tmp_path)
     yield made
     made.close()
 
@@ -134,7 +148,7 @@ def test_a_document_is_shown_in_block_style_with_the_declared_keys_first(place):
 # proves: S1-META-09, S2-META-04, S1-HARD-08, S2-HARD-08
 def test_changes_of_file_and_log_to_different_keys_meet_and_the_writer_is_named(place):
     name = place.begin()
-    place.stage = "review"
+    place.open_run(name, "review")
     edited = place.path().read_text() + "review: good\nown: {a: 1}\n"
     place.call.engine.commit(
         "moot", lambda work: work.do("document", name, ChangeDocument(author="moot", set={"/states": ["on"]}))
@@ -175,8 +189,9 @@ def test_a_key_that_changed_on_both_sides_keeps_the_value_of_the_log_and_the_oth
     ],
 )
 def test_a_key_of_another_stage_is_written_back_and_the_refused_value_is_on_record(place, stage, old, new, owner):
-    place.begin()
-    before, place.stage = place.path().read_text(), stage
+    name, before = place.begin(), place.path().read_text()
+    if stage != "file":
+        place.open_run(name, stage)
     assert old in before
     place.path().write_text(before.replace(old, new))
     assert place.sync() == ["change_refused"]
@@ -209,7 +224,7 @@ def test_a_file_that_cannot_be_parsed_is_put_aside_and_stays_until_it_is_restore
     assert place.leaves(name) == {**leaves, "/more": "from the log"}
     held = next(event.data for event in place.call.engine.log.read(0, 100) if event.stream.startswith("entry/"))
     assert place.call.blob(held["sha256"]) == bad
-    found = place.call.mirrors.document_file(place.call, name)
+    (found,) = place.call.mirrors.document_files(place.call, name)
     assert found.leaves is None
     assert found.line >= 1
     assert "(line" in found.fault
@@ -236,7 +251,8 @@ def test_a_young_bad_file_is_left_alone_and_named_and_a_restore_does_not_wait(pl
     place.path().write_text("a: [\n")
     assert place.sync() == ["mirror_pending"]
     assert place.path().read_text() == "a: [\n"
-    assert "line 2, column 1" in place.call.mirrors.document_file(place.call, name).fault
+    (found,) = place.call.mirrors.document_files(place.call, name)
+    assert "line 2, column 1" in found.fault
     place.call.mirrors.restore(place.call, name)
     assert place.path().read_text() == good
 
@@ -290,7 +306,7 @@ def test_a_deleted_directory_resets_nothing(place):
 
 def test_documents_without_an_open_run_are_looked_at_only_when_there_is_a_reason(place):
     names = [place.begin(f"target-{number}") for number in range(3)]
-    place.open.clear()
+    place.end_runs()
     for number in range(3):
         path = place.path(f"target-{number}")
         path.write_text(path.read_text() + "note: edited\n")
@@ -300,7 +316,7 @@ def test_documents_without_an_open_run_are_looked_at_only_when_there_is_a_reason
     assert place.leaves(names[0])["/note"] == "edited"
     assert place.shown("target-0")["other"] == 1
     assert "/note" not in place.leaves(names[1])
-    place.open.add(names[1])
+    place.open_run(names[1])
     place.sync()
     assert place.leaves(names[1])["/note"] == "edited"
     assert "/note" not in place.leaves(names[2])
@@ -310,7 +326,7 @@ def test_documents_without_an_open_run_are_looked_at_only_when_there_is_a_reason
 
 def test_a_file_that_rested_while_its_document_changed_is_merged_and_not_overwritten(place):
     name = place.begin()
-    place.open.clear()
+    place.end_runs()
     place.path().write_text(place.path().read_text() + "note: edited\n")
     place.call.engine.commit(  # as by a process that is killed before it writes the file
         "moot", lambda work: work.do("document", name, ChangeDocument(author="moot", set={"/other": 1}))
@@ -325,7 +341,7 @@ def test_a_file_that_rested_while_its_document_changed_is_merged_and_not_overwri
 
 def test_the_deletion_of_a_resting_file_is_noticed_when_it_is_looked_at_again(place):
     name = place.begin()
-    place.open.clear()
+    place.end_runs()
     place.sync()
     place.path().unlink()
     place.sync()
@@ -339,16 +355,18 @@ def test_the_deletion_of_a_resting_file_is_noticed_when_it_is_looked_at_again(pl
 def test_of_two_documents_in_one_file_the_one_of_the_current_run_is_shown_and_edits_go_to_the_one_that_was_read(place):
     path = "tmp/metadata/metadata_a.yml"
     one = place.begin("a.process", path, {"/target": "process"})
-    place.open.clear()
+    place.end_runs()
     two = place.begin("a.refund", path, {"/target": "refund"})
     assert place.shown() == {"target": "refund"}
     place.path().write_text("target: refund\nnote: for refund\n")
-    place.open = {one}
+    place.end_runs()
+    place.open_run(one)
     place.commit(one, ShowDocument())
     assert place.leaves(two) == {"/target": "refund", "/note": "for refund"}
     assert place.leaves(one) == {"/target": "process"}
     assert place.shown() == {"target": "process"}
-    place.open = {two}
+    place.end_runs()
+    place.open_run(two)
     place.commit(two, ShowDocument())
     assert place.shown() == {"target": "refund", "note": "for refund"}
 

@@ -118,7 +118,7 @@ def test_a_group_leaves_the_file_with_its_newest_entry_and_others_one_by_one(rep
             store.db.execute("UPDATE feed_entry SET at = ? WHERE number = ?", (number, number))
         store.db.execute("UPDATE feed_team SET newest = CASE team WHEN 'g' THEN 4 ELSE 3 END")
         found = {cut: [json.loads(t)["text"] for _, t in feeds.shown_texts(store, "harbour", cut)] for cut in range(7)}
-        text = feeds.shown_text(store, "harbour", 4)
+        text = feeds.shown_text(store, "harbour", 4).decode()
         store.rollback()
     assert found[1] == ["a", "b", "c", "d", "e"]
     assert found[3] == ["a", "c", "d", "e"]
@@ -189,7 +189,7 @@ def test_search_redact_explain_verify_export_and_import_know_feeds(repo: Path, m
         assert SECRET not in said
     assert "sound" in moot("verify")
     with engine_in(repo) as engine:
-        text = feeds.shown_text(engine.read(), "harbour", 0)
+        text = feeds.shown_text(engine.read(), "harbour", 0).decode()
     assert SECRET not in text
     assert json.loads(f"[{text}]")[0] == {"type": "ship:sighted", "pier": "1", "no": 1, "redacted": True}
 

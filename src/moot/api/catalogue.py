@@ -68,6 +68,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "moot.needs_me.verbs": ("needs-me",),
     "moot.api.verbs.brief": ("brief",),
     "moot.api.verbs.mail.held": ("held", "held show", "held resubmit", "held drop"),
+    "moot.api.verbs.documents": ("doc list", "doc show", "doc diff", "doc restore", "doc reset"),
     "moot.mirrors.verbs": ("pack check", "pack adopt"),
     "moot.api.verbs.events": ("wait",),
     "moot.api.verbs.reading": ("log", "explain"),

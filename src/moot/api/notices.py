@@ -32,9 +32,11 @@ def of_effects(call: Call, events: Sequence[Event]) -> Iterator[Notice]:
 
 def of_waiting(caused: int, state: str) -> Iterator[Notice]:
     """A warning, if no runner performs effects."""
+    if not caused:
+        return
     from moot.engine.runners import anybody_runs
 
-    if not caused or anybody_runs(state):
+    if anybody_runs(state):
         return
     said = f"{caused} effects wait" if caused > 1 else "An effect waits"
     yield Notice("nobody_handles", f"{said}, but no runner performs effects here. Start one: `moot handle`.")

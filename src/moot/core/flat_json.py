@@ -84,6 +84,8 @@ def unflatten(leaves: Leaves, keys: Mapping[str, str]) -> dict[str, Any]:
                 inner = here[name] = {}
             here = inner
         here[names[-1]] = value
+    if not keys:
+        return found
     unkeyed: dict[str, Any] = _unkeyed(found, "", keys)
     return unkeyed
 

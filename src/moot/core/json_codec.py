@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 dumps: Callable[[Any], str]  # refuses NaN and infinities (ValueError) and other types (TypeError)
 dumps_ascii: Callable[[Any], str]  # the same in ASCII, for lone surrogates
+spread: Callable[[Any, str], str]  # the same with this text between the items, and `: ` after a key
 loads: Callable[[str], Any]
 
 try:
@@ -24,6 +25,10 @@ except ImportError:
     dumps = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
     dumps_ascii = JSONEncoder(allow_nan=False, separators=(",", ":")).encode
     loads = JSONDecoder().decode
+
+    def spread(value: Any, between: str) -> str:
+        return JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(between, ": ")).encode(value)
+
 else:
 
     class _Reading:
@@ -54,6 +59,10 @@ else:
         return write
 
     dumps, dumps_ascii = _writer(encode_basestring), _writer(encode_basestring_ascii)
+
+    def spread(value: Any, between: str) -> str:
+        encode = make_encoder(None, _foreign, encode_basestring, None, ": ", between, False, False, False)
+        return "".join(encode(value, 0))
 
     def loads(text: str) -> Any:
         try:

@@ -20,7 +20,7 @@ else:
         return lambda cls: cls
 
 
-_ATOMS = frozenset((str, int, float, bool, type(None)))  # JSON scalars: no conversion needed
+ATOMS = frozenset((str, int, float, bool, type(None)))  # JSON scalars: no conversion needed
 _NO_DEFAULT = object()
 _set = object.__setattr__
 _new = object.__new__
@@ -97,7 +97,7 @@ class Record:
         """Its fields as JSON-ready data, in order, without those at their default."""
         values = self.__dict__
         return {
-            name: value if type(value) in _ATOMS else _thaw(value)
+            name: value if type(value) in ATOMS else _thaw(value)
             for name, default in (_shapes.get(type(self)) or shape_of(type(self)))[3]
             if (value := values[name]) is not default and value != default
         }
@@ -105,7 +105,7 @@ class Record:
     def full(self) -> dict[str, Any]:
         """All its fields as JSON-ready data, in order."""
         values = self.__dict__
-        return {n: v if type(v := values[n]) in _ATOMS else _thaw(v, whole=True) for n in shape_of(type(self))[0]}
+        return {n: v if type(v := values[n]) in ATOMS else _thaw(v, whole=True) for n in shape_of(type(self))[0]}
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Self:
@@ -132,9 +132,9 @@ def _thaw(value: Any, *, whole: bool = False) -> Any:
         return value.full() if whole else value.plain()
     if isinstance(value, (tuple, list, frozenset, set)):
         items = sorted(value) if isinstance(value, (frozenset, set)) else value
-        return [item if type(item) in _ATOMS else _thaw(item, whole=whole) for item in items]
+        return [item if type(item) in ATOMS else _thaw(item, whole=whole) for item in items]
     if isinstance(value, dict):
-        return {k: v if type(v) in _ATOMS else _thaw(v, whole=whole) for k, v in value.items()}
+        return {k: v if type(v) in ATOMS else _thaw(v, whole=whole) for k, v in value.items()}
     return value
 
 

@@ -33,9 +33,9 @@ def home(env: Mapping[str, str]) -> str:
 
 def workspace_name(workspace: str, state: str) -> str:
     """The name of the files about one workspace. `workspace` is the id of its log."""
-    from hashlib import sha256
+    from moot.location.digests import sha256
 
-    return sha256(f"{workspace}\n{os.path.realpath(state)}".encode()).hexdigest()[:32]
+    return sha256(f"{workspace}\n{os.path.realpath(state)}".encode())[:32]
 
 
 def read(env: Mapping[str, str], *names: str) -> bytes | None:

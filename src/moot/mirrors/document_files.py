@@ -8,23 +8,37 @@ from moot.mirrors.file_reading import Changed, Missing, Unreadable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from moot.api.protocol.form import Form
+    from moot.api.protocol.form import Form, Instance
     from moot.mirrors.files import MirrorFile
+    from moot.views.store import Store
 
 
-def examined(form: Form, file: MirrorFile) -> DocumentFile:
-    """The file as it is now, read by its form."""
-    match file.look(None):
-        case Missing():
-            return DocumentFile(file.path, exists=False)
-        case Unreadable(reason=reason):
-            return DocumentFile(file.path, exists=True, fault=reason)
-        case Changed(data=data):
-            try:
-                with form.code:
-                    return DocumentFile(file.path, exists=True, leaves=form.read(data))
-            except Torn as error:
-                return DocumentFile(file.path, exists=True, fault=str(error), line=error.line, column=error.column)
-            except Malformed as error:
-                return DocumentFile(file.path, exists=True, fault=str(error))
+def examined(form: Form, store: Store, one: Instance, file: MirrorFile) -> DocumentFile:
+    """The file as it is now, read by its form, and what it should show."""
+    with form.code:
+        rendering = form.render(store, one)
+        found = DocumentFile(
+            document=form.document_of(one),
+            path=file.path,
+            exists=True,
+            root=one.root,
+            shows=rendering.data if rendering is not None else None,
+            initial=form.initial_leaves(),
+        )
+        match file.look(None):
+            case Missing():
+                return found.replace(exists=False)
+            case Unreadable(reason=reason):
+                return found.replace(fault=reason)
+            case Changed(data=data):
+                return _read(form, found, data)
     raise AssertionError("without a known signature, no file is unchanged")
+
+
+def _read(form: Form, found: DocumentFile, data: bytes) -> DocumentFile:
+    try:
+        return found.replace(leaves=form.read(data))
+    except Torn as error:
+        return found.replace(fault=str(error), line=error.line, column=error.column)
+    except Malformed as error:
+        return found.replace(fault=str(error))

@@ -114,13 +114,14 @@ def stamp(now: float | None = None) -> int:
 def bring(out: Kept, path: str) -> Kept | None:
     """Put `out` at `path`. Returns the file that was there, or None."""
     side = out.replace(inode=0, nonce=nonce())
+    new, beside = out.path, side.path
     for _ in range(_ATTEMPTS):
         try:
-            return side if exchange(out.path, path, side.path) == side.path else out
+            return side if exchange(new, path, beside) == beside else out
         except FileNotFoundError:
             pass  # there is no file at `path`
         try:
-            place(out.path, path)
+            place(new, path)
         except FileExistsError:
             continue  # now there is one
         return None

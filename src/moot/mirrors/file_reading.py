@@ -14,11 +14,15 @@ from moot.core.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
 OPEN = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 _YOUNG_NS = 2_000_000_000  # the coarsest timestamps of a file system, as in git's index
 _TRIES = 3
+_CHUNK = 4096
+_BLOCK = 1 << 16
+_SIZE = 16  # bytes of a digest
 
 
 class Signature(Record):
@@ -94,7 +98,7 @@ def _read_open(fd: int, limit: int, accepts: Callable[[int], bool], tries: int =
     taken, before, data = time.time_ns(), os.fstat(fd), b""
     if unfit := _unfit(before, limit, accepts):
         return Unreadable(unfit)
-    while len(data) <= limit and (chunk := os.pread(fd, before.st_size + 1, len(data))):
+    while len(data) <= limit and (chunk := os.pread(fd, max(before.st_size + 1 - len(data), _CHUNK), len(data))):
         data += chunk
     seen = outside(before)
     if tries > 1 and outside(os.fstat(fd)) != seen:
@@ -119,8 +123,26 @@ def outside(status: os.stat_result) -> tuple[int, int, int, int, int]:
 
 
 def digest_of(data: bytes) -> str:
+    """A digest of the content. That of a large one is taken from the digests of its blocks."""
     try:
         from _blake2 import blake2b  # hashlib brings OpenSSL, which costs more than everything else here
     except ImportError:
         from hashlib import blake2b
-    return blake2b(data, digest_size=16).hexdigest()
+    if len(data) <= _BLOCK:
+        return blake2b(data, digest_size=_SIZE).hexdigest()
+    return blake2b(b"".join(_block_digests(data, blake2b)), digest_size=_SIZE, person=b"blocks").hexdigest()
+
+
+_last: tuple[bytes, list[bytes]] = b"", []  # the last large content, and the digests of its blocks
+
+
+def _block_digests(data: bytes, hashed: Callable[..., Any]) -> list[bytes]:
+    """The digest of each block. One sync reads and writes a file several times with few changes: only those count."""
+    global _last  # noqa: PLW0603 (replaced as a whole, so threads do not disturb each other)
+    (before, known), found = _last, []
+    for n, start in enumerate(range(0, len(data), _BLOCK)):
+        block = data[start : start + _BLOCK]
+        same = before.startswith(block, start) and (len(block) == _BLOCK or len(data) == len(before))
+        found.append(known[n] if same else hashed(block, digest_size=_SIZE).digest())
+    _last = data, found
+    return found

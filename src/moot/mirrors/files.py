@@ -165,14 +165,19 @@ class MirrorFile:
             except OSError as error:
                 if error.errno != errno.EXDEV:  # the same device, but two mounts
                     raise
-        return self._replace(folder, path, folder.path, data, render, seen, sync=sync)
+        written = self._replace(folder, path, folder.path, data, render, seen, sync=sync)
+        if beside:
+            self._move_kept(folder)
+        return written
 
-    def _kept_aside(self, out: Kept) -> Kept:
-        """Move a replaced file to the other kept ones, if it can be moved there."""
-        try:
-            return out if out.home == self._keep else out.renamed(home=self._keep)
-        except OSError:
-            return out  # on another file system
+    def _move_kept(self, folder: Folder) -> None:
+        """Move the replaced files from the directory to the other kept ones, so that only documents are left."""
+        for kept in kept_in(folder.path, self._mirror):
+            try:
+                if kept.kind == "old":
+                    kept.renamed(home=self._keep)
+            except OSError:
+                return  # on another file system: `graves` removes them
 
     def graves(self, now: float | None = None) -> list[Displaced]:
         """Content of replaced files that is not absorbed yet, oldest first. `now` is monotonic.
@@ -226,7 +231,6 @@ class MirrorFile:
                 os.fsync(fd)
             ours = new.renamed(kind="out", inode=os.fstat(fd).st_ino)
             came_out = bring(ours, path)
-            came_out = came_out and self._kept_aside(came_out)
             if sync:
                 _sync_folder(folder.path)
             taken = time.time_ns()

@@ -117,6 +117,15 @@ class FileLock(_FolderLock):
         return open_private(self._path, os.O_RDWR | os.O_CREAT, 0o660)
 
 
+def _urgent() -> int:
+    try:
+        return int(__import__("_signal").SIGURG)  # `signal` brings enum, which takes longer than the whole check
+    except (ImportError, AttributeError):
+        from signal import SIGURG
+
+        return SIGURG
+
+
 def open_for_writing(fd: int) -> bool | None:
     """Whether any process has the file behind the read-only `fd` open for writing; None if unknown.
 
@@ -124,10 +133,9 @@ def open_for_writing(fd: int) -> bool | None:
     """
     if not hasattr(fcntl, "F_SETLEASE"):
         return None
-    from signal import SIGURG
 
     try:
-        fcntl.fcntl(fd, fcntl.F_SETSIG, SIGURG)  # the signal for a broken lease; the default would end the process
+        fcntl.fcntl(fd, fcntl.F_SETSIG, _urgent())  # the signal for a broken lease; the default would end the process
         fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
     except OSError as error:
         return True if error.errno == errno.EAGAIN else None

@@ -27,7 +27,7 @@ from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from typing import Any
 
     from moot.api.call import Call
@@ -138,14 +138,15 @@ class FileMirrors(Mirrors):
         stream = frozenset({f"document/{document}"})
         return tuple(_Sync(call, self._forms(), patient=False, among=stream, restore=document).run())
 
-    def document_file(self, call: Call, document: str) -> DocumentFile | None:
-        context = SyncContext(call, self._forms(), among=frozenset({f"document/{document}"}))
-        for form, one, file in context.files(call.engine.read()):
-            if form.document_of(one) == document:
-                from moot.mirrors.document_files import examined
+    def document_files(self, call: Call, document: str | None = None) -> Iterator[DocumentFile]:
+        from moot.mirrors.document_files import examined
 
-                return examined(form, file)
-        return None
+        store = call.engine.read()
+        among = None if document is None else frozenset({f"document/{document}"})
+        for form, one, file in SyncContext(call, self._forms(), among=among).files(store):
+            shown = form.document_of(one)
+            if shown and document in (None, shown):
+                yield examined(form, store, one, file)
 
     def _forms(self) -> list[Form]:
         if not self._made:  # a pack's own form can fail here

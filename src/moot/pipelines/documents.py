@@ -15,13 +15,13 @@ FILE = "file"  # the author of a change while no stage runs: a person, or an age
 
 def open_keys(store: Store) -> set[str]:
     """The documents that have an open run."""
-    return {key for run in queries.things(store, "run") if (key := getattr(run, "document", ""))}
+    return {run.document for run in queries.things(store, "run") if run.document}
 
 
 def author_of(store: Store, key: str) -> str:
     """The stage that runs on this document, or `file`."""
     for run in queries.things(store, "run"):
-        if getattr(run, "document", "") == key and run.running is not None:
+        if run.document == key and run.running is not None:
             return str(run.running.stage)
     return FILE
 

@@ -51,9 +51,9 @@ class Weak(Record):
 
     @property
     def digest(self) -> str:
-        from hashlib import sha256
+        from moot.location.digests import sha256
 
-        return sha256(f"setting {self.key}={dumps(self.value)}{self.content}".encode()).hexdigest()
+        return sha256(f"setting {self.key}={dumps(self.value)}{self.content}".encode())
 
 
 class Rules(Record):

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from moot.core import timestamps
 from moot.core.deciders.feed import FeedNoted, Listed, Posted, merged
-from moot.core.json_codec import dumps, dumps_ascii, loads, storable
-from moot.core.record import Record
+from moot.core.json_codec import dumps, dumps_ascii, loads, spread, storable
+from moot.core.record import ATOMS, Record
 from moot.views.queries import ALL
 
 TYPE_CHECKING = False
@@ -94,6 +94,8 @@ def _written(value: Any, place: str) -> str:
         return dumps(value)
     inner = f"{place}  "
     if isinstance(value, dict):
+        if ATOMS.issuperset(map(type, value.values())) and all(type(key) is str for key in value):
+            return f"{{\n{inner}{spread(value, f',{chr(10)}{inner}')[1:-1]}\n{place}}}"
         parts = [f"{dumps(str(key))}: {_written(item, inner)}" for key, item in value.items()]
         return f"{{\n{inner}{f',{chr(10)}{inner}'.join(parts)}\n{place}}}"
     return f"[\n{inner}{f',{chr(10)}{inner}'.join(_written(item, inner) for item in value)}\n{place}]"
@@ -156,10 +158,10 @@ def by_fingerprint(store: Store, feed: str, prints: Iterable[str]) -> dict[str, 
     return found
 
 
-def shown_text(store: Store, feed: str, since: float) -> str:
-    """The entries that a file shows, as its text between the brackets. `since`: older ones have left it."""
+def shown_text(store: Store, feed: str, since: float) -> bytes:
+    """The entries that a file shows, as its bytes between the brackets. `since`: older ones have left it."""
     row = store.row("feed_shown", feed, since, BETWEEN)
-    return (row[0] if row else None) or ""
+    return (row[0] if row else None) or b""
 
 
 def shown_texts(store: Store, feed: str, since: float) -> Iterator[tuple[int, str]]:

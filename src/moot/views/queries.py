@@ -193,6 +193,12 @@ def things(store: Store, kind: str, limit: int = ALL, *, ended: bool = False) ->
         yield state.of(loads(body))
 
 
+def document_at(store: Store, path: str, worktree: str) -> str | None:
+    """The document that the file with this path shows: of those that have it, the one that was shown last."""
+    row = store.row("document_at", path, worktree)
+    return row[0] if row else None
+
+
 def thing_ids(store: Store, kind: str, first: str, end: str) -> list[str]:
     """The ids of one kind from `first` on and before `end`."""
     return [name for (name,) in store.rows("thing_ids", kind, first, end)]

@@ -37,6 +37,11 @@ WHERE t.kind = ?1 ORDER BY t.created DESC LIMIT ?2
 SELECT e.state FROM thing t INDEXED BY thing_open CROSS JOIN entity e ON e.stream = t.kind || '/' || t.id
 WHERE t.kind = ?1 AND t.open = 1 ORDER BY t.created LIMIT ?2
 
+-- name: document_at
+SELECT t.id FROM thing t CROSS JOIN entity e ON e.stream = 'document/' || t.id
+WHERE t.kind = 'document' AND e.state ->> 'path' = ?1 AND (?1 LIKE '/%' OR e.state ->> 'worktree' = ?2)
+ORDER BY e.state ->> 'shown' DESC LIMIT 1
+
 -- name: thing_ids
 SELECT id FROM thing WHERE kind = ?1 AND id >= ?2 AND id < ?3 ORDER BY id
 
@@ -327,7 +332,7 @@ SELECT value, max(number) FROM feed_key WHERE feed = ?1 AND key = ?2 GROUP BY va
 SELECT p.print, p.number FROM json_each(?2) j CROSS JOIN feed_print p ON p.feed = ?1 AND p.print = j.value ORDER BY p.number
 
 -- name: feed_shown
-SELECT group_concat(text, ?3) FROM ( -- in the order of the inner query: sorting the texts again would take long
+SELECT CAST(group_concat(text, ?3) AS BLOB) FROM ( -- in the order of the inner query: sorting again would take long
   SELECT e.text FROM feed_entry e WHERE e.feed = ?1 AND e.number >= (
     SELECT min(n) FROM (
       SELECT (SELECT x.number FROM feed_entry x INDEXED BY feed_entry_team WHERE x.feed = t.feed AND x.team = t.team

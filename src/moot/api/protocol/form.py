@@ -203,6 +203,10 @@ class Form(ABC):
         """The id of the document that a file shows, if the form has documents."""
         return ""
 
+    def initial_leaves(self) -> Mapping[str, Any]:
+        """The leaves of a new or reset document."""
+        return {}
+
     def vet(self, data: bytes) -> list[Defect]:
         """The defects of a content. Nothing is stored."""
         from moot.core.schema import Defect

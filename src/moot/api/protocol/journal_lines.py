@@ -8,7 +8,7 @@ from moot.core.text import one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from moot.api.protocol import Packs
     from moot.engine.unit_of_work import Work
@@ -29,13 +29,13 @@ _WIDTH = 4000
 _DOUBT = "approved_although"  # a flag of an approval
 
 
-def lines_of(packs: Packs, pack: str, store: Store, happened: Happening) -> Sequence[str]:
-    """The lines for an event of a pack."""
-    protocols = [protocol for protocol in packs.having("lines") if protocol.pack.name == pack]
-    for protocol in protocols:
-        with PackCode(pack, "lines"):
-            return protocol.lines(store, happened)
-    return (line_of(happened),)
+def lines_of(packs: Packs, pack: str, store: Store, happened: Iterable[Happening]) -> list[Sequence[str]]:
+    """The lines for each of these events of a pack."""
+    for protocol in packs.having("lines"):
+        if protocol.pack.name == pack:
+            with PackCode(pack, "lines"):
+                return [protocol.lines(store, one) for one in happened]
+    return [(line_of(one),) for one in happened]
 
 
 def line_of(happened: Happening) -> str:

@@ -9,7 +9,7 @@ from moot.core.text import counted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from moot.api.answer import Notice
@@ -44,12 +44,16 @@ class Adoption(Record):
 class DocumentFile(Record):
     """The file of a document, as it was read. `leaves` is None if it does not exist or cannot be read."""
 
+    document: str
     path: str
     exists: bool
     fault: str = ""  # why it cannot be read, with line and column
     line: int = 0
     column: int = 0
     leaves: Mapping[str, Any] | None = None
+    root: str = ""  # of its worktree
+    shows: bytes | None = None  # what the log says should be in it
+    initial: Mapping[str, Any] = {}  # the leaves of a reset document
 
 
 class Mirrors(ABC):
@@ -83,9 +87,12 @@ class Mirrors(ABC):
         """Write the file of a document again. What is in it now is absorbed, or quarantined if it cannot be read."""
         return ()
 
-    def document_file(self, call: Call, document: str) -> DocumentFile | None:  # noqa: ARG002
-        """The file of a document as it is now; None if it has none. Changes nothing."""
-        return None
+    def document_files(self, call: Call, document: str | None = None) -> Iterator[DocumentFile]:  # noqa: ARG002
+        """The files of one document, or of all of them, as they are now. Changes nothing.
+
+        A document of the whole workspace has a file in each worktree. One has none while its file shows another one.
+        """
+        yield from ()
 
     def folders(self, call: Call) -> list[tuple[str, str]]:  # noqa: ARG002
         """The directories in which files may change, each with a directory around it that exists for sure."""

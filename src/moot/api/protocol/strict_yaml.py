@@ -57,6 +57,7 @@ _SENTENCES = {
     "did not find expected ',' or ']'": "a list in brackets is not closed",
     "did not find expected ',' or '}'": "a mapping in braces is not closed",
     "did not find expected <document start>": "there is text after the end of the value",
+    "did not find expected node content": "a value is missing",
     "found unexpected end of stream": "the text ends in the middle of a value",
     "found unknown escape character": "a text in double quotes has an unknown escape",
 }

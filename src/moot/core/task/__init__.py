@@ -287,12 +287,11 @@ class Task(Record):
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> Task:
-        task = super().of(data)
-        verdict = data.get("verdict")
-        return task.replace(
-            setbacks=tuple(Step.of(step) for step in data.get("setbacks", ())),
-            verdict=Step.of(verdict) if verdict else None,
-        )
+        task, verdict = super().of(data), data.get("verdict")
+        if not verdict and not task.setbacks:
+            return task
+        setbacks = tuple(Step.of(step) for step in data.get("setbacks", ()))
+        return task.replace(setbacks=setbacks, verdict=Step.of(verdict) if verdict else None)
 
 
 # --- commands -------------------------------------------------------------------------------------------------

@@ -124,8 +124,7 @@ class DocumentForm(Form):
         if self.rests:
             from moot.pipelines.documents import open_keys
 
-            ours = sorted(name for name in open_keys(store) if name.startswith(f"{self.spec.pack}."))
-            yield from self._of_log(worktrees, [states.state(store, kind_of("document"), name)[0] for name in ours])
+            yield from self._of_log(worktrees, self._shown(store, open_keys(store)))
             return
         known = self._known(store)
         for tree in worktrees:
@@ -140,8 +139,15 @@ class DocumentForm(Form):
         if among is None:
             yield from self._of_log(worktrees, queries.things(store, "document", _ALL))
         else:
-            names = sorted(stream.partition("/")[2] for stream in among if self._is_ours(stream))
-            yield from self._of_log(worktrees, [states.state(store, kind_of("document"), name)[0] for name in names])
+            yield from self._of_log(worktrees, self._shown(store, {stream.partition("/")[2] for stream in among}))
+
+    def _shown(self, store: Store, names: Iterable[str]) -> Iterator[Document]:
+        """Those of the named documents that their files show."""
+        for name in sorted(names):
+            if self._is_ours(f"document/{name}"):
+                one, _ = states.state(store, kind_of("document"), name)
+                if not one.path or queries.document_at(store, one.path, one.worktree) == name:
+                    yield one
 
     def _of_log(self, worktrees: Sequence[Worktree], documents: Iterable[Document]) -> Iterator[Instance]:
         """The files of these documents. If several are in one file, that of the one that was shown last."""
@@ -175,6 +181,9 @@ class DocumentForm(Form):
     def document_of(self, one: Instance) -> str:
         return self.key(one)
 
+    def initial_leaves(self) -> dict[str, Any]:
+        return flat_json.flatten(self._initial or {}, self._keys)
+
     def follows(self, event: Event) -> bool:
         return self._is_ours(event.stream)
 
@@ -184,7 +193,7 @@ class DocumentForm(Form):
         if state.status:
             found = state.leaves
         elif self._initial is not None:
-            found = flat_json.flatten(self._initial, self._keys)
+            found = self.initial_leaves()
         else:
             return None
         memo = {"document": name, "version": version} if self.rests else found
@@ -255,7 +264,7 @@ class DocumentForm(Form):
     def take(self, work: Work, one: Instance, content: Any, memo: Any, facts: DocumentNews) -> Taken:  # noqa: ARG002
         name, before = facts.key, len(work.drafts)
         if not work.state("document", name).status:
-            first = facts.leaves if self._initial is None else flat_json.flatten(self._initial, self._keys)
+            first = facts.leaves if self._initial is None else self.initial_leaves()
             work.do("document", name, self._opening(one, first))
         author, owners = self._rights(work, name)
         command = AbsorbDocument(
@@ -295,11 +304,7 @@ class DocumentForm(Form):
             return Taken()
         reason = f"{one.path} was deleted"
         if self.spec.missing == "reset":
-            work.do(
-                "document",
-                name,
-                ResetDocument(leaves=flat_json.flatten(self._initial or {}, self._keys), reason=reason),
-            )
+            work.do("document", name, ResetDocument(leaves=self.initial_leaves(), reason=reason))
         else:
             work.do("document", name, RestoreDocument(reason=reason))
         return Taken()

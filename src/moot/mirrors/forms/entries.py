@@ -24,6 +24,7 @@ from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import NOTHING, shown
 from moot.core.text import command_line
 from moot.location import worktrees
+from moot.mirrors.forms.commit_size import FULL, MOST
 from moot.mirrors.forms.read_time import seconds, time_of
 from moot.views import queries
 
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
     from moot.engine.unit_of_work import Work
     from moot.views.queries import Delivery
     from moot.views.store import Store
-
-_MOST = 500  # new entries in one commit
 
 
 class Content(Record):
@@ -286,7 +285,9 @@ class EntriesForm(Form):
         fields = sorted({spec.task for spec in self._all_types() if spec.task})
         held = HeldEntries(self.spec, fields, work.store, lambda: as_written(content.data, self._list))
         done = 0
-        for fresh in facts.fresh[:_MOST]:
+        for fresh in facts.fresh[:MOST]:
+            if len(work.drafts) > FULL:
+                break
             error = fresh.error or self._heard(work, fresh, heard)
             if error is not None and error.code == "too_many_events" and work.drafts:
                 break  # the commit is full; the entry goes into the next one

@@ -36,6 +36,7 @@ from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import shown
 from moot.location import worktrees
+from moot.mirrors.forms.commit_size import FULL, MOST
 from moot.mirrors.forms.retention import seconds_of
 from moot.views import feeds, states
 
@@ -50,9 +51,6 @@ if TYPE_CHECKING:
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
     from moot.views.store import Store
-
-_MOST = 2000  # new entries in one commit
-_FULL = 8_500  # events after which no more entries are taken: a commit can have 10,000, and closers add to them
 
 
 class FeedContent(Record):
@@ -126,7 +124,7 @@ class FeedForm(Form):
         numbered = {self._last: state.last, **values} if self._last else values
         return Rendering(data=self._written(self._text(store, state, one), numbered), memo=values)
 
-    def _text(self, store: Store, state: Feed, one: Instance) -> str:
+    def _text(self, store: Store, state: Feed, one: Instance) -> bytes:
         return feeds.shown_text(store, self._feed, self._since(state, one))
 
     def _state(self, store: Store) -> Feed:
@@ -142,10 +140,11 @@ class FeedForm(Form):
         policy = seconds_of(self._values(state)[self._keep]) if self._keep else None
         return one.now - policy if policy is not None else 0.0
 
-    def _written(self, text: str, values: Mapping[str, Any]) -> bytes:
-        listed = f"[\n{feeds.PLACE}{text}\n  ]" if text else "[]"
+    def _written(self, text: bytes, values: Mapping[str, Any]) -> bytes:
+        """The file with the entries in `text`. Joined as bytes: it may have megabytes."""
         others = "".join(f",\n  {dumps(key)}: {feeds.shown(value, '  ')}" for key, value in values.items())
-        return f"{{\n  {dumps(self._list)}: {listed}{others}\n}}\n".encode()
+        around = (self._head, b"\n  ]") if text else (f"{{\n  {dumps(self._list)}: []".encode(), b"")
+        return b"".join((around[0], text, around[1], f"{others}\n}}\n".encode()))
 
     # --- from the file to the log ------------------------------------------------------------------------------------
 
@@ -190,7 +189,7 @@ class FeedForm(Form):
     def corrected(self, data: Any, *, whole: bool) -> FeedContent:
         if whole and not (isinstance(data, dict) and self._type in data):
             return self.read(strict_json.dump(data)).replace(corrected=True)
-        text = self._written(feeds.shown(data), {})
+        text = self._written(feeds.shown(data).encode(), {})
         return FeedContent(entries=[data], skipped=(), rest={}, data=text, corrected=True)
 
     def vet(self, data: bytes) -> list[Defect]:
@@ -355,9 +354,9 @@ class FeedForm(Form):
         notices, refused = list(facts.notices), []
         held = HeldEntries(self.spec, (), work.store, lambda: as_written(content.data, self._list))
         done = 0
-        for fresh in facts.fresh[:_MOST]:
-            if len(work.drafts) > _FULL:
-                break  # the rest goes into the next commit
+        for fresh in facts.fresh[:MOST]:
+            if len(work.drafts) > FULL:
+                break
             if facts.corrected or not held.has(fresh.entry):
                 error = fresh.error or self._heard(work, fresh)
                 if error is not None:

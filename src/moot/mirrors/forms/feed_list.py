@@ -63,8 +63,8 @@ class FeedListForm(FeedForm):
         self._key: str | None = spec.fields.get("key")
         self._derived: Mapping[str, str] = spec.fields.get("derived", {})
 
-    def _text(self, store: Store, state: Feed, one: Instance) -> str:  # noqa: ARG002
-        return feeds.list_text(store, self._feed, self._rows)
+    def _text(self, store: Store, state: Feed, one: Instance) -> bytes:  # noqa: ARG002
+        return feeds.list_text(store, self._feed, self._rows).encode()
 
     def _texts(self, store: Store, one: Instance) -> Iterator[tuple[int, str]]:  # noqa: ARG002
         return iter(())

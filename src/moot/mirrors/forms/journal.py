@@ -64,11 +64,14 @@ class Journal:
             found.setdefault(note.after, []).append(note)
         return found
 
-    def _events(self) -> Iterator[JournalItem]:
+    def _events(self) -> list[JournalItem]:
         upto = {} if self._part.end is None else {"upto": self._part.end}
-        for happened in journal.happenings(self._store, self._pack, self._part.start, **upto):
-            lines = tuple(lines_of(self._form.packs, self._pack, self._store, happened))
-            yield JournalItem(happened.position, lines, self._placed(happened.position))
+        happened = journal.happenings(self._store, self._pack, self._part.start, **upto)
+        shown = lines_of(self._form.packs, self._pack, self._store, happened)
+        return [
+            JournalItem(one.position, tuple(lines), self._placed(one.position) if one.position in self._notes else {})
+            for one, lines in zip(happened, shown, strict=True)
+        ]
 
     def _own(self, note: FeedNote) -> JournalItem:
         level, _, text = note.text.partition(" ")
@@ -91,15 +94,14 @@ class Journal:
     def text(self) -> str:
         return "\n".join([self._heading, "", *(line for _, _, line in self._walk()), ""])
 
-    def rotation(self) -> Callable[[Work, Instance], Result] | None:
-        """What must be committed if the file is too long. None if it is not."""
+    def rotation(self, size: int) -> Callable[[Work, Instance], Result] | None:
+        """What must be committed if the file, with `size` bytes, is too long. None if it is not."""
         from moot.api.protocol.form import Taken
 
         fields = self._form.spec.fields
-        sizes = [item.size for item in self.items]
-        if sum(sizes) + sum(item.size for item in self.top) + len(self._heading) <= fields["largest"]:
+        if size <= fields["largest"]:
             return None
-        upto = self._end(sizes, fields["keep"])
+        upto = self._end(fields["keep"])
 
         def rotate(work: Work, _one: Instance) -> Taken:
             names = {file for file, _ in work.state("feed", self._pack).parts}
@@ -111,11 +113,11 @@ class Journal:
 
         return rotate
 
-    def _end(self, sizes: list[int], keep: int) -> int:
+    def _end(self, keep: int) -> int:
         """The last position that leaves the file, so that `keep` bytes stay, or fewer."""
         kept = 0
-        for item, size in zip(reversed(self.items), reversed(sizes), strict=True):
-            kept += size
+        for item in reversed(self.items):
+            kept += item.size
             if kept > keep:
                 return item.position
         first = self.items[0].position if self.items else self._store.cursor() + 1  # what is too long is at the top

@@ -92,7 +92,8 @@ class LinesForm(Form):
         if part is None:
             return None
         journal = Journal(self, store, part)
-        return Rendering(data=journal.text().encode(), then=journal.rotation() if part.end is None else None)
+        data = journal.text().encode()
+        return Rendering(data=data, then=journal.rotation(len(data)) if part.end is None else None)
 
     def read(self, data: bytes) -> JournalContent:
         if data and not data.endswith(b"\n"):

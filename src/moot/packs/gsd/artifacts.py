@@ -9,7 +9,6 @@ from __future__ import annotations
 from moot.core.deciders.artifact import NAME_LIMIT, CreateArtifact, ModifyArtifact
 from moot.core.deciders.claims import who_holds
 from moot.core.errors import Refused
-from moot.core.integrity.import_checks import is_line
 from moot.core.paths import escape
 from moot.packs.gsd import tasks
 from moot.packs.gsd.claims import held_by
@@ -26,6 +25,8 @@ _MAKERS = {"artifact:created": ("createdBy", "provides"), "artifact:modified": (
 
 def decide(telling: Telling) -> None:
     """Create or change the artifact. moot satisfies the needs for it in the same commit."""
+    from moot.core.integrity.import_checks import is_line  # imported late: it brings every kind
+
     work, path = telling.work, telling.event["path"]
     maker, listed = _MAKERS[telling.type]
     _fill(telling, maker, listed)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from moot.core.principal import label
 from moot.core.text import age
-from moot.packs.gsd import checkpoints, claims, decisions, handlers, runs, tasks
+from moot.packs.gsd import claims, handlers, runs, tasks
 from moot.packs.gsd.handlers import table_of
 from moot.packs.gsd.ids import decision_of, task_of
 from moot.packs.gsd.taking import finish
@@ -76,9 +76,13 @@ def _post(work: Work, posting: Posting, table: HandlerTable, cause: Telling | No
     if cause is not None:
         telling.cause = cause.number
     if event["type"] == "decision:made":
+        from moot.packs.gsd import decisions
+
         decisions.allot(telling)
     finish(telling)
     if event["type"] == "checkpoint:resolved":
+        from moot.packs.gsd import checkpoints
+
         checkpoints.tell_waiting(telling, work.state("checkpoint", keys["checkpoint"][0]))
 
 
@@ -205,6 +209,8 @@ def _reached(work: Work, draft: Draft, key: str) -> Iterator[Posting]:
 
 
 def _resolved(work: Work, draft: Draft, key: str) -> Iterator[Posting]:
+    from moot.packs.gsd import checkpoints
+
     state = work.state("checkpoint", key)
     event = {"type": "checkpoint:resolved", **_about(work, state.task), "timestamp": ""}
     if draft.type == "checkpoint:withdrawn":

@@ -10,8 +10,6 @@ Pure. `moot.packs.gsd.sources` finds the files and takes them into the log.
 from __future__ import annotations
 
 from moot.core.record import Record
-from moot.packs.gsd import front_matter
-from moot.packs.gsd.flow_values import Fault
 from moot.packs.gsd.ids import PlanId, phase_of, plan_of
 
 TYPE_CHECKING = False
@@ -51,6 +49,9 @@ def named(file: str, folder: str = "", ending: str = PLAN) -> PlanId | None:
 
 def read(data: bytes, plan: PlanId) -> PlanFile:
     """What the file of this plan says. Never raises."""
+    from moot.packs.gsd import front_matter  # imported late: most commands find the files as they were
+    from moot.packs.gsd.flow_values import Fault
+
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

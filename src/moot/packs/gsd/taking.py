@@ -7,7 +7,7 @@ that follow from what moot has decided already.
 from __future__ import annotations
 
 from moot.core.errors import Held, Refused, Unknown
-from moot.packs.gsd import artifacts, checkpoints, claims, decisions, handlers, runs, tasks
+from moot.packs.gsd import claims, handlers, runs, tasks
 from moot.packs.gsd.telling import ORCHESTRATORS
 
 TYPE_CHECKING = False
@@ -34,11 +34,14 @@ def take(telling: Telling) -> int:
 
 
 def _take(telling: Telling) -> int:
+    """Decide on an event. The modules of rare types are imported late."""
     step = _NOTHING
     match telling.type:
         case runs.STARTED | runs.COMPLETED | runs.FAILED:
             step = tasks.decide(telling)
         case "artifact:created" | "artifact:modified":
+            from moot.packs.gsd import artifacts
+
             artifacts.decide(telling)
         case "file:claimed":
             if not claims.claim(telling):
@@ -46,12 +49,20 @@ def _take(telling: Telling) -> int:
         case "file:released":
             claims.release(telling)
         case "dependency:satisfied":
+            from moot.packs.gsd import artifacts
+
             artifacts.check_exists(telling)
         case "decision:made":
+            from moot.packs.gsd import decisions
+
             decisions.decide(telling)
         case "checkpoint:reached":
+            from moot.packs.gsd import checkpoints
+
             step = step.replace(repeat=checkpoints.decide(telling))
         case "checkpoint:resolved":
+            from moot.packs.gsd import checkpoints
+
             checkpoints.check_person(telling)
             checkpoints.resolve(telling)
         case _:
@@ -64,18 +75,26 @@ def finish(telling: Telling, step: runs.RunStep = _NOTHING) -> int:
     kind = telling.type
     acting = () if step.repeat else telling.handlers.built_in(kind)
     if kind == "decision:made":
+        from moot.packs.gsd import decisions
+
         telling.prints = (*telling.prints, *decisions.prints(telling.event))
     number = telling.post(() if step.repeat else _handlers(telling))
     if kind in _TASKS:
         tasks.record(telling, step)
         if kind == runs.STARTED and not step.repeat:
+            from moot.packs.gsd import decisions
+
             tasks.show_start(telling)
             decisions.tell_starting(telling)
     elif kind in ("artifact:created", "artifact:modified"):
+        from moot.packs.gsd import artifacts
+
         artifacts.record(telling)
     elif kind in ("file:claimed", "file:released"):
         claims.record(telling)
     elif kind == "decision:made":
+        from moot.packs.gsd import decisions
+
         decisions.tell_running(telling)
     for name in acting:
         _handle(name, telling)
@@ -104,8 +123,12 @@ def _handle(name: str, telling: Telling) -> None:
             said = f"Task {event['task']} of plan {event['plan']} ({event['agent']}) failed: {event['error']}"
             telling.tell((ORCHESTRATORS,), said, thread=telling.task, task=telling.task)
         case handlers.TRACKER, "decision:made":
+            from moot.packs.gsd import decisions
+
             decisions.track(telling)
         case handlers.PRESENTER, "checkpoint:reached" if "checkpoint" not in telling.keys:
+            from moot.packs.gsd import checkpoints
+
             checkpoints.present(telling)
         case _:
             pass

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from zlib import crc32
+
 from moot.api.protocol.content import fingerprint
 from moot.api.protocol.form import Rendering
 from moot.core import flat_json
@@ -105,8 +107,6 @@ def prints(entry: Mapping[str, Any]) -> dict[str, int]:
 
 
 def checksum(value: Any) -> int:
-    from zlib import crc32
-
     return crc32(value.encode() if isinstance(value, str) else fingerprint({"": value}).encode())
 
 

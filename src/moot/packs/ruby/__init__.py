@@ -12,6 +12,7 @@ All lines are counted from 1.
 | `targets` | `find_method(source, found, "#name", "A::B")`: the method that is meant, or an error |
 | `conditionals` | `conditionals(method)`: the tree of conditionals, their branches, guards, how branches leave |
 | `expressions` | conditions and statements as records |
+| `factories` | `factories(data)`: factories and traits of a file; `detect_factories(files)`: of a project |
 | `spec_tree` | `parse_spec(data)`: groups, examples, definitions and hooks of a spec file |
 | `calls` | the calls in a node |
 

@@ -39,6 +39,7 @@ HEADINGS = {
     "moot.api.verbs.tasks.checks": "Checks",
     "moot.api.verbs.brief": "Packs",
     "moot.api.verbs.mail.held": "Packs",
+    "moot.api.verbs.documents": "Packs",
     "moot.mirrors.verbs": "Packs",
     "moot.mirrors.watching": "Packs",
     "moot.api.verbs.events": "Log",

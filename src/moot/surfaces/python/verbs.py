@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from moot.api.to_do import Awoken
     from moot.api.verbs.agents import Me, Member
     from moot.api.verbs.claims import ClaimView, Grant
+    from moot.api.verbs.documents import DocumentDifference, ListedDocument, RestoredDocument, ShownDocument
     from moot.api.verbs.events import Awaited
     from moot.api.verbs.leaving import Departure
     from moot.api.verbs.mail.held import TakenContent
@@ -259,6 +260,23 @@ class Verbs(Tasks, Handling, Searching, Carrying, Guarding, Briefing, Drives):
 
     def held_drop(self, id: str, *, reason: str, key: str | None = None) -> HeldEntry:
         return self._ask("held drop", locals())
+
+    # Documents
+
+    def doc_list(self) -> list[ListedDocument]:
+        return self._ask("doc list", locals())
+
+    def doc_show(self, id: str) -> ShownDocument:
+        return self._ask("doc show", locals())
+
+    def doc_diff(self, id: str, *, from_: int | None = None, to: int | None = None) -> DocumentDifference:
+        return self._ask("doc diff", locals())
+
+    def doc_restore(self, id: str, *, to: int | None = None, key: str | None = None) -> RestoredDocument:
+        return self._ask("doc restore", locals())
+
+    def doc_reset(self, id: str, *, reason: str, key: str | None = None) -> RestoredDocument:
+        return self._ask("doc reset", locals())
 
     # The log and the workspace
 
