@@ -39,7 +39,8 @@ def block_of(given: StageInput) -> MethodBlock:
 
 
 def target_of(given: StageInput) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = (given.document or {}).get("target") or {}
+    """The target, from the document; a stage that does not get the document knows it from the request."""
+    found: Mapping[str, Any] = (given.document or {}).get("target") or given.parameters
     return found
 
 
