@@ -12,4 +12,5 @@ if TYPE_CHECKING:
 class RspecV1(Protocol):
     """See the module."""
 
+    pipeline = "moot.packs.rspec_v1.pipeline:RspecV1Pipeline"
     verbs: Mapping[str, str] = {}

@@ -20,6 +20,7 @@ LEVELS = ("unit", "integration", "request", "e2e")
 METHOD_TYPES = ("instance", "class")
 TYPES = ("binary", "enum", "range", "sequential")
 LINTERS = ("rubocop", "standardrb")
+BUILT_IN = "built-in"  # how `automation.analyzer_version` begins in a document of moot's own analyzer
 _REQUIRED = ("analyzer", "test_level", "target", "characteristics", "factories_detected")
 _BINARY = 2  # states of a binary characteristic
 _OPERATORS = frozenset(
@@ -46,12 +47,12 @@ class Verdict(Record):
         return {"completed": self.valid, "errors": list(self.errors), "warnings": list(self.warnings)}
 
 
-def validate(document: object, *, exists: Callable[[str], bool] = lambda _: True, built_in: bool = False) -> Verdict:
-    """All defects of a document. `exists`: whether a path of the project does. `built_in`: moot's analyzer wrote it."""
+def validate(document: object, *, exists: Callable[[str], bool] = lambda _: True) -> Verdict:
+    """All defects of a document. `exists`: whether a path of the project does."""
     if not isinstance(document, dict):
         return Verdict(errors=(f"document: expected a map, got {_kind(document)}",))
     errors = [f"{name}: missing" for name in _REQUIRED if name not in document]
-    errors += _analyzer(document, built_in=built_in)
+    errors += _analyzer(document, built_in=is_built_in(document))
     errors += _enum(document, "test_level", LEVELS)
     errors += _target(document)
     entries = document.get("characteristics", [])
@@ -59,6 +60,13 @@ def validate(document: object, *, exists: Callable[[str], bool] = lambda _: True
     errors += _factories(document.get("factories_detected", {}))
     errors += _automation(document.get("automation", {}))
     return Verdict(errors=tuple(errors), warnings=tuple(_warnings(document, entries, exists)))
+
+
+def is_built_in(document: Mapping[str, Any]) -> bool:
+    """Whether moot's own analyzer wrote the document."""
+    automation = document.get("automation")
+    version = automation.get("analyzer_version") if isinstance(automation, dict) else None
+    return isinstance(version, str) and version.startswith(BUILT_IN)
 
 
 def is_constant_path(text: object) -> bool:

@@ -1,0 +1,130 @@
+"""The built-in stages validation, skeleton and reviewer. They need neither a program nor the network."""
+
+from __future__ import annotations
+
+import os
+
+from moot.packs.rspec_v1 import places
+from moot.packs.rspec_v1.criteria import SPEC
+from moot.packs.rspec_v1.method_block import NoBlock
+from moot.packs.rspec_v1.placing import CannotPlace, placed
+from moot.packs.rspec_v1.review_report import missing_rules, render
+from moot.packs.rspec_v1.reviewing import review
+from moot.packs.rspec_v1.shipped import rules
+from moot.packs.rspec_v1.skeleton import skeleton_of
+from moot.packs.rspec_v1.validation import validate
+from moot.packs.ruby.spec_tree import parse_spec
+from moot.pipelines.contract import Problem, StageError, StageOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from moot.packs.rspec_v1.validation import Verdict
+    from moot.pipelines.contract import StageInput
+
+REPORT = "report"
+EXISTING = "existing"  # the parameter that says what to do with an existing block
+_HELPERS = ("rails_helper", "spec_helper")
+
+
+def verdict_on(given: StageInput) -> Verdict:
+    """The verdict on the document of a target."""
+    root = given.target.root
+    return validate(dict(given.document or {}), exists=lambda path: os.path.isfile(os.path.join(root, path)))
+
+
+def validate_document(given: StageInput) -> StageOutput:
+    found = verdict_on(given)
+    section = found.section()
+    if not found.valid:
+        raise StageError(
+            f"{len(found.errors)} errors in the metadata: {found.errors[0]}",
+            problems=[Problem(one) for one in found.errors],
+            suggestion="Re-run rspec-analyzer.",
+        )
+    return StageOutput(
+        document={"/validation/errors": section["errors"], "/validation/warnings": section["warnings"]},
+        warnings=found.warnings,
+    )
+
+
+# --- skeleton --------------------------------------------------------------------------------------------------------
+
+
+def generate_skeleton(given: StageInput) -> StageOutput:
+    document, path = given.document or {}, given.path(SPEC)
+    block = skeleton_of(document)
+    try:
+        data = placed(
+            document,
+            block,
+            given.file(SPEC),
+            helper=helper_of(given.target.root),
+            choice=str(given.parameters.get(EXISTING) or ""),
+            foreign=_foreign(given),
+        )
+    except CannotPlace as refused:
+        ask = "Repeat with --existing overwrite, append or cancel." if refused.asks else "Correct the file first."
+        where = Problem(str(refused), path=path, line=refused.line)
+        raise StageError(f"{path}: {refused}", problems=[where], suggestion=ask) from refused
+    return StageOutput(document={"/automation/skeleton_file": path}, files={path: data}, warnings=block.warnings)
+
+
+def helper_of(root: str) -> str | None:
+    """The helper that a new spec file requires: one that is there, and that `.rspec` does not require anyway."""
+    options = []
+    try:
+        with open(os.path.join(root, ".rspec"), encoding="utf-8", errors="replace") as file:
+            options = file.read(1 << 16).split()
+    except OSError:
+        pass
+    present = [name for name in _HELPERS if os.path.isfile(os.path.join(root, "spec", f"{name}.rb"))]
+    if not present or any(present[0] in option for option in options):
+        return None
+    return present[0]
+
+
+def _foreign(given: StageInput) -> str:
+    """The other source that an existing spec file belongs to, or nothing."""
+    data, target = given.file(SPEC), (given.document or {}).get("target") or {}
+    if data is None:
+        return ""
+    groups = parse_spec(data).groups
+    if not groups or any((one.constant or "").removeprefix("::") == target.get("class") for one in groups):
+        return ""
+    others = [one for one in places.sources_of(given.path(SPEC)) if one != target.get("file")]
+    return next((one for one in others if os.path.isfile(os.path.join(given.target.root, one))), "")
+
+
+# --- reviewer --------------------------------------------------------------------------------------------------------
+
+
+def write_review(given: StageInput) -> StageOutput:
+    path = given.path(SPEC)
+    data = given.file(SPEC)
+    if data is None:
+        raise StageError(f"File not found: {path}")
+    try:
+        found = review(path, data, given.document)
+    except NoBlock as missing:
+        raise StageError(f"{path}: {missing}") from missing
+    return StageOutput(
+        files={given.path(REPORT): render(found).encode()},
+        answer={"overall": found.overall, "counts": found.counts, "summary": found.summary},
+    )
+
+
+def report_has_every_rule(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """The report has a verdict on every rule, and a section on time handling."""
+    path = after.path(REPORT)
+    data = after.file(REPORT)
+    if data is None:
+        yield Problem("there is no report", path=path)
+        return
+    text = data.decode("utf-8", "replace")
+    missing = missing_rules(text, rules())
+    if missing:
+        yield Problem(f"the report has no verdict on rule {', '.join(map(str, missing))}", path=path)
+    if "time handling" not in text.lower():
+        yield Problem("the report has no section on time handling", path=path)

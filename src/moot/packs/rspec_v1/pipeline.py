@@ -1,0 +1,99 @@
+"""The code of the pipeline: its built-in stages, prerequisites, criteria and prompts, by the names in `pack.toml`."""
+
+from __future__ import annotations
+
+from moot.packs.rspec_v1 import built_in, criteria, factory_criteria, implementer_criteria, polisher
+from moot.packs.rspec_v1.criteria import SPEC
+from moot.packs.rspec_v1.prompts import prompt_of
+from moot.packs.rspec_v1.validation import validate
+from moot.pipelines.contract import Pipeline, Problem, StageOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Any, ClassVar
+
+    from moot.api.protocol import Pack
+    from moot.pipelines.contract import Check, Criterion, StageInput
+
+VERSION = "1"
+
+
+def document_is_valid(given: StageInput) -> Iterator[Problem]:
+    """The prerequisite of every stage after validation."""
+    yield from (Problem(one) for one in validate(dict(given.document or {})).errors)
+
+
+def spec_exists(given: StageInput) -> Iterator[Problem]:
+    if given.file(SPEC) is None:
+        yield Problem("the spec file does not exist", path=given.path(SPEC))
+
+
+def source_exists(given: StageInput) -> Iterator[Problem]:
+    if given.file("source") is None:
+        yield Problem("the source file does not exist", path=given.path("source"))
+
+
+def draft_is_valid(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """What the analyzer leaves is valid, except that its own marker is not set yet."""
+    document = dict(after.document or {})
+    document["analyzer"] = {**(document.get("analyzer") or {}), "completed": True}
+    yield from (Problem(one) for one in validate(document).errors)
+
+
+class RspecV1Pipeline(Pipeline):
+    """See the module."""
+
+    version = VERSION
+    checks: ClassVar[Mapping[str, Check]] = {
+        "document-is-valid": document_is_valid,
+        "spec-exists": spec_exists,
+        "source-exists": source_exists,
+    }
+    criteria: ClassVar[Mapping[str, Criterion]] = {
+        "document-is-valid": draft_is_valid,
+        "spec-has-one-block": criteria.spec_has_one_block,
+        "tree-matches-document": criteria.tree_matches_document,
+        "placeholders-in-place": criteria.placeholders_in_place,
+        "other-tests-are-kept": criteria.other_tests_are_kept,
+        "words-are-chosen": criteria.words_are_chosen,
+        "language-rules-hold": criteria.language_rules_hold,
+        "positive-contexts-first": criteria.positive_contexts_first,
+        "tree-is-kept": criteria.tree_is_kept,
+        "descriptions-are-kept": criteria.descriptions_are_kept,
+        "examples-are-kept": criteria.examples_are_kept,
+        "examples-expect": implementer_criteria.examples_expect,
+        "contexts-have-setup": implementer_criteria.contexts_have_setup,
+        "subject-calls-method": implementer_criteria.subject_calls_method,
+        "behaviour-is-tested": implementer_criteria.behaviour_is_tested,
+        "only-factory-calls-changed": factory_criteria.only_factory_calls_changed,
+        "unit-tests-build": factory_criteria.unit_tests_build,
+        "traits-are-used": factory_criteria.traits_are_used,
+        "report-has-every-rule": built_in.report_has_every_rule,
+    }
+
+    def __init__(self, pack: Pack) -> None:
+        super().__init__(pack)
+        self.__dict__["stages"] = {
+            "validation": built_in.validate_document,
+            "skeleton": built_in.generate_skeleton,
+            "factory_optimizer": _optimized_already,
+            "polisher": self._polish,
+            "reviewer": built_in.write_review,
+        }
+
+    def prompt(self, given: StageInput) -> str:
+        return prompt_of(given)
+
+    def _polish(self, given: StageInput) -> StageOutput:
+        return polisher.polish(given, self.settings)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        return self.pack.values
+
+
+def _optimized_already(given: StageInput) -> StageOutput:
+    """Without a factory call there is nothing to optimize, and no agent is started."""
+    skip = "" if factory_criteria.has_factory_calls(given) else "the spec has no factory calls"
+    return StageOutput(skip=skip)
