@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.api.protocol.pack_views import Concern, PackView
     from moot.api.protocol.stage import PipelineSpec, Stage
+    from moot.core.handler import Handler
     from moot.core.lifecycle import Lifecycle
     from moot.core.reactions import Reaction
     from moot.core.schema import Defect
@@ -212,6 +213,10 @@ class Protocol:
 
     def guard(self, _actor: Actor, _paths: Sequence[str]) -> None:
         """Raise if this actor may not claim these paths."""
+
+    def programs(self, _call: Call) -> Iterable[Handler]:
+        """The programs that come with the repository and that its built-in stages run: each needs consent."""
+        return ()
 
     def check(self, _call: Call, _files: PackFiles) -> Iterable[FileProblem]:
         """Problems for `moot pack check` and `moot doctor`, besides those of the mirrored files. Changes nothing."""

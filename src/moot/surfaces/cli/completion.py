@@ -188,9 +188,9 @@ def _names(call: Call, kind: str) -> Iterable[str]:
 
             return [effect.id for effect in islice(effects.effects(store, None, None), _MOST)]
         case "handlers":
-            from moot.api.verbs.effects.allow import commands_of, handlers_of
+            from moot.api.verbs.effects.allow import commands_of, handlers_of, programs_of
 
-            return [handler.name for handler in (*handlers_of(call), *commands_of(call))]
+            return [handler.name for handler in (*handlers_of(call), *commands_of(call), *programs_of(call))]
         case "needs":
             from moot import needs_me
 

@@ -133,6 +133,10 @@ def _run(line: CommandLine) -> int:
 
         raise incomplete(line.verb)
     verb = parse.find(line.verb)
+    if verb.protocol:
+        from moot.surfaces.cli.protocol_verbs import run_protocol_verb
+
+        return run_protocol_verb(line, verb, _draw, _asking())
     arguments = parse.arguments(verb, line.words)
     if line.verb == "watch" and line.at is None and not line.json and not arguments and sys.stdout.isatty():
         from moot.surfaces.cli.watching import can_draw, watch_live

@@ -55,7 +55,7 @@ class Weakening(Record):
 def allow(call: Call, names: tuple[str, ...], all: bool, yes: bool, revoke: bool) -> Answer:  # noqa: A002
     if all and names:
         raise Usage("bad_arguments", "--all cannot be combined with names.", "Use names, or --all.")
-    handlers, weak = (*handlers_of(call), *commands_of(call)), weak_of(call)
+    handlers, weak = (*handlers_of(call), *commands_of(call), *programs_of(call)), weak_of(call)
     if not names and not all:
         if yes or revoke:
             raise Usage(
@@ -197,6 +197,12 @@ def commands_of(call: Call) -> tuple[Handler, ...]:
     from moot.effects.agent_commands import commands_of as made
 
     return made(call.settings.runs)
+
+
+def programs_of(call: Call) -> tuple[Handler, ...]:
+    """The programs of this repository that the built-in stages of packs run."""
+    packs = call.packs
+    return tuple(one for pack in packs.packs if pack.stages for one in packs.protocol(pack.name).programs(call))
 
 
 def named(handlers: tuple[Handler, ...], names: tuple[str, ...]) -> tuple[Handler, ...]:
