@@ -99,7 +99,7 @@ def test_the_payment_example_gives_three_linked_levels():
         },
     ]
     assert found.lines == {"user_authenticated": 3, "payment_method": 4, "user_balance": 6}
-    verdict = validate(document(found), built_in=True)
+    verdict = validate(document(found))
     assert (verdict.errors, verdict.warnings) == ((), ())
 
 

@@ -132,7 +132,10 @@ def _run(line: CommandLine) -> int:
         from moot.surfaces.cli.help import incomplete
 
         raise incomplete(line.verb)
-    verb = parse.find(line.verb)
+    return _run_verb(line, parse.find(line.verb))
+
+
+def _run_verb(line: CommandLine, verb: Verb) -> int:
     if verb.protocol:
         from moot.surfaces.cli.protocol_verbs import run_protocol_verb
 

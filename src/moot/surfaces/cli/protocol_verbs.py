@@ -63,7 +63,7 @@ def _answer(
     )
     call = workspace.call(caller, parse.directory(line))
     call.report, call.ask = _aside, ask
-    call.output = lambda chunk: sys.stderr.buffer.write(chunk)
+    call.output = sys.stderr.buffer.write
     return call.run(verb.name, arguments)
 
 
