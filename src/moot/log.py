@@ -62,14 +62,6 @@ class Mismatch(Record):
     first: int
 
 
-class Archived(Exception):
-    """The requested events are archived. `floor` is the first position that can be read."""
-
-    def __init__(self, floor: int) -> None:
-        super().__init__(f"events before {floor} are archived")
-        self.floor = floor
-
-
 def not_json(stream: str, what: str) -> Usage:
     """The error for data that is not JSON."""
     sentence = f"An event for {stream} contains a value that JSON cannot represent: {what}."
@@ -127,7 +119,7 @@ class Log(ABC):
 
     @abstractmethod
     def read(self, after: int = 0, limit: int = 500, stream: str | None = None) -> list[Event]:
-        """Up to `limit` events past `after`, in order, of one stream or of all. Raises `Archived`."""
+        """Up to `limit` events past `after`, in order, of one stream or of all."""
 
     @abstractmethod
     def head(self) -> int:

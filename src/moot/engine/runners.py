@@ -23,8 +23,13 @@ _LONGEST = 200  # bytes of a runner's name
 
 def anybody_runs(state: str) -> bool:
     """Whether a runner is active. Costs an open and a lock. True if it cannot be determined: no false warnings."""
+    return is_held(os.path.join(state, "runners"))
+
+
+def is_held(path: str) -> bool:
+    """Whether a process holds the lock on a file. True if it cannot be determined."""
     try:
-        file = open_private(os.path.join(state, "runners"), os.O_RDWR)
+        file = open_private(path, os.O_RDWR)
     except FileNotFoundError:
         return False
     except (OSError, Unavailable):

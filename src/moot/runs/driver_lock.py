@@ -17,6 +17,7 @@ import time
 from moot.core.errors import Held, Unavailable
 from moot.core.ids import file_name
 from moot.core.text import command_line
+from moot.engine.runners import is_held
 from moot.private_files import locked, make_folder, open_private, read_private, unsafe
 
 _LONGEST = 20  # bytes of a process id
@@ -88,16 +89,7 @@ class DriverLock:
 
 def is_driven(state: str, pack: str) -> bool:
     """Whether a driver of the pack lives. True if that cannot be determined: no false alarms."""
-    try:
-        file = open_private(os.path.join(state, "drivers", file_name(pack)), os.O_RDWR)
-    except FileNotFoundError:
-        return False
-    except (OSError, Unavailable):
-        return True
-    try:
-        return not locked(file)
-    finally:
-        os.close(file)
+    return is_held(os.path.join(state, "drivers", file_name(pack)))
 
 
 def _is_ours(file: int) -> bool:

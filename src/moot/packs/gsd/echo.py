@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from moot.core.principal import label
 from moot.core.text import age
-from moot.packs.gsd import claims, handlers, runs, tasks
+from moot.packs.gsd import claims, handlers, tasks
 from moot.packs.gsd.handlers import table_of
 from moot.packs.gsd.ids import decision_of, task_of
 from moot.packs.gsd.taking import finish
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     Event = dict[str, Any]
 
 _done: WeakKeyDictionary[Work, int] = WeakKeyDictionary()  # how many drafts of a commit were echoed
-_MOVES = {"task:started": runs.STARTED, "task:completed": runs.COMPLETED, "task:failed": runs.FAILED}
 
 
 def close(work: Work) -> None:

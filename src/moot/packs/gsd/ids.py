@@ -73,12 +73,6 @@ def same_plan(one: Any, other: Any) -> bool:
     return (found := plan_of(one)) is not None and found == plan_of(other)
 
 
-def in_phase(plan: Any, phase: Any) -> bool:
-    """Whether a plan belongs to a phase: `01-02` to `1`, and not to `010` or `01.1`."""
-    found = plan_of(plan)
-    return found is not None and found.phase == phase_of(phase)
-
-
 def covers(entry: Any, plan: Any) -> bool:
     """Whether an entry of `affects` covers a plan: the plan itself, or a pattern with `*` for whole parts.
 

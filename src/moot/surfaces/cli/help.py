@@ -94,11 +94,6 @@ def own_lines(own: Own) -> list[str]:
     return [own.synopsis, "", *_wrapped(own.text), said, "", "Example" + ("s" if len(examples) > 1 else ""), *examples]
 
 
-def pair_lines(pairs: tuple[tuple[str, str], ...]) -> list[str]:
-    """Names and their descriptions, in two columns."""
-    return [line for name, said in pairs for line in _told(name, said)]
-
-
 def _param(param: Param) -> list[str]:
     return _told(reference.head(param), reference.told(param))
 

@@ -38,7 +38,8 @@ def task_of(outcome: Outcome) -> str | None:
 def _after(call: Call, outcome: Outcome, name: str) -> Task:
     """The task as the commit left it. A repeat by key may be long ago, so the stream is folded up to that commit."""
     if not outcome.repeated:
-        return states.task(call.engine.read(), name)[0]
+        store = call.engine.read() if outcome.behind else call.engine.peek()  # the commit has written the views
+        return states.task(store, name)[0]
     task: Task = _state_after(call, outcome, "task", name)
     return task
 
