@@ -137,6 +137,7 @@ class Verb(Record):
     detail: str = ""
     writes: bool = True
     opens: bool = True  # needs an existing workspace
+    founds: bool = False  # a pack's verb: works in the workspace of its `path`, and creates it if there is none
     past: bool | None = None  # whether it accepts --at; None: if it writes nothing
     anybody: bool = False  # needs no identity, although it writes
     syncs: bool = True  # the files of packs are synchronized before it runs

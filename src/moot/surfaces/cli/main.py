@@ -194,6 +194,10 @@ def _answer(line: CommandLine, verb: Verb, arguments: dict[str, object]) -> tupl
         return verb.does(admin, **catalogue.checked(verb, arguments)), None
     paths = arguments.get("paths") or arguments.get("path") or arguments.get("what") or ()
     named = [paths] if isinstance(paths, str) else [str(path) for path in paths]  # type: ignore[attr-defined]
+    if verb.founds and named:
+        from moot.wiring.founding import workspace_directory
+
+        named = [workspace_directory(named[0], cwd, os.environ, verb.name.partition(" ")[0], caller, "cli")]
     workspace = open_workspace(
         cwd,
         os.environ,
