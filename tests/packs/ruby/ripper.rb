@@ -1,38 +1,53 @@
 # frozen_string_literal: true
 
 # Reads file names from standard input, one per line. Prints one JSON line per file: what Ripper, Ruby's own parser,
-# finds in it. `defs` has the name and the first line of every `def`; a file that Ripper refuses has `ok: false`.
+# finds in it. `defs` has, for every `def`, its name, the line of the name, and the number of conditionals in its body,
+# without those of definitions inside it. A file that Ripper refuses has `ok: false`.
+#
+# With the argument `syntax`, it reads a JSON list of texts instead, and prints the numbers of those that Ruby refuses.
 
 require "json"
 require "ripper"
 
-class Definitions < Ripper
-  attr_reader :found
+CONDITIONALS = %i[if unless if_mod unless_mod ifop case].freeze
+SCOPES = %i[class module sclass].freeze
 
-  def initialize(...)
-    super
-    @found = []
-    @lines = []
-  end
-
-  # The tokens of a `def` come before its node is built, so the line is that of the name.
-  def on_ident(text) = [text, lineno]
-  alias on_const on_ident
-  alias on_kw on_ident
-  alias on_op on_ident
-  alias on_backtick on_ident
-
-  def on_def(name, *) = @found << name
-  def on_defs(_object, _dot, name, *) = @found << name
+# `x in pattern` and `x => pattern` are a `case` without bodies.
+def one_line_pattern?(node)
+  node[0] == :case && node[2].is_a?(Array) && node[2][0] == :in && node[2][2].nil?
 end
 
-$stdout.sync = true
-$stdin.each_line(chomp: true) do |path|
-  parser = Definitions.new(File.binread(path).force_encoding("UTF-8"), path)
-  parser.parse
-  ok = !parser.error?
-  defs = parser.found.map { |name, line| [name.to_s.dup.force_encoding("UTF-8").scrub, line] }
-  puts JSON.generate(path: path, ok: ok, defs: ok ? defs.sort_by { |name, line| [line, name] } : [])
-rescue StandardError => e
-  puts JSON.generate(path: path, ok: false, defs: [], error: e.class.name)
+def definitions(tree)
+  found = []
+  stack = [[tree, nil]]
+  until stack.empty?
+    node, inside = stack.pop
+    case node[0]
+    when :def, :defs
+      name = node[0] == :def ? node[1] : node[3]
+      found << (inside = [name[1], name[2][0], 0])
+    when *SCOPES
+      inside = nil
+    when *CONDITIONALS
+      inside[2] += 1 if inside && !one_line_pattern?(node)
+    end
+    node.each { |child| stack << [child, inside] if child.is_a?(Array) }
+  end
+  found.sort_by { |name, line, _| [line, name] }
+end
+
+if ARGV == ["syntax"]
+  texts = JSON.parse($stdin.read)
+  refused = texts.each_index.reject do |number|
+    RubyVM::InstructionSequence.compile(texts[number])
+  rescue SyntaxError
+    false
+  end
+  puts JSON.generate(refused)
+else
+  $stdin.each_line(chomp: true) do |path|
+    tree = Ripper.sexp(File.binread(path).force_encoding("UTF-8"))
+    defs = tree ? definitions(tree).map { |name, *rest| [name.dup.force_encoding("UTF-8").scrub, *rest] } : []
+    puts JSON.generate(path: path, ok: !tree.nil?, defs: defs)
+  end
 end

@@ -98,6 +98,10 @@ FORMS = {
     "rescue of the method": ("a if b\nrescue C\n  d if e", [["if", "b", ALONE], ["if", "e", ALONE]]),
     "in a lambda": ("-> { a if b }", [["if", "b", ALONE]]),
     "interpolated code": ('"text #{a ? 1 : 2}"', [["ternary", "a", PLAIN]]),
+    "code in a heredoc of a condition": (
+        "if a(<<TEXT)\n #{b ? 1 : 2}\nTEXT\n  c\nend",
+        [["if", "a(<<TEXT)", ALONE], ["ternary", "b", PLAIN]],
+    ),
     "begin with a modifier": ("begin\n  b\n  c\nend if a", [["if", "a", ALONE]]),
 }
 
@@ -175,6 +179,12 @@ def test_conditions_with_and_or_and_not_have_their_parts():
     assert (negated.kind, [one.text for one in negated.operands]) == ("or", ["c", "d"])
     compared = it.condition.operands[2]
     assert (compared.operator, compared.operands[0].text, compared.operands[1].kind) == (">", "e", "number")
+
+
+def test_defaults_of_parameters_count():
+    source = parse(b"class A\n  def x(a, b = (a ? 1 : 2), c: (3 if a))\n    d if b\n  end\nend\n")
+    found = conditionals(declarations(source).methods[0])
+    assert [(one.form, one.last) for one in found] == [("ternary", False), ("if", False), ("if", True)]
 
 
 def test_define_method_has_the_conditionals_of_its_block():

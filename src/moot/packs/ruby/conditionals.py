@@ -97,22 +97,30 @@ class _Open:
 
 
 def conditionals(method: Method) -> tuple[Conditional, ...]:
-    """The conditionals of a method's body, in the order of the source."""
-    body = body_of(method.node)
-    return () if body is None else conditionals_in(body)
+    """The conditionals of a method, in the order of the source: of its parameters' defaults, then of its body."""
+    block = _block_of(method.node) or method.node
+    parts = (block.child_by_field_name("parameters"), body_of(method.node))
+    return tuple(one for part in parts if part is not None for one in conditionals_in(part))
 
 
 def body_of(node: Node) -> Node | None:
     """The body of a `def`, or of the block that `define_method` got."""
-    if node.type == "call":
-        block = node.child_by_field_name("block")
-        given = node.child_by_field_name("arguments")
-        if block is None and given is not None:
-            block = next((one for one in given.named_children if one.type == "lambda"), None)
-        if block is not None and block.type == "lambda":
-            block = block.child_by_field_name("body")
-        return None if block is None else block.child_by_field_name("body")
-    return node.child_by_field_name("body")
+    block = _block_of(node)
+    if block is None:
+        return node.child_by_field_name("body")
+    body = block.child_by_field_name("body")
+    if block.type == "lambda" and body is not None:  # the body of a lambda is a block
+        return body.child_by_field_name("body")
+    return body
+
+
+def _block_of(node: Node) -> Node | None:
+    if node.type != "call":
+        return None
+    block, given = node.child_by_field_name("block"), node.child_by_field_name("arguments")
+    if block is None and given is not None:
+        return next((one for one in given.named_children if one.type == "lambda"), None)
+    return block
 
 
 def conditionals_in(root: Node) -> tuple[Conditional, ...]:
@@ -184,7 +192,7 @@ _Part = tuple["dict[str, Any]", "list[Node]", "Node | None"]
 
 def _of_modifier(node: Node) -> Iterator[_Part]:
     condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
-    yield {"role": "then"}, [condition] if condition is not None else [], body
+    yield {"role": "then"}, _tested(node, condition), body
     yield {"role": "else", "implicit": True}, [], None
 
 
@@ -199,7 +207,7 @@ def _of_if(node: Node) -> Iterator[_Part]:
         fields: dict[str, Any] = {"role": role}
         if role == "elsif" and condition is not None:
             fields["condition"] = expression(condition)
-        yield fields, [condition] if condition is not None else [], body
+        yield fields, _tested(current, condition), body
         after = current.child_by_field_name("alternative")
         if after is not None and (node.type == "conditional" or after.type == "else"):
             yield {"role": "else"}, [], after
@@ -210,7 +218,7 @@ def _of_if(node: Node) -> Iterator[_Part]:
 
 def _of_case(node: Node) -> Iterator[_Part]:
     value = node.child_by_field_name("value")
-    conditions = [value] if value is not None else []
+    conditions = _tested(node, value)
     for part in node.named_children:
         if part.type in {"when", "in_clause"}:
             patterns = part.children_by_field_name("pattern")
@@ -222,13 +230,19 @@ def _of_case(node: Node) -> Iterator[_Part]:
             tested = guard.child_by_field_name("condition") if guard is not None else None
             if tested is not None:
                 fields["condition"] = expression(tested)
-            inside = [*conditions, *patterns, *([] if tested is None else [tested])]
+            inside = [*conditions, *patterns, *_tested(part, tested)]
             yield fields, inside, part.child_by_field_name("body")
             conditions = []
         elif part.type == "else":
             yield {"role": "else"}, [], part
             return
     yield {"role": "else", "implicit": True}, conditions, None
+
+
+def _tested(node: Node, condition: Node | None) -> list[Node]:
+    """The condition, and the texts of heredocs that begin in it: they stand beside it in the tree."""
+    texts = [one for one in node.named_children if one.type == "heredoc_body"]
+    return texts if condition is None else [condition, *texts]
 
 
 def _statements(body: Node | None) -> list[Node]:
