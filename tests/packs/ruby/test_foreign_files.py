@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from moot.core.errors import Refused
 from moot.packs.rspec_v1.analysis import known_progressions
 from moot.packs.rspec_v1.characteristics import characteristics
+from moot.packs.rspec_v1.context_tree import shape_of_group, shape_of_nodes, tree_of
+from moot.packs.rspec_v1.method_block import find_block
+from moot.packs.rspec_v1.skeleton import file_of, skeleton_of
 from moot.packs.rspec_v1.validation import validate
 from moot.packs.ruby.conditionals import conditionals
 from moot.packs.ruby.declarations import declarations
@@ -70,11 +72,7 @@ def documents(path: str):
     for one in declarations(source).methods:
         if one.kind == "singleton" or not one.owner or "." in one.owner:
             continue
-        try:
-            entries = characteristics(conditionals(one), known_progressions())
-        except Refused as refused:
-            assert refused.code == "rspec_v1_nested_too_deeply"
-            continue
+        entries = characteristics(conditionals(one), known_progressions())
         yield {
             "analyzer": {
                 "completed": True,
@@ -99,3 +97,33 @@ def test_every_method_gives_a_valid_document(every):
             assert errors == (), (path, document["target"], errors)
             checked += 1
     assert checked > 2000
+
+
+@SOME_AND_ALL
+def test_every_method_gives_a_skeleton_that_ruby_accepts(every):
+    texts: list[str] = []
+    checked = 0
+    for number, document in enumerate(one for path in paths(every) for one in documents(path)):
+        block = skeleton_of(document)
+        texts.append(file_of(document, block, None))
+        if number % 25 == 0:
+            assert_same_tree(texts[-1], document)
+        if len(texts) == 2000:
+            checked += accepted(texts)
+            texts = []
+    checked += accepted(texts)
+    assert checked > 2000
+
+
+def accepted(texts: list[str]) -> int:
+    refused = foreign.refused_by_ruby(texts)
+    assert refused == [], texts[refused[0]]
+    return len(texts)
+
+
+def assert_same_tree(text: str, document: dict) -> None:
+    block = find_block(text.encode(), document["target"])
+    assert shape_of_group(block.group) == shape_of_nodes(tree_of(document["characteristics"]))
+    examples = list(block.group.all_examples())
+    assert examples
+    assert all(one.pending for one in examples)
