@@ -222,8 +222,8 @@ def test_a_failed_run_is_resumed_and_its_stages_begin_again() -> None:
     assert Run.of(run.plain()) == run
 
 
-def test_a_run_that_passed_or_is_open_cannot_be_resumed() -> None:
-    for run in (of_target(), after(of_target(), *passed("plan"), EndRun("passed"))):
+def test_a_run_that_is_open_or_has_no_target_cannot_be_resumed() -> None:
+    for run in (of_target(), after(opened(), *passed("plan"), EndRun("passed"))):
         with pytest.raises(Refused, match=run.id):
             decide(run, ResumeRun())
 

@@ -128,6 +128,15 @@ class EndRun(Record):
     warnings: int = 0
 
 
+class RestoreFiles(Record):
+    """Files were put back as they were before an attempt. `replaced`: blobs with what they contained, by path."""
+
+    stage: str
+    attempt: int
+    restored: Mapping[str, str] = {}
+    replaced: Mapping[str, str] = {}
+
+
 # --- events ----------------------------------------------------------------------------------------------------------
 
 
@@ -212,13 +221,29 @@ class RunEnded(EndRun, Payload):
     names = ("at",)
 
 
+class FilesRestored(RestoreFiles, Payload):
+    type = "run:restored"
+    said = "restored what was there before {stage}, attempt {attempt}: {restored:json}"
+    names = ("stage",)
+    marks = ("restored", "replaced")
+    blobs = ("replaced",)
+
+
 ENDED: dict[str, type[Payload]] = {
     PASSED: StagePassed,
     SKIPPED: StageSkipped,
     FAILED: StageFailed,
     INTERRUPTED: StageInterrupted,
 }
-_ALL: tuple[type[Payload], ...] = (RunOpened, RunResumed, StageStarted, StageReused, *ENDED.values(), RunEnded)
+_ALL: tuple[type[Payload], ...] = (
+    RunOpened,
+    RunResumed,
+    StageStarted,
+    StageReused,
+    *ENDED.values(),
+    RunEnded,
+    FilesRestored,
+)
 EVENTS: dict[str, type[Payload]] = {cls.type: cls for cls in _ALL}
 
 

@@ -44,6 +44,8 @@ class AgentInput(Record):
     show: Callable[[bytes], object] | None = None
     hold: int | None = None  # a lock file that the command inherits, to show that it still runs
     started: Callable[[int], object] | None = None  # gets the id of its process group
+    words: Mapping[str, str] = {}  # what replaces a word of the command, such as `{source}`
+    cancel: Callable[[], bool] | None = None  # whether to end it now
 
 
 def commands_of(runs: Mapping[str, Mapping[str, Mapping[str, Any]]]) -> tuple[Handler, ...]:
@@ -81,7 +83,7 @@ def run(pinned: PinnedHandler, given: AgentInput) -> Ran:
             )
         try:
             return processes.run(
-                [given.brief if word == BRIEF else word for word in words],
+                [given.brief if word == BRIEF else given.words.get(word, word) for word in words],
                 cwd=pinned.cwd,
                 env={**environment.allowed(handler, given.env, *pinned.roots), **_script(pinned), **given.own},
                 keep=_KEPT,
@@ -90,6 +92,7 @@ def run(pinned: PinnedHandler, given: AgentInput) -> Ran:
                 timeout=handler.timeout,
                 show=given.show,
                 alive=given.alive,
+                cancel=given.cancel,
                 every=_EVERY,
                 hold=() if given.hold is None else (given.hold,),
                 leave=False,

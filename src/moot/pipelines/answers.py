@@ -85,15 +85,12 @@ def answer_in(output: str) -> dict[str, Any]:
 
 
 def _parsed(text: str) -> dict[str, Any]:
-    import yaml
+    from moot.api.protocol import strict_yaml
 
     try:
-        found = yaml.safe_load(text)
-    except yaml.YAMLError as error:
+        return strict_yaml.load_mapping(text.encode("utf-8", "replace"))
+    except strict_yaml.TornYaml as error:
         raise StageError(f"the last YAML block of the output cannot be read: {error}") from None
-    if not isinstance(found, dict):
-        raise StageError("the last YAML block of the output is not a mapping")
-    return found
 
 
 def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:

@@ -37,6 +37,10 @@ repository has data only: all its stages are commands.
     def names_every_section(before: StageInput, after: StageInput) -> Iterator[Problem]:
         ...
 
+A stage with `agent = "required"` may have code, too: it runs first, and if it returns a `skip`, no command is needed.
+With `agent = "refines"`, the code does the work, and then a command, if there is one, improves it; its criteria compare
+with what the code has left.
+
 A stage's function is pure: it gets everything in `StageInput` and returns everything in `StageOutput`. If it must run a
 program, it uses `StageInput.run`, which has a time limit. To fail, it raises `StageError`. The engine does the rest: it
 checks the prerequisites in the commit that starts the stage, writes the files and the document, runs the criteria on
@@ -82,6 +86,7 @@ __all__ = [
     "StageError",
     "StageInput",
     "StageOutput",
+    "StageWaits",
     "Target",
 ]
 
@@ -105,12 +110,35 @@ class Problem(Record):
 
 
 class StageError(Exception):
-    """Raised by the code of a stage to fail. `problems` are listed one by one."""
+    """Raised by the code of a stage to fail. `problems` are listed one by one.
 
-    def __init__(self, text: str, *, details: str = "", suggestion: str = "", problems: Sequence[Problem] = ()) -> None:
+    `document`: values, by pointer, that are set although the stage failed. It must own them.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        *,
+        details: str = "",
+        suggestion: str = "",
+        problems: Sequence[Problem] = (),
+        document: Mapping[str, Any] | None = None,
+    ) -> None:
         super().__init__(text)
         self.text, self.details, self.suggestion = text, details, suggestion
-        self.problems = tuple(problems)
+        self.problems, self.document = tuple(problems), dict(document or {})
+
+
+class StageWaits(Exception):
+    """Raised by the code of a stage that needs an answer of a person first. Nothing is written, and the run stops.
+
+    When the run is resumed, the stage starts again. The pack records the question, and gives the answer to the stage
+    as a parameter of the target.
+    """
+
+    def __init__(self, question: str) -> None:
+        super().__init__(question)
+        self.question = question
 
 
 class DocumentRef(Record):
@@ -137,6 +165,7 @@ class Target(Record):
     root: str  # of the worktree
     paths: Mapping[str, tuple[str, ...]]
     title: str = ""  # in messages and in the status
+    folders: tuple[str, ...] = ()  # absolute folders outside the root in which absolute paths of roles may be
     document: DocumentRef | None = None
     parameters: Mapping[str, Any] = {}
     wave: int = 0
@@ -159,6 +188,7 @@ class StageInput(Record):
     now: str = ""  # the time of the attempt, in ISO 8601
     attempt: int = 1
     programs: ProgramRunner | None = None
+    output: StageOutput | None = None  # for criteria, in `after`: what the stage returned
 
     def path(self, role: str) -> str:
         """The path of a role with one file."""
@@ -239,6 +269,14 @@ class Pipeline:
         from moot.pipelines.answers import output_of
 
         return output_of(given, answer)
+
+    def label(self, stage: Stage) -> str:
+        """The name of a stage at the start of its entries in the lists of errors and warnings."""
+        return stage.label
+
+    def also(self, _given: StageInput) -> Mapping[str, str]:
+        """More that the step key of a stage depends on, by name, such as the time of a file's last change."""
+        return {}
 
     def stale(self, _given: StageInput, _inputs: Mapping[str, str]) -> str:
         """Why an earlier result must not be used although its step key is the same; empty if it may."""

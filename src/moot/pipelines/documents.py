@@ -1,29 +1,33 @@
-"""The documents of targets: which are in work, who changes one now, and which parts that writer must leave alone."""
+"""The document of a target: what a stage sees of it, who owns which part, and the changes that a stage's end makes.
+
+Pure, except that it reads the views. The commands are decided by `moot.core.deciders.document`, in the commit that also
+starts or ends the stage: so a marker is never true without the record that the stage has passed.
+"""
 
 from __future__ import annotations
 
-from moot.core.deciders.document import MOOT
+from moot.core import flat_json
+from moot.core.deciders.document import MOOT, ChangeDocument, OpenDocument
+from moot.core.record import Record
 from moot.views import queries
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
     from moot.api.protocol import Pack
+    from moot.api.protocol.stage import Stage
+    from moot.core.deciders.document import Document
+    from moot.pipelines.contract import DocumentRef
     from moot.views.store import Store
 
-FILE = "file"  # the author of a change while no stage runs: a person, or an agent outside a run
+FILE = "file"  # the author of what is absorbed while no stage runs
 
 
 def open_keys(store: Store) -> set[str]:
     """The documents that have an open run."""
     return {run.document for run in queries.things(store, "run") if run.document}
-
-
-def author_of(store: Store, key: str) -> str:
-    """The stage that runs on this document, or `file`."""
-    for run in queries.things(store, "run"):
-        if run.document == key and run.running is not None:
-            return str(run.running.stage)
-    return FILE
 
 
 def owners_of(pack: Pack, author: str) -> dict[str, str]:
@@ -32,11 +36,181 @@ def owners_of(pack: Pack, author: str) -> dict[str, str]:
     A stage leaves the parts of the other stages alone. A person may change everything except what says how the run
     went: markers, values that are set with them, and the lists of errors and warnings.
     """
-    kept = dict.fromkeys(pack.pipeline.shared if pack.pipeline else (), MOOT)
+    found = dict.fromkeys(pack.pipeline.shared if pack.pipeline is not None else (), MOOT)
     for stage in pack.stages:
-        results = (stage.marker, *stage.sets, *stage.skips) if stage.marker else (*stage.sets, *stage.skips)
-        if author == FILE:
-            kept |= dict.fromkeys(results, MOOT)
+        own = dict.fromkeys(marks(stage), MOOT) if author == FILE else dict.fromkeys(owned(stage), stage.name)
+        found |= {pointer: owner for pointer, owner in own.items() if pointer not in found}
+    return found
+
+
+def owned(stage: Stage) -> tuple[str, ...]:
+    """The pointers of a stage: those that it changes, and those that the engine sets for it."""
+    return tuple(dict.fromkeys((*stage.owns, *marks(stage))))
+
+
+def marks(stage: Stage) -> tuple[str, ...]:
+    """The pointers that the engine sets for a stage."""
+    return (*([stage.marker] if stage.marker else ()), *stage.sets, *stage.skips)
+
+
+def author_of(store: Store, document: str) -> str:
+    """The stage that works on a document now; `file` if there is none."""
+    for run in queries.things(store, "run"):
+        if run.document == document and run.running is not None:
+            return str(run.running.stage)
+    return FILE
+
+
+class DocumentKeys(Record):
+    """The patterns of the lists in a document whose items have a key."""
+
+    keys: Mapping[str, str] = {}
+
+    def values(self, leaves: Mapping[str, Any]) -> dict[str, Any]:
+        """The document as nested values."""
+        return flat_json.unflatten(leaves, self.keys)
+
+    def leaves(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return flat_json.flatten(values, self.keys)
+
+    def changed(
+        self, leaves: Mapping[str, Any], values: Mapping[str, Any], removed: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """The leaves after values were set at their pointers, and others were removed."""
+        found = dict(leaves)
+        for pointer in removed:
+            found = _without(found, pointer)
+        for pointer, value in values.items():
+            found = _without(found, pointer, above=True) | self.leaves(_nested(pointer, value))
+        return found
+
+
+def keys_of(pack: Pack) -> DocumentKeys:
+    name = pack.pipeline.document if pack.pipeline is not None else ""
+    spec = next((mirror for mirror in pack.mirrors if mirror.name == name), None)
+    return DocumentKeys(keys=spec.fields.get("keys", {}) if spec is not None else {})
+
+
+def _without(leaves: Mapping[str, Any], pointer: str, *, above: bool = False) -> dict[str, Any]:
+    """The leaves outside a pointer. `above`: also without a leaf that would contain it."""
+    start = f"{pointer}/"
+    return {
+        at: value
+        for at, value in leaves.items()
+        if at != pointer and not at.startswith(start) and not (above and pointer.startswith(f"{at}/"))
+    }
+
+
+def _nested(pointer: str, value: Any) -> dict[str, Any]:
+    for name in reversed(pointer.split("/")[1:]):
+        value = {name.replace("~1", "/").replace("~0", "~"): value}
+    found: dict[str, Any] = value
+    return found
+
+
+# --- what a stage sees ------------------------------------------------------------------------------------------------
+
+
+def seen(stage: Stage, leaves: Mapping[str, Any]) -> dict[str, Any]:
+    """The leaves that a stage gets: the parts that it sees, or everything."""
+    return {at: value for at, value in leaves.items() if not stage.sees or _is_in(at, stage.sees)}
+
+
+def inputs(pack: Pack, stage: Stage, leaves: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """What a stage's result depends on, by pointer: what it sees, without what it, later stages or moot write."""
+    names = [one.name for one in pack.stages]
+    later = pack.stages[names.index(stage.name) :]
+    foreign = [pointer for one in later for pointer in one.owns]
+    foreign += [pointer for one in pack.stages for pointer in marks(one)]
+    foreign += pack.pipeline.shared if pack.pipeline is not None else ()
+    found: dict[str, dict[str, Any]] = {pointer: {} for pointer in stage.sees}
+    for at, value in seen(stage, leaves).items():
+        if not _is_in(at, foreign):
+            group = next((one for one in stage.sees if _is_in(at, (one,))), "/" + at.split("/")[1])
+            found.setdefault(group, {})[at] = value
+    return found
+
+
+def below(leaves: Mapping[str, Any], pointer: str) -> dict[str, Any]:
+    """The leaves at and below a pointer."""
+    return {at: value for at, value in leaves.items() if _is_in(at, (pointer,))}
+
+
+def _is_in(at: str, pointers: Sequence[str]) -> bool:
+    return bool(pointers) and flat_json.owner_of(at, dict.fromkeys(pointers, "")) is not None
+
+
+# --- what the end of a stage changes ----------------------------------------------------------------------------------
+
+
+def marked(stage: Stage, reason: str = "") -> dict[str, Any]:
+    """The values that show that a stage has passed; with a reason, that it was skipped."""
+    found = {stage.marker: True, **stage.sets} if stage.marker else dict(stage.sets)
+    skips = {at: reason if value == "{reason}" else value for at, value in stage.skips.items()}
+    return {**found, **skips} if reason else found
+
+
+def unmarked(stages: Iterable[Stage]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The values that show that stages have not passed, and the pointers to remove."""
+    found: dict[str, Any] = {}
+    removed: list[str] = []
+    for stage in stages:
+        found |= {stage.marker: False} if stage.marker else {}
+        found |= {at: False for at, value in stage.sets.items() if value is True}
+        removed += stage.skips
+    return found, tuple(removed)
+
+
+def noted(leaves: Mapping[str, Any], pointer: str, label: str, texts: Sequence[str] | None) -> dict[str, Any]:
+    """The list at a pointer without the old entries of a stage, and with its new ones. None: only the old ones go."""
+    before = leaves.get(pointer)
+    entries = [str(one) for one in before] if isinstance(before, (list, tuple)) else []
+    kept = [one for one in entries if not one.startswith(f"{label}: ")]
+    after = [*kept, *(f"{label}: {text}" for text in texts or ())]
+    return {pointer: after} if pointer and (after != entries or (texts and before is None)) else {}
+
+
+def ref_of(state: Document) -> DocumentRef:
+    """Where an open document is."""
+    from moot.pipelines.contract import DocumentRef as Ref
+
+    return Ref(state.id, mirror=state.mirror, worktree=state.worktree, subject=state.subject, path=state.path)
+
+
+class DocumentChange(Record):
+    """A change of a document by one author."""
+
+    author: str
+    values: Mapping[str, Any] = {}
+    removed: tuple[str, ...] = ()
+
+
+def commands(
+    pack: Pack, ref: DocumentRef, state: Document, changes: Sequence[DocumentChange]
+) -> list[OpenDocument | ChangeDocument]:
+    """The commands that carry out changes. The first one opens the document if there is none."""
+    keys, leaves = keys_of(pack), dict(state.leaves)
+    found: list[OpenDocument | ChangeDocument] = []
+    for change in changes:
+        after = keys.changed(leaves, change.values, change.removed)
+        difference = flat_json.difference(leaves, after)
+        if not difference.pointers:
+            continue
+        if not state.status and not found:
+            found.append(
+                OpenDocument(
+                    mirror=ref.mirror, worktree=ref.worktree, subject=ref.subject, path=ref.path, leaves=after
+                )
+            )
         else:
-            kept |= dict.fromkeys((*stage.owns, *results), stage.name)
-    return kept
+            found.append(ChangeDocument(author=change.author, set=difference.set, gone=difference.gone, owners=owners))
+        leaves = after
+    return found
+
+
+def foreign(pack: Pack, stage: Stage, pointers: Iterable[str]) -> dict[str, str]:
+    """The pointers that a stage must not change, each with its owner."""
+    owners, own = owners_of(pack, stage.name), owned(stage)
+    return {
+        pointer: flat_json.owner_of(pointer, owners) or "nobody" for pointer in pointers if not _is_in(pointer, own)
+    }

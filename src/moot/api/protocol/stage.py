@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 DOCUMENT, ANSWER = "document", "answer"  # what a stage can read besides files
-AGENTS = ("required", "optional", "none")
+AGENTS = ("required", "optional", "refines", "none")
 ANSWERS = ("yaml", "exit")
 CACHES = ("content", "run", "never")
 TIMEOUT = 600.0
@@ -28,7 +28,7 @@ class Stage(Record):
     name: str
     title: str = ""  # how messages call it: `rspec-analyzer`
     after: str = ""  # the stage that must have passed before: the one above it
-    agent: str = "none"  # required, optional (a command may replace the built-in code) or none
+    agent: str = "none"  # required, optional (a command may replace the code), refines (it may follow the code) or none
     answer: str = "yaml"  # how the result of a command is read: the last YAML block of its output, or its exit code
     reads: tuple[str, ...] = ()  # roles; also `document` and `answer` (that of the stage before)
     writes: tuple[str, ...] = ()  # roles

@@ -50,7 +50,8 @@ STAGE: Schema = {
         "after": _text("The stage that must have passed before it. It is the one above, and need not be written."),
         "agent": _choice(
             "Who does the work: `required`: a command in [run.PACK] of moot.toml. `optional`: the code of the pack, or "
-            "such a command instead. `none` (the default): the code of the pack.",
+            "such a command instead. `refines`: the code of the pack, and then such a command, if there is one. `none` "
+            "(the default): the code of the pack.",
             *AGENTS,
         ),
         "answer": _choice(

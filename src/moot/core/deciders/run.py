@@ -1,8 +1,8 @@
 """Runs: work that goes through stages in order, such as a task that agents assign, build and review.
 
 What always holds:
-- A run is opened once, with the names of its stages, and ended. Nothing happens to it after its end, except that one
-  which has not passed can be resumed.
+- A run is opened once, with the names of its stages, and ended. Nothing happens to it after its end, except that the
+  run of a target can be resumed, and that its files can be restored.
 - At most one stage of a run is running. It ends in one of four ways: passed, skipped, failed or interrupted.
 - A stage can be started again until it has passed, and then neither it nor an earlier one. Its attempts are numbered.
 - In a run of a target, a stage starts only after all earlier ones have passed, were skipped or were reused. After it
@@ -33,6 +33,8 @@ from moot.core.run import (
     EndRun,
     EndStage,
     OpenRun,
+    FilesRestored,
+    RestoreFiles,
     ResumeRun,
     ReuseStage,
     Run,
@@ -70,6 +72,7 @@ __all__ = [
     "EndRun",
     "EndStage",
     "OpenRun",
+    "RestoreFiles",
     "ResumeRun",
     "ReuseStage",
     "Run",
@@ -78,10 +81,11 @@ __all__ = [
     "decide",
     "evolve",
     "known",
+    "of_target",
 ]
 _STAGES = 100
 _TRIES = 1000
-Command = OpenRun | ResumeRun | StartStage | ReuseStage | EndStage | EndRun
+Command = OpenRun | ResumeRun | StartStage | ReuseStage | EndStage | EndRun | RestoreFiles
 
 
 # --- rules -----------------------------------------------------------------------------------------------------------
@@ -93,6 +97,8 @@ def decide(state: Run, command: Command, _facts: object = None) -> list[Payload]
     known(state)
     if isinstance(command, ResumeRun):
         return _resume(state, command)
+    if isinstance(command, RestoreFiles):
+        return [FilesRestored(**command.__dict__)]
     if not state.open:
         raise Refused(
             "run_ended",
@@ -137,11 +143,11 @@ def _open(state: Run, command: OpenRun) -> list[Payload]:
 
 
 def _resume(state: Run, command: ResumeRun) -> list[Payload]:
-    if state.open or state.outcome == PASSED:
+    if state.open or not (state.target or state.waves):
         raise Refused(
             "not_resumable",
-            f"The run {state.id} {'is open' if state.open else 'has passed'}.",
-            "Only a run that failed, was interrupted or was stopped can be resumed.",
+            f"The run {state.id} {'is open' if state.open else 'has no target'}.",
+            "Only the ended run of a target can be resumed.",
             run=state.id,
         )
     return [RunResumed(**command.__dict__)]
@@ -230,11 +236,18 @@ def evolve(state: Run, event: Payload, meta: Meta) -> Run:
             *before, last = state.tries
             how = event.type.partition(":")[2]
             return state.replace(tries=(*before, last.replace(status=how, ended=meta.at, **event.__dict__)))
+        case FilesRestored():
+            return state
         case RunEnded():
             ended = {name: value for name, value in event.__dict__.items() if name != "at"}
             return state.replace(ended=meta.at, stopped_at=event.at, **ended)
         case _:
             raise TypeError(f"not an event of a run: {event!r}")
+
+
+def of_target(target: str) -> str | None:
+    """The value of the column `task` for the runs of a target. No task can have such an id."""
+    return f"target:{target}" if target else None
 
 
 def columns(state: Run) -> dict[str, Any]:
@@ -243,7 +256,12 @@ def columns(state: Run) -> dict[str, Any]:
         title = f"{state.pack} {state.task}, attempt {state.attempt}"
     elif state.target:
         title = f"{state.pack} {state.title or state.target}"
-    return {"open": state.open, "task": state.task, "title": title, "state": state.outcome or "open"}
+    return {
+        "open": state.open,
+        "task": state.task or of_target(state.target),
+        "title": title,
+        "state": state.outcome or "open",
+    }
 
 
 KIND = Kind(

@@ -272,7 +272,7 @@ def run(state: Any, event: Event) -> str | None:
     data, made = event.data, event.type == "run:opened"
     if made == state.exists or not is_made("run", state.id):
         return f"{state.id[:80]!r} cannot be a new run" if made else f"there is no run {state.id[:80]!r}"
-    if not made and state.open == (event.type == "run:resumed"):
+    if event.type != "run:restored" and not made and state.open == (event.type == "run:resumed"):
         return f"{state.id} cannot be resumed" if state.open else f"{state.id} has ended"
     if problem := _stage_of(state, event):
         return problem
@@ -280,7 +280,7 @@ def run(state: Any, event: Event) -> str | None:
     if event.type == "run:ended" and (running or data["outcome"] not in OUTCOMES):
         return f"{state.id} cannot end as {data['outcome'][:80]!r}"
     blobs = [data[name] for name in ("output", "errors", "answer") if data.get(name) is not None]
-    if not all(map(is_digest, (*blobs, *data.get("snapshots", {}).values()))):
+    if not all(map(is_digest, (*blobs, *data.get("snapshots", {}).values(), *data.get("replaced", {}).values()))):
         return "its output is not named by a SHA-256"
     numbers = [data.get(name, 0) for name in ("attempt", "pid", "output_size", "errors_size", "wave")]
     if not all(0 <= number < _LARGEST for number in numbers):

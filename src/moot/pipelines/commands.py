@@ -1,0 +1,176 @@
+"""The one place where the command of an agent is run for a stage.
+
+The command is in `[run.PACK]` of moot.toml, and needs the consent of a person. It gets the prompt on standard input, in
+the root of the worktree; a word that is exactly `{ROLE}` is replaced by the path of that role. Its exit code means: 0
+success, 2 success with warnings, everything else failure, whatever its answer says. At its time limit the whole process
+group is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from moot.core.errors import Refused, Unavailable, Usage
+from moot.core.text import closest, one_line
+from moot.effects import agent_commands
+from moot.location import VARIABLE
+from moot.pipelines.answers import answer_in
+from moot.pipelines.contract import StageError, StageOutput
+from moot.pipelines.driver import CommandLock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from moot.api.call import Call
+    from moot.api.protocol.stage import Stage
+    from moot.core.handler import Handler
+    from moot.effects.pinned import PinnedHandler
+    from moot.pipelines.contract import Pipeline, StageInput
+    from moot.processes import Ran
+
+WARNED = 2  # the exit code of a command that succeeded with warnings
+_SHOWN = 300  # characters of an error
+
+
+def commands_of(call: Call, pipeline: Pipeline) -> dict[str, Handler]:
+    """The commands in moot.toml, by stage. Refuses those of stages that the pack does not have, or does not lend out."""
+    from moot.api.verbs.effects.allow import commands_of as all_of
+
+    pack = pipeline.pack
+    found = {one.stage: one for one in all_of(call) if one.pack == pack.name}
+    stages = {stage.name: stage for stage in pack.stages}
+    for name in found:
+        if name not in stages:
+            near = closest(name, stages)
+            advice = f"Did you mean {near}?" if near else f"Known: {', '.join(stages)}."
+            raise Usage("unknown_stage", f"moot.toml: run.{pack.name} has no stage {name!r}.", advice, stage=name)
+    return found
+
+
+def missing_command(pipeline: Pipeline, stage: Stage) -> Usage:
+    pack = pipeline.pack.name
+    return Usage(
+        "no_commands",
+        f"The stage {stage.said} needs a command: moot.toml does not set run.{pack}.{stage.name}.",
+        f'In the table [run.{pack}] of moot.toml, add for example: {stage.name} = ["claude", "-p"]',
+        pack=pack,
+        stage=stage.name,
+    )
+
+
+def granted(call: Call, command: Handler) -> PinnedHandler:
+    """The command as it was allowed. Raises if nobody allowed it, or it cannot be run."""
+    from moot.api.verbs.effects.allow import consent_of
+    from moot.runs.driving import not_allowed
+
+    consent = consent_of(call)
+    why = agent_commands.obstacle(consent.pinned(command))
+    if why is not None:
+        raise Refused(
+            "command_unusable",
+            f"{command.name} cannot be used: {why}.",
+            "Correct it in moot.toml, or install the program.",
+            command=command.name,
+        )
+    pinned = consent.granted(command)
+    if pinned is None:
+        raise not_allowed([command])
+    return pinned
+
+
+def run(
+    call: Call,
+    pipeline: Pipeline,
+    given: StageInput,
+    pinned: PinnedHandler,
+    lock: CommandLock,
+    *,
+    run_id: str,
+    output: bool,
+    cancel: Callable[[], bool] | None,
+    progress: Callable[[float], None],
+) -> Ran:
+    """Run the command to its end. Raises `StageError` if it cannot be started."""
+    begun = time.monotonic()
+
+    def alive() -> None:
+        progress(time.monotonic() - begun)
+        try:
+            call.stamp()
+        except Unavailable:
+            pass  # the command goes on
+
+    own = {"MOOT_RUN": run_id, "MOOT_STAGE": given.stage.name}
+    place = call.place
+    if VARIABLE in call.env or place.root == place.common:
+        own[VARIABLE] = place.root
+    try:
+        return agent_commands.run(
+            pinned,
+            agent_commands.AgentInput(
+                brief=pipeline.prompt(given),
+                env=call.env,
+                own=own,
+                alive=alive,
+                show=call.output if output else None,
+                hold=lock.file,
+                started=lock.started,
+                words=_words(given),
+                cancel=cancel,
+            ),
+        )
+    except agent_commands.CannotStart as error:
+        raise StageError(str(error)) from error
+
+
+def _words(given: StageInput) -> dict[str, str]:
+    """The paths of roles with one file. None of them can be taken for an option."""
+    found = {}
+    for role, paths in given.target.paths.items():
+        if len(paths) == 1:
+            path = paths[0]
+            found[f"{{{role}}}"] = os.path.join(os.curdir, path) if path.startswith("-") else path
+    return found
+
+
+def output_of(pipeline: Pipeline, given: StageInput, ran: Ran, timeout: float) -> StageOutput:
+    """What a command did, by its exit code and its answer. Raises `StageError` if it failed."""
+    if ran.timed_out:
+        raise StageError(f"timed out after {timeout:g} s")
+    if ran.signal:
+        raise StageError(f"killed by signal {ran.signal}")
+    failed = f"exit code {ran.code}{_last_line(ran)}" if ran.code not in (0, WARNED) else ""
+    if given.stage.answer == "exit":
+        if failed:
+            raise StageError(failed)
+        return StageOutput(warnings=_warnings(ran) if ran.code == WARNED else ())
+    try:
+        answer = answer_in(ran.output.tail.decode("utf-8", "replace"))
+        found = pipeline.answered(given, answer)
+    except StageError as error:
+        if failed:
+            raise StageError(f"{error.text} ({failed})", details=error.details, suggestion=error.suggestion) from error
+        raise
+    if failed:
+        raise StageError(failed)
+    if ran.code == WARNED and not found.warnings:
+        return found.replace(warnings=_warnings(ran))
+    return found
+
+
+def _warnings(ran: Ran) -> tuple[str, ...]:
+    """The warnings on standard error; at least one."""
+    lines = ran.errors.tail.decode("utf-8", "replace").splitlines()
+    found = tuple(line.partition(":")[2].strip()[:_SHOWN] for line in lines if line.startswith("Warning:"))
+    return found or (f"it ended with exit code {WARNED}",)
+
+
+def _last_line(ran: Ran) -> str:
+    for output in (ran.errors, ran.output):
+        lines = output.tail.decode("utf-8", "replace").split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        if last:
+            return f": {one_line(last, _SHOWN)}"
+    return ""

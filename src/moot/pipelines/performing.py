@@ -1,0 +1,251 @@
+"""Does the work of one stage, and judges it: what it wrote, whether it was allowed to, and whether its criteria hold.
+
+A built-in stage returns what it wants; it is checked first and written then. A command has already written when it
+ends; what it was not allowed to write is found by comparing contents, and nothing is reverted, because a person may be
+editing, too. Nothing here decides whether a stage may start, and nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import time
+
+from moot import processes
+from moot.core.record import Record
+from moot.pipelines import commands, contents, documents, surroundings
+from moot.pipelines.contract import Problem, ProgramRunner, StageError, StageOutput
+from moot.views import queries
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    from moot.api.call import Call
+    from moot.pipelines.driver import CommandLock
+    from moot.pipelines.preparing import Preparation, Prepared, Situation
+    from moot.processes import Ran
+
+_DOCUMENT_EVENTS = 500
+
+
+class Work(Record):
+    """What came of a stage. `error`: why it failed; None if it passed."""
+
+    output: StageOutput = StageOutput()
+    error: StageError | None = None
+    ran: Ran | None = None
+    seconds: float = 0.0
+    after: Situation | None = None
+    leaves: Mapping[str, Any] = {}  # of the document, including what the stage sets
+
+
+class Programs(ProgramRunner):
+    """Runs the programs of a built-in stage in the root of the target, with the caller's environment."""
+
+    def __init__(self, call: Call, root: str, lock: CommandLock, cancel: Callable[[], bool] | None) -> None:
+        self._root, self._lock, self._cancel = root, lock, cancel
+        self._env = {name: value for name, value in call.env.items() if not name.startswith("MOOT_")}
+
+    def run(self, argv: Sequence[str], *, stdin: bytes, timeout: float, keep: int) -> Ran:
+        try:
+            ran = processes.run(
+                argv,
+                cwd=self._root,
+                env=self._env,
+                keep=keep,
+                apart=True,
+                stdin=stdin,
+                timeout=timeout,
+                cancel=self._cancel,
+                hold=(self._lock.file,),
+                leave=False,
+                started=self._lock.started,
+            )
+        except processes.NotStarted as error:
+            raise StageError(f"{argv[0]} cannot be run: {error.why}") from error
+        if ran.timed_out:
+            raise StageError(f"timed out after {timeout:g} s")
+        if ran.cancelled:
+            raise KeyboardInterrupt
+        return ran
+
+
+def perform(
+    prepared: Prepared,
+    preparation: Preparation,
+    lock: CommandLock,
+    *,
+    run_id: str,
+    since: int,
+    at: str,
+    output: bool = False,
+    cancel: Callable[[], bool] | None = None,
+    progress: Callable[[float], None] = lambda _seconds: None,
+) -> Work:
+    """Do the work and judge it. `since` and `at`: the position and time of the commit that started the stage."""
+    begun = time.monotonic()
+    call, target = preparation.call, preparation.target
+    ran: Ran | None = None
+    around = surroundings.look(target.root) if prepared.pinned is not None else {}
+    found, error = StageOutput(), None
+    try:
+        if prepared.pinned is not None:
+            ran = commands.run(
+                call,
+                preparation.pipeline,
+                prepared.given,
+                prepared.pinned,
+                lock,
+                run_id=run_id,
+                output=output,
+                cancel=cancel,
+                progress=progress,
+            )
+            if ran.cancelled:
+                raise KeyboardInterrupt
+            found = _answered(prepared, preparation, ran)
+        else:
+            found = _built_in(prepared, preparation)
+        _apply(prepared, preparation, found)
+    except StageError as problem:
+        error = problem
+    work = Work(output=found, error=error, ran=ran)
+    return _judged(work, prepared, preparation, around, since=since, at=at, run_id=run_id).replace(
+        seconds=round(time.monotonic() - begun, 3)
+    )
+
+
+def _answered(prepared: Prepared, preparation: Preparation, ran: Ran) -> StageOutput:
+    assert prepared.command is not None
+    timeout = prepared.command.timeout
+    return preparation.pack_code(
+        "answered", lambda: commands.output_of(preparation.pipeline, prepared.given, ran, timeout)
+    )
+
+
+def _built_in(prepared: Prepared, preparation: Preparation) -> StageOutput:
+    name = prepared.stage.name
+    code = preparation.pipeline.stages[name]
+    found = preparation.pack_code(f"stages.{name}", lambda: code(prepared.given))
+    if not isinstance(found, StageOutput):
+        raise StageError(f"the code of the stage returned {type(found).__name__}, not a StageOutput")
+    return found
+
+
+def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> None:
+    """Check that the stage may write what it wants to write, and write its files."""
+    stage, target = prepared.stage, preparation.target
+    if found.skip and not stage.skips:
+        raise StageError("it was skipped, but its declaration has no `skips`")
+    foreign = documents.foreign(preparation.pack, stage, (*found.document, *found.removed))
+    if foreign:
+        problems = [Problem(f"belongs to {owner}", key=pointer) for pointer, owner in foreign.items()]
+        raise StageError(f"wrote keys that it does not own: {', '.join(foreign)}", problems=problems)
+    writes = [path for role in stage.writes for path in target.paths.get(role, ())]
+    alien = [path for path in found.files if not contents.is_of(path, writes)]
+    if alien:
+        problems = [Problem("the stage may not write it", path=path) for path in alien]
+        raise StageError(f"wrote files that it may not write: {', '.join(alien)}", problems=problems)
+    now = prepared.situation.digests
+    new = {path: data for path, data in found.files.items() if now.get(path, contents.NONE) != contents.digest(data)}
+    odd = [path for path in new if now.get(path, contents.NONE) != contents.digest(prepared.snapshots.get(path))]
+    if odd:
+        raise StageError(
+            f"{', '.join(odd)} changed since an attempt that did not pass; nothing was overwritten",
+            suggestion="Put it back with `moot run restore`, or run the whole pipeline again.",
+        )
+    if new:
+        contents.write(target.root, new, now)
+
+
+def _judged(
+    work: Work,
+    prepared: Prepared,
+    preparation: Preparation,
+    around: Mapping[str, str],
+    *,
+    since: int,
+    at: str,
+    run_id: str,
+) -> Work:
+    """The work with all its problems. Also of a stage that failed, because what it wrote must be known."""
+    stage, error = prepared.stage, work.error
+    try:
+        after = preparation.look()
+    except StageError as problem:
+        return work.replace(error=error or problem, leaves=prepared.situation.leaves)
+    leaves = preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
+    problems = [*_refused(preparation, since)]
+    if prepared.pinned is not None:
+        expected = [*_expected(prepared, preparation, at, run_id)]
+        changed = surroundings.changed(preparation.call.place, preparation.target.root, around, expected)
+        problems += [Problem("changed while the stage ran, which may not write it", path=path) for path in changed]
+    if error is None and not problems and not work.output.skip:
+        given = preparation.given(stage, after.replace(leaves=leaves), after.contents.files, None)
+        problems += _criteria(prepared, preparation, given.replace(answer=prepared.given.answer))
+    if problems and error is None:
+        error = StageError(_summary(problems), problems=problems)
+    elif problems and error is not None:
+        error = StageError(
+            error.text,
+            details=error.details,
+            suggestion=error.suggestion,
+            problems=[*error.problems, *problems],
+        )
+    return work.replace(error=error, after=after, leaves=leaves)
+
+
+def _criteria(prepared: Prepared, preparation: Preparation, after: Any) -> list[Problem]:
+    found: list[Problem] = []
+    for name in prepared.stage.criteria:
+        criterion = preparation.pipeline.criteria.get(name)
+        if criterion is None:
+            found.append(Problem(f"the pack has no criterion {name!r}"))
+            continue
+        problems = preparation.problems(
+            f"criteria.{name}",
+            lambda criterion=criterion: criterion(prepared.before, after),  # type: ignore[misc]
+        )
+        found += [one.replace(text=f"{one.text} ({name})") for one in problems]
+    return found
+
+
+def _refused(preparation: Preparation, since: int) -> Iterator[Problem]:
+    """What the stage wrote into the document without owning it, and what others changed at the same time."""
+    ref = preparation.target.document
+    if ref is None:
+        return
+    events = preparation.call.engine.log.read(since, _DOCUMENT_EVENTS, f"document/{ref.key}")
+    for event in events:
+        if event.type == "document:refused":
+            owners = ", ".join(event.data.get("owners", ()))
+            for pointer in (*event.data["set"], *event.data.get("gone", ())):
+                yield Problem(f"belongs to {owners}; the change was refused", key=pointer)
+        elif event.type == "document:conflicted":
+            for pointer in dict.fromkeys((*event.data["log"], *event.data["file"])):
+                yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
+
+
+def _expected(prepared: Prepared, preparation: Preparation, at: str, run_id: str) -> Iterator[str]:
+    """The files that may change while a command runs: its own, moot's, and those of other runs at the same time."""
+    call, target = preparation.call, preparation.target
+    for role in prepared.stage.writes:
+        yield from target.paths.get(role, ())
+    if target.document is not None and target.document.path:
+        yield target.document.path
+    for spec in call.packs.mirrors:
+        folder, brace, _ = spec.path.partition("{")
+        yield folder.rpartition("/")[0] + "/" if brace else spec.path
+    packs = {pack.name: pack for pack in call.packs.packs}
+    for run in queries.things(call.engine.read(), "run", 500, ended=True):
+        if run.id == run_id or not run.target or (run.ended and run.ended < at) or run.pack not in packs:
+            continue
+        for stage in packs[run.pack].stages:
+            for role in stage.writes:
+                yield from run.paths.get(role, ())
+
+
+def _summary(problems: Sequence[Problem]) -> str:
+    if len(problems) == 1:
+        return problems[0].said
+    return f"{problems[0].said} (and {len(problems) - 1} more)"

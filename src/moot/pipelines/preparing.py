@@ -1,0 +1,244 @@
+"""What a stage gets: reads the files and the document of a target, and checks the prerequisites of a stage.
+
+The result is compared again in the commit that starts the stage, under the writer lock (`running`). So a stage never
+starts on other contents than those that were checked.
+"""
+
+from __future__ import annotations
+
+from moot.api.protocol.pack_code import PackCode
+from moot.api.protocol.stage import ANSWER, DOCUMENT
+from moot.core.errors import MootError, Unavailable
+from moot.core.json_codec import loads
+from moot.core.record import Record
+from moot.pipelines import commands, contents, documents, step_keys
+from moot.pipelines.contract import Problem, StageError, StageInput
+from moot.views import states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from typing import Any, TypeVar
+
+    from moot.api.call import Call
+    from moot.api.protocol.stage import Stage
+    from moot.core.handler import Handler
+    from moot.effects.pinned import PinnedHandler
+    from moot.pipelines.contents import Contents
+    from moot.pipelines.contract import Pipeline, ProgramRunner, Target
+
+    Found = TypeVar("Found")
+
+PREDECESSOR, FILES, DOCUMENT_EXISTS, COMMAND = "predecessor", "files", "document", "command"
+
+
+class Unmet(Exception):
+    """A prerequisite does not hold. Nothing was started."""
+
+    def __init__(self, text: str, advice: str = "", problems: Iterable[Problem] = ()) -> None:
+        super().__init__(text)
+        self.text, self.advice, self.problems = text, advice, tuple(problems)
+
+
+class Situation(Record):
+    """A target as it is now: the leaves of its document, and its files with their digests."""
+
+    leaves: Mapping[str, Any]
+    opened: bool  # whether it has a document
+    contents: Contents
+    digests: Mapping[str, str]
+
+
+class Prepared(Record):
+    """A stage that can be started. `before` is what its criteria compare with."""
+
+    stage: Stage
+    given: StageInput
+    before: StageInput
+    inputs: Mapping[str, str]
+    situation: Situation
+    snapshots: Mapping[str, bytes]  # the files that it may write, as the last stage that passed left them
+    checks: tuple[str, ...]
+    command: Handler | None = None
+    pinned: PinnedHandler | None = None
+
+    @property
+    def key(self) -> str:
+        return step_keys.key_of(self.inputs)
+
+
+class Preparation:
+    """Looks at one target for one pipeline."""
+
+    def __init__(self, call: Call, pipeline: Pipeline, target: Target) -> None:
+        self.call, self.pipeline, self.target = call, pipeline, target
+        self.pack = pipeline.pack
+        self.keys = documents.keys_of(pipeline.pack)
+        self.commands = commands.commands_of(call, pipeline)
+        self.paths = tuple(dict.fromkeys(path for paths in target.paths.values() for path in paths))
+
+    def look(self) -> Situation:
+        """Absorb what was written into the document's file, and read everything."""
+        if self.target.document is not None:
+            self.call.sync()
+        state = self.document()
+        found = contents.read(self.target.root, self.paths)
+        named = {path: contents.NONE for path in self.paths if not path.endswith("/")}
+        digests = {**named, **{path: contents.digest(data) for path, data in found.files.items()}}
+        leaves = dict(state.leaves) if state is not None else {}
+        return Situation(leaves=leaves, opened=state is not None, contents=found, digests=digests)
+
+    def document(self) -> Any:
+        """The state of its document; None if there is none."""
+        if self.target.document is None:
+            return None
+        state, _ = states.state(self.call.engine.read(), "document", self.target.document.key)
+        return state if state.status else None
+
+    def inputs(self, stage: Stage, now: Situation, answer: str | None) -> dict[str, str]:
+        """The table of the step key, as things are now."""
+        command = self.command(stage)
+        return step_keys.inputs_of(
+            self.pack,
+            self.pipeline.version,
+            stage,
+            self.target,
+            now.digests,
+            now.leaves,
+            command=command.run if command is not None else (),
+            answer=answer,
+        )
+
+    def command(self, stage: Stage) -> Handler | None:
+        """The command that does the work of a stage; None if its code does."""
+        return self.commands.get(stage.name)
+
+    # --- prerequisites ------------------------------------------------------------------------------------------------
+
+    def prepare(
+        self,
+        stage: Stage,
+        now: Situation,
+        *,
+        answer: str | None = None,
+        attempt: int = 1,
+        at: str = "",
+        leftover: Mapping[str, bytes] | None = None,
+        programs: ProgramRunner | None = None,
+    ) -> Prepared:
+        """Check the prerequisites. Raises `Unmet`.
+
+        `leftover`: files with unfinished work of an attempt that did not pass, as they were before it.
+        """
+        checks = [FILES]
+        pinned = self._pinned(stage)
+        if pinned is not None:
+            checks.append(COMMAND)
+        if stage.after:
+            checks.append(PREDECESSOR)
+            self._check_marker(stage, now)
+        if DOCUMENT in stage.reads:
+            checks.append(DOCUMENT_EXISTS)
+            if not now.opened and self.target.document is not None:
+                raise Unmet(f"Document not found: {self.target.document.path or self.target.document.key}")
+        self._check_files(stage, now)
+        old = {**now.contents.files, **(leftover or {})}
+        given = self.given(stage, now, now.contents.files if pinned is not None else old, answer)
+        given = given.replace(attempt=attempt, now=at, programs=programs)
+        for name in stage.requires:
+            problems = list(self._checked(name, given))
+            if problems:
+                raise Unmet(problems[0].text, problems=problems)
+            checks.append(name)
+        writes = [path for role in stage.writes for path in self.target.paths.get(role, ())]
+        return Prepared(
+            stage=stage,
+            given=given,
+            before=given.replace(files=self._roles(stage, old)),
+            inputs=self.inputs(stage, now, answer),
+            situation=now,
+            snapshots={path: data for path, data in old.items() if contents.is_of(path, writes)},
+            checks=tuple(checks),
+            command=self.command(stage),
+            pinned=pinned,
+        )
+
+    def _pinned(self, stage: Stage) -> PinnedHandler | None:
+        command = self.command(stage)
+        try:
+            if command is not None:
+                return commands.granted(self.call, command)
+            if stage.agent == "required" or stage.name not in self.pipeline.stages:
+                raise commands.missing_command(self.pipeline, stage)
+        except Unavailable:
+            raise
+        except MootError as error:
+            raise Unmet(error.message.rstrip("."), error.remedy) from error
+        return None
+
+    def _check_marker(self, stage: Stage, now: Situation) -> None:
+        before = next(one for one in self.pack.stages if one.name == stage.after)
+        if before.marker and now.leaves.get(before.marker) is not True:
+            raise too_early(before)
+
+    def _check_files(self, stage: Stage, now: Situation) -> None:
+        for role in stage.reads:
+            for path in self.target.paths.get(role, ()) if role not in (DOCUMENT, ANSWER) else ():
+                if now.digests.get(path) == contents.NONE:
+                    raise Unmet(f"{role.capitalize()} file not found: {path}", "Restore it, or run the pipeline again.")
+
+    def _checked(self, name: str, given: StageInput) -> Iterable[Problem]:
+        check = self.pipeline.checks.get(name)
+        if check is None:
+            return [Problem(f"the pack has no check {name!r}")]
+        return self.problems(f"checks.{name}", lambda: check(given))
+
+    def problems(self, part: str, run: Callable[[], Iterable[Problem]]) -> list[Problem]:
+        """Problems from the pack's code; an error in it is one of them."""
+        try:
+            return self.pack_code(part, lambda: list(run()))
+        except StageError as error:
+            return [*error.problems] or [Problem(error.text)]
+
+    def pack_code(self, part: str, run: Callable[[], Found]) -> Found:
+        """Run code of the pack. Every error in it, except that nothing can be stored, is a `StageError`."""
+        failed = StageError("")
+        try:
+            with PackCode(self.pack.name, part):
+                try:
+                    return run()
+                except StageError as error:
+                    failed = error
+        except Unavailable:
+            raise
+        except MootError as error:
+            raise StageError(error.message.rstrip("."), suggestion=error.remedy) from error
+        raise failed
+
+    # --- what a stage gets --------------------------------------------------------------------------------------------
+
+    def given(self, stage: Stage, now: Situation, files: Mapping[str, bytes], answer: str | None) -> StageInput:
+        """The input of a stage: what it reads, and the files that it may write."""
+        document = None
+        if DOCUMENT in stage.reads:
+            document = self.keys.values(documents.seen(stage, now.leaves))
+        before = None
+        if ANSWER in stage.reads and answer is not None:
+            before = loads(self.call.blob(answer).decode("utf-8"))
+        return StageInput(
+            stage=stage,
+            target=self.target,
+            files=self._roles(stage, files),
+            document=document,
+            parameters=self.target.parameters,
+            answer=before,
+            mtimes=now.contents.mtimes,
+        )
+
+    def _roles(self, stage: Stage, files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
+        wanted = dict.fromkeys((*stage.reads, *stage.writes))
+        return contents.roles({role: of for role, of in self.target.paths.items() if role in wanted}, files)
+
+
+def too_early(missing: Stage) -> Unmet:
+    return Unmet(f"{missing.said} has not completed successfully", f"Run {missing.said} first")

@@ -1,0 +1,141 @@
+"""Decides which stages of a target need not run again. Pure.
+
+The stages are looked at in order. A result is reused while everything that the stage read is the same. Later stages
+write the same files again, so what an earlier one left is no longer there: instead of the real content, a stage is
+compared with what the stage before it left, according to the record. In the end, the last reused stage must have left
+exactly what is there now. If not, somebody has edited a file since, and the first stage that reads it runs again.
+
+An attempt that failed or was interrupted may have written a part of its work. That is not an edit: the stage goes on
+with it, and its criteria compare with what the last stage that passed has left.
+"""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+from moot.core.run import BEHIND, INTERRUPTED
+from moot.pipelines import step_keys
+from moot.pipelines.contents import NONE, is_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from moot.api.protocol.stage import Stage
+    from moot.core.run import Run, StageTry
+    from moot.pipelines.contract import Target
+
+
+class Earlier(Record):
+    """An attempt that passed, and its run."""
+
+    run: str
+    attempt: StageTry
+
+
+class Reuse(Record):
+    """What to do with the stages: reuse the first ones, and why the next one runs."""
+
+    kept: tuple[Earlier, ...] = ()
+    reason: str = ""  # why the stage after them runs; empty if there is none
+    left: Mapping[str, str] = {}  # the digests of the files that the reused stages left
+    leftover: tuple[str, ...] = ()  # files with unfinished work of an attempt that did not pass
+
+
+def earlier_of(runs: Sequence[Run], stage: Stage, current: str | None) -> Earlier | None:
+    """The newest attempt at a stage that passed, in these runs, newest first. `current`: the run that is resumed."""
+    for run in runs:
+        if stage.cache == "never" or (stage.cache == "run" and run.id != current):
+            continue
+        for attempt in reversed(run.tries_of(stage.name)):
+            if attempt.status in BEHIND:
+                return Earlier(run=attempt.source or run.id, attempt=attempt)
+    return None
+
+
+def plan(
+    stages: Sequence[Stage],
+    target: Target,
+    earlier: Mapping[str, Earlier],
+    inputs: Callable[[Stage, str | None], dict[str, str]],
+    files: Mapping[str, str],
+    documents: Callable[[Stage], Mapping[str, str]],
+    stale: Callable[[Stage], str],
+    last: StageTry | None = None,
+    answer: str | None = None,
+) -> Reuse:
+    """Which of the stages to reuse. `files`: the digests of all files now. `last`: the last attempt of the run.
+
+    `inputs`: the table of a stage as things are now, given the answer of the stage before. `documents`: digests of the
+    parts of the document that a stage owns, as they are now. `stale`: other reasons not to reuse a stage.
+    """
+    made = [path for stage in stages for role in stage.writes for path in target.paths.get(role, ())]
+    kept: list[Earlier] = []
+    left: dict[str, str] = {}
+    reason = ""
+    for stage in stages:
+        found = earlier.get(stage.name)
+        if found is None:
+            reason = "it is never reused" if stage.cache == "never" else "it has not passed yet"
+            break
+        before, now = found.attempt.inputs, inputs(stage, answer)
+        for name in [name for name in {*before, *now} if is_of(name.removeprefix(step_keys.FILE), made)]:
+            then = left.get(name, before.get(name))
+            now = {**now, name: then} if then is not None else {n: one for n, one in now.items() if n != name}
+        names = step_keys.changed(before, now)
+        gone = [name for name, one in documents(stage).items() if found.attempt.outputs.get(name, one) != one]
+        reason = step_keys.said(names) if names else f"{step_keys.said(gone)} since it passed" if gone else stale(stage)
+        if reason:
+            break
+        kept.append(found)
+        left |= {name: one for name, one in found.attempt.outputs.items() if name.startswith(step_keys.FILE)}
+        answer = found.attempt.answer
+    return _checked(stages, target, kept, left, files, reason, last)
+
+
+def _checked(
+    stages: Sequence[Stage],
+    target: Target,
+    kept: list[Earlier],
+    left: Mapping[str, str],
+    files: Mapping[str, str],
+    reason: str,
+    last: StageTry | None,
+) -> Reuse:
+    """The reused stages, without those that no longer have left what is there now."""
+    drift = [name for name, one in left.items() if files.get(name.removeprefix(step_keys.FILE), NONE) != one]
+    following = stages[len(kept)] if len(kept) < len(stages) else None
+    leftover = [
+        name for name in drift if following is not None and _is_unfinished(name, following, target, last, files)
+    ]
+    drift = [name for name in drift if name not in leftover]
+    if not drift:
+        paths = tuple(name.removeprefix(step_keys.FILE) for name in leftover)
+        return Reuse(kept=tuple(kept), reason=reason, left=left, leftover=paths)
+    cut = _first_reader(stages[: len(kept)], target, drift)
+    edited = ", ".join(name.removeprefix(step_keys.FILE) for name in drift)
+    still: dict[str, str] = {}
+    for one in kept[:cut]:
+        still |= {name: value for name, value in one.attempt.outputs.items() if name.startswith(step_keys.FILE)}
+    return Reuse(kept=tuple(kept[:cut]), reason=f"{edited} changed since it passed", left=still)
+
+
+def _is_unfinished(name: str, stage: Stage, target: Target, last: StageTry | None, files: Mapping[str, str]) -> bool:
+    """Whether a file is as the last attempt at this stage left it, which did not pass."""
+    path = name.removeprefix(step_keys.FILE)
+    if last is None or last.stage != stage.name or last.status in BEHIND:
+        return False
+    if not any(is_of(path, target.paths.get(role, ())) for role in stage.writes):
+        return False
+    return last.status == INTERRUPTED or last.outputs.get(name) == files.get(path, NONE)
+
+
+def _first_reader(stages: Sequence[Stage], target: Target, drift: Sequence[str]) -> int:
+    """The number of the first stage that reads a changed file, or else of the last one that wrote it."""
+    paths = [name.removeprefix(step_keys.FILE) for name in drift]
+
+    def touches(roles: Sequence[str]) -> bool:
+        return any(is_of(path, target.paths.get(role, ())) for role in roles for path in paths)
+
+    readers = [number for number, stage in enumerate(stages) if touches(stage.reads)]
+    writers = [number for number, stage in enumerate(stages) if touches(stage.writes)]
+    return readers[0] if readers else writers[-1]

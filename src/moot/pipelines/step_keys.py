@@ -1,0 +1,122 @@
+"""Step keys: a digest of everything that the result of a stage depends on, and what changed between two of them.
+
+    declaration            of the stage, with the versions of the pack and its code
+    command                the words of the agent's command, if one does the work
+    file:PATH              the content of a file that it reads
+    document:POINTER       a part of the document that it reads
+    parameter:NAME         of the target
+    answer                 of the stage before, if it reads it
+
+The step key is the digest of this table. Pure.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256  # noqa: TID253 (this module itself is loaded on demand)
+
+from moot.api.protocol.stage import ANSWER, DOCUMENT
+from moot.core.json_codec import dumps
+from moot.pipelines import documents
+from moot.pipelines.contents import NONE, is_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from moot.api.protocol import Pack
+    from moot.api.protocol.stage import Stage
+    from moot.pipelines.contract import Target
+
+FILE = "file:"
+_PRESENTATION = ("title", "timeout", "after")  # do not change a result
+
+
+def inputs_of(
+    pack: Pack,
+    version: str,
+    stage: Stage,
+    target: Target,
+    files: Mapping[str, str],
+    leaves: Mapping[str, Any],
+    command: Sequence[str] = (),
+    answer: str | None = None,
+) -> dict[str, str]:
+    """The table of a stage. `files`: digests by path. `answer`: the blob with the answer of the stage before."""
+    declared = {name: value for name, value in stage.plain().items() if name not in _PRESENTATION}
+    found = {"declaration": _digest([pack.version, version, declared])}
+    if command:
+        found["command"] = _digest(list(command))
+    for role in stage.reads:
+        paths = target.paths.get(role, ())
+        found |= {FILE + path: NONE for path in paths if not path.endswith("/")}
+        found |= {FILE + path: one for path, one in files.items() if is_of(path, paths)}
+    if DOCUMENT in stage.reads:
+        parts = documents.inputs(pack, stage, leaves)
+        found |= {f"document:{pointer}": _digest(part) for pointer, part in parts.items()}
+    found |= {f"parameter:{name}": _digest(value) for name, value in target.parameters.items()}
+    if ANSWER in stage.reads:
+        found["answer"] = answer or NONE
+    return found
+
+
+def outputs_of(stage: Stage, target: Target, files: Mapping[str, str], leaves: Mapping[str, Any]) -> dict[str, str]:
+    """The table of what a stage left: the files that it may write, and the parts of the document that it owns."""
+    found: dict[str, str] = {}
+    for role in stage.writes:
+        paths = target.paths.get(role, ())
+        found |= {FILE + path: NONE for path in paths if not path.endswith("/")}
+        found |= {FILE + path: one for path, one in files.items() if is_of(path, paths)}
+    return found | owned_parts(stage, leaves)
+
+
+def owned_parts(stage: Stage, leaves: Mapping[str, Any]) -> dict[str, str]:
+    parts = {pointer: documents.below(leaves, pointer) for pointer in stage.owns}
+    return {f"document:{pointer}": _digest(part) for pointer, part in parts.items()}
+
+
+def key_of(inputs: Mapping[str, str]) -> str:
+    return _digest(dict(inputs))
+
+
+def changed(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The names that differ between two tables, in order."""
+    return [name for name in dict.fromkeys((*before, *after)) if before.get(name) != after.get(name)]
+
+
+def said(names: Sequence[str]) -> str:
+    """What changed, in words."""
+    words = [_word(name) for name in names]
+    return f"{', '.join(words)} changed"
+
+
+def _word(name: str) -> str:
+    kind, _, rest = name.partition(":")
+    match kind:
+        case "file":
+            return rest
+        case "document":
+            return f"{rest} of the document"
+        case "parameter":
+            return f"the parameter {rest}"
+        case "declaration":
+            return "the declaration of the stage"
+        case "answer":
+            return "the answer of the stage before"
+        case _:
+            return f"the {name} of the stage"
+
+
+def _digest(value: Any) -> str:
+    return sha256(_canonical(value).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _canonical(value: Any) -> str:
+    """JSON with sorted keys, so that order in a document does not matter."""
+    return dumps(_sorted(value))
+
+
+def _sorted(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _sorted(value[name]) for name in sorted(value)}
+    return [_sorted(one) for one in value] if isinstance(value, (list, tuple)) else value

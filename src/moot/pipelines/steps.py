@@ -1,0 +1,56 @@
+"""What the engine reports while it works, and what its caller can ask for."""
+
+from __future__ import annotations
+
+from moot.core.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class PipelineStep(Record):
+    """One thing that happened.
+
+    what: opened, waiting, ready (the prerequisites hold), started, passed, skipped, reused, failed, interrupted, ended.
+    text: in words. checks: the prerequisites that were checked. estimate: seconds that the stage usually takes, 0 if
+    unknown. outcome: of an ended run. problems: each with its place. counts: of a parent, runs by outcome.
+    """
+
+    what: str
+    run: str
+    target: str = ""
+    title: str = ""
+    stage: str = ""
+    attempt: int = 0
+    text: str = ""
+    outcome: str = ""
+    seconds: float = 0.0
+    estimate: float = 0.0
+    code: int | None = None
+    timed_out: bool = False
+    warnings: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    details: str = ""
+    suggestion: str = ""
+    checks: tuple[str, ...] = ()
+    wave: int = 0
+    counts: Mapping[str, int] = {}
+
+
+class RunOptions(Record):
+    """What the caller wants.
+
+    resume: go on with the last run of the target. only: run this stage alone, on what the earlier ones left. again: use
+    no earlier result. wait: wait while another process works on the target, instead of refusing. limit: how many runs
+    may work at once in the workspace. keep_going: a target that failed does not end the others.
+    """
+
+    resume: bool = False
+    only: str = ""
+    again: bool = False
+    wait: bool = False
+    limit: int = 1
+    output: bool = False  # show the output of commands
+    parent: str | None = None
+    keep_going: bool = False
