@@ -31,6 +31,7 @@ BROAD_EXCEPTS: dict[str, str] = {
     "moot/effects/performers/call_function.py::main": "the edge of a program: what a function raised is its last words",
     "moot/effects/runner.py::work": "a thread has no caller: whatever it raises becomes the outcome of the effect",
     "moot/engine/tracing.py::_safely": "telemetry of another's making must never decide whether a thing is done",
+    "moot/pipelines/waves.py::_worked": "the edge of a thread: what it raised is raised where the targets are awaited",
     "moot/surfaces/python/following.py::_run": "the edge of a thread: what it could not do is raised where one follows",
     "moot/testing/rehearsal.py::_run": "the edge of a thread: what the script raised, the test raises again",
 }

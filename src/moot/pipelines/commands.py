@@ -17,7 +17,6 @@ from moot.effects import agent_commands
 from moot.location import VARIABLE
 from moot.pipelines.answers import answer_in
 from moot.pipelines.contract import StageError, StageOutput
-from moot.pipelines.driver import CommandLock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from moot.core.handler import Handler
     from moot.effects.pinned import PinnedHandler
     from moot.pipelines.contract import Pipeline, StageInput
+    from moot.pipelines.driver import CommandLock
     from moot.processes import Ran
 
 WARNED = 2  # the exit code of a command that succeeded with warnings
@@ -35,7 +35,7 @@ _SHOWN = 300  # characters of an error
 
 
 def commands_of(call: Call, pipeline: Pipeline) -> dict[str, Handler]:
-    """The commands in moot.toml, by stage. Refuses those of stages that the pack does not have, or does not lend out."""
+    """The commands in moot.toml, by stage. Refuses those of stages that the pack does not have."""
     from moot.api.verbs.effects.allow import commands_of as all_of
 
     pack = pipeline.pack

@@ -34,37 +34,39 @@ def digest(data: bytes | None) -> str:
     return NONE if data is None else sha256(data).hexdigest()
 
 
-def place_of(root: str, path: str) -> str:
-    """Where a path of a target is. Raises if it, or a link on the way, leads out of the root."""
-    base = os.path.realpath(root)
-    whole = os.path.realpath(os.path.join(base, path))
-    if os.path.isabs(path) or not whole.startswith(base.rstrip(os.sep) + os.sep):
-        raise StageError(f"{path} leads out of {root}")
-    return whole
+def place_of(root: str, path: str, folders: Sequence[str] = ()) -> str:
+    """Where a path of a target is. Raises if it, or a link on the way, leads out of the root.
+
+    An absolute path must be in one of the other `folders`.
+    """
+    whole = os.path.realpath(os.path.join(root, path))
+    for base in folders if os.path.isabs(path) else (root,):
+        if whole.startswith(os.path.realpath(base).rstrip(os.sep) + os.sep):
+            return whole
+    raise StageError(f"{path} leads out of {root}")
 
 
-def read(root: str, paths: Iterable[str]) -> Contents:
+def read(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> Contents:
     """The files at these paths; of a path that ends with a slash, all files below."""
     files: dict[str, bytes] = {}
     mtimes: dict[str, int] = {}
     for path in paths:
-        for one in _below(root, path) if path.endswith("/") else (path,):
-            found = _read(place_of(root, one), one)
+        for one in _below(place_of(root, path, folders), path) if path.endswith("/") else (path,):
+            found = _read(place_of(root, one, folders), one)
             if found is not None:
                 files[one], mtimes[one] = found
     return Contents(files=files, mtimes=mtimes)
 
 
-def digests(root: str, paths: Iterable[str]) -> dict[str, str]:
+def digests(root: str, paths: Iterable[str], folders: Sequence[str] = ()) -> dict[str, str]:
     """The digest of each file; `NONE` for one that does not exist."""
     wanted = list(paths)
-    found = read(root, wanted).files
+    found = read(root, wanted, folders).files
     named = {path: NONE for path in wanted if not path.endswith("/")}
     return {**named, **{path: digest(data) for path, data in found.items()}}
 
 
-def _below(root: str, folder: str) -> Iterator[str]:
-    base = place_of(root, folder.rstrip("/"))
+def _below(base: str, folder: str) -> Iterator[str]:
     found = 0
     for here, folders, names in os.walk(base):
         folders.sort()
@@ -94,9 +96,9 @@ def _read(place: str, path: str) -> tuple[bytes, int] | None:
         return opened.read(LARGEST), about.st_mtime_ns
 
 
-def write(root: str, files: Mapping[str, bytes | None], before: Mapping[str, str]) -> None:
+def write(root: str, files: Mapping[str, bytes | None], before: Mapping[str, str], folders: Sequence[str] = ()) -> None:
     """Replace these files. `before`: the digests that they had when the stage read them."""
-    places = {path: place_of(root, path) for path in files}
+    places = {path: place_of(root, path, folders) for path in files}
     edited = [path for path, place in places.items() if digest(_content(place, path)) != before.get(path, NONE)]
     if edited:
         raise StageError(
@@ -141,9 +143,9 @@ def _discard(path: str) -> None:
         pass
 
 
-def restore(root: str, path: str, data: bytes | None) -> None:
+def restore(root: str, path: str, data: bytes | None, folders: Sequence[str] = ()) -> None:
     """Put a file back, whatever it contains now."""
-    _replace(place_of(root, path), path, data)
+    _replace(place_of(root, path, folders), path, data)
 
 
 def roles(paths: Mapping[str, Sequence[str]], contents: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:

@@ -197,15 +197,21 @@ def commands(
         if not difference.pointers:
             continue
         if not state.status and not found:
-            found.append(
-                OpenDocument(
-                    mirror=ref.mirror, worktree=ref.worktree, subject=ref.subject, path=ref.path, leaves=after
-                )
-            )
+            place = {"worktree": ref.worktree, "subject": ref.subject, "path": ref.path}
+            found.append(OpenDocument(mirror=ref.mirror, leaves=after, **place))
         else:
-            found.append(ChangeDocument(author=change.author, set=difference.set, gone=difference.gone, owners=owners))
+            owners, news = owners_of(pack, change.author), difference
+            found.append(ChangeDocument(author=change.author, set=news.set, gone=news.gone, owners=owners))
         leaves = after
     return found
+
+
+def by_author(pack: Pack, stage: Stage, values: Mapping[str, Any], removed: tuple[str, ...]) -> list[DocumentChange]:
+    """What a stage changes, with moot as the author of the lists that all stages share."""
+    shared = pack.pipeline.shared if pack.pipeline is not None else ()
+    lists = {pointer: value for pointer, value in values.items() if pointer in shared}
+    own = {pointer: value for pointer, value in values.items() if pointer not in shared}
+    return [DocumentChange(stage.name, own, removed), *([DocumentChange(MOOT, lists)] if lists else [])]
 
 
 def foreign(pack: Pack, stage: Stage, pointers: Iterable[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import threading
+import threading  # noqa: TID253 (this module itself is loaded on demand)
 import time
 from secrets import token_hex
 
@@ -32,7 +32,7 @@ _TICK = 0.02
 
 
 class Driver:
-    """The lock of this process for one workspace, while it runs stages. Use it as a context, also in several threads."""
+    """The lock of this process for one workspace, while it runs stages. A context, also for several threads."""
 
     _held: dict[tuple[int, str], Driver] = {}  # noqa: RUF012 (by process and state directory)
     _guard = threading.Lock()
@@ -89,13 +89,16 @@ class CommandLock:
         self.file = open_private(self._path, os.O_RDWR | os.O_CREAT)
         fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
-    def started(self, group: int) -> None:
-        os.pwrite(self.file, f"{group} {_start_of(group) or ''}".encode(), 0)
+    def __enter__(self) -> Self:
+        return self
 
-    def release(self) -> None:
-        """Call this after the end of the command was recorded."""
+    def __exit__(self, *_: object) -> None:
+        """The end of the command was recorded, or will be by the next process."""
         _discard(self._path)
         os.close(self.file)
+
+    def started(self, group: int) -> None:
+        os.pwrite(self.file, f"{group} {_start_of(group) or ''}".encode(), 0)
 
 
 def is_alive(state: str, token: str) -> bool:

@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.api.call import Call
+    from moot.pipelines.contract import Criterion, StageInput
     from moot.pipelines.driver import CommandLock
-    from moot.pipelines.preparing import Preparation, Prepared, Situation
+    from moot.pipelines.preparing import Preparation, Prepared, TargetState
     from moot.processes import Ran
 
 _DOCUMENT_EVENTS = 500
 
 
-class Work(Record):
+class StageWork(Record):
     """What came of a stage. `error`: why it failed; None if it passed."""
 
     output: StageOutput = StageOutput()
     error: StageError | None = None
     ran: Ran | None = None
     seconds: float = 0.0
-    after: Situation | None = None
+    after: TargetState | None = None
     leaves: Mapping[str, Any] = {}  # of the document, including what the stage sets
 
 
@@ -70,48 +71,72 @@ class Programs(ProgramRunner):
         return ran
 
 
-def perform(
-    prepared: Prepared,
-    preparation: Preparation,
-    lock: CommandLock,
-    *,
-    run_id: str,
-    since: int,
-    at: str,
-    output: bool = False,
-    cancel: Callable[[], bool] | None = None,
-    progress: Callable[[float], None] = lambda _seconds: None,
-) -> Work:
-    """Do the work and judge it. `since` and `at`: the position and time of the commit that started the stage."""
+class Performance(Record):
+    """One attempt at a stage: what is needed besides what was prepared.
+
+    since, at: the position and the time of the commit that started it.
+    """
+
+    run: str
+    since: int
+    at: str
+    lock: CommandLock
+    output: bool = False  # show what a command writes
+    cancel: Callable[[], bool] | None = None
+    progress: Callable[[float], None] = lambda _seconds: None
+
+
+def perform(prepared: Prepared, preparation: Preparation, how: Performance) -> StageWork:
+    """Do the work and judge it. Raises `StageWaits` if it needs an answer first."""
     begun = time.monotonic()
-    call, target = preparation.call, preparation.target
-    ran: Ran | None = None
-    around = surroundings.look(target.root) if prepared.pinned is not None else {}
-    found, error = StageOutput(), None
+    work = StageWork()
+    around = surroundings.look(preparation.target.root) if prepared.pinned is not None else {}
     try:
+        if prepared.early is not None:
+            work = work.replace(output=prepared.early)
+        elif prepared.pinned is None or prepared.stage.agent == "refines":
+            work = work.replace(output=_built_in(prepared, preparation))
+            _apply(prepared, preparation, work.output)
         if prepared.pinned is not None:
-            ran = commands.run(
-                call,
-                preparation.pipeline,
-                prepared.given,
-                prepared.pinned,
-                lock,
-                run_id=run_id,
-                output=output,
-                cancel=cancel,
-                progress=progress,
-            )
-            if ran.cancelled:
-                raise KeyboardInterrupt
+            if prepared.stage.agent == "refines":
+                prepared = preparation.changed(prepared, work.output)
+                around = surroundings.look(preparation.target.root)
+            ran = _commanded(prepared, preparation, how)
+            work = work.replace(ran=ran)
             found = _answered(prepared, preparation, ran)
-        else:
-            found = _built_in(prepared, preparation)
-        _apply(prepared, preparation, found)
-    except StageError as problem:
-        error = problem
-    work = Work(output=found, error=error, ran=ran)
-    return _judged(work, prepared, preparation, around, since=since, at=at, run_id=run_id).replace(
-        seconds=round(time.monotonic() - begun, 3)
+            _apply(prepared, preparation, found)
+            work = work.replace(output=_both(work.output, found))
+    except StageError as error:
+        work = work.replace(error=error)
+    return _judged(work, prepared, preparation, around, how).replace(seconds=round(time.monotonic() - begun, 3))
+
+
+def _commanded(prepared: Prepared, preparation: Preparation, how: Performance) -> Ran:
+    assert prepared.pinned is not None
+    ran = commands.run(
+        preparation.call,
+        preparation.pipeline,
+        prepared.given,
+        prepared.pinned,
+        how.lock,
+        run_id=how.run,
+        output=how.output,
+        cancel=how.cancel,
+        progress=how.progress,
+    )
+    if ran.cancelled:
+        raise KeyboardInterrupt
+    return ran
+
+
+def _both(one: StageOutput, other: StageOutput) -> StageOutput:
+    """What the code and the command of a stage did."""
+    return other.replace(
+        document={**one.document, **other.document},
+        removed=(*one.removed, *other.removed),
+        files={**one.files, **other.files},
+        warnings=(*one.warnings, *other.warnings),
+        answer=other.answer or one.answer,
     )
 
 
@@ -135,8 +160,6 @@ def _built_in(prepared: Prepared, preparation: Preparation) -> StageOutput:
 def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> None:
     """Check that the stage may write what it wants to write, and write its files."""
     stage, target = prepared.stage, preparation.target
-    if found.skip and not stage.skips:
-        raise StageError("it was skipped, but its declaration has no `skips`")
     foreign = documents.foreign(preparation.pack, stage, (*found.document, *found.removed))
     if foreign:
         problems = [Problem(f"belongs to {owner}", key=pointer) for pointer, owner in foreign.items()]
@@ -155,59 +178,62 @@ def _apply(prepared: Prepared, preparation: Preparation, found: StageOutput) -> 
             suggestion="Put it back with `moot run restore`, or run the whole pipeline again.",
         )
     if new:
-        contents.write(target.root, new, now)
+        contents.write(target.root, new, now, target.folders)
 
 
 def _judged(
-    work: Work,
-    prepared: Prepared,
-    preparation: Preparation,
-    around: Mapping[str, str],
-    *,
-    since: int,
-    at: str,
-    run_id: str,
-) -> Work:
+    work: StageWork, prepared: Prepared, preparation: Preparation, around: Mapping[str, str], how: Performance
+) -> StageWork:
     """The work with all its problems. Also of a stage that failed, because what it wrote must be known."""
-    stage, error = prepared.stage, work.error
+    error = work.error
     try:
         after = preparation.look()
     except StageError as problem:
         return work.replace(error=error or problem, leaves=prepared.situation.leaves)
     leaves = preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
-    problems = [*_refused(preparation, since)]
+    problems = [*_refused(preparation, how.since)]
     if prepared.pinned is not None:
-        expected = [*_expected(prepared, preparation, at, run_id)]
+        expected = [*_expected(prepared, preparation, how)]
         changed = surroundings.changed(preparation.call.place, preparation.target.root, around, expected)
         problems += [Problem("changed while the stage ran, which may not write it", path=path) for path in changed]
+    work = work.replace(after=after, leaves=leaves)
     if error is None and not problems and not work.output.skip:
-        given = preparation.given(stage, after.replace(leaves=leaves), after.contents.files, None)
-        problems += _criteria(prepared, preparation, given.replace(answer=prepared.given.answer))
+        problems += _criteria(prepared, preparation, work)
+    mild = tuple(one.said for one in problems if not one.blocks)
+    problems = [one for one in problems if one.blocks]
+    if mild:
+        work = work.replace(output=work.output.replace(warnings=(*work.output.warnings, *mild)))
     if problems and error is None:
         error = StageError(_summary(problems), problems=problems)
     elif problems and error is not None:
-        error = StageError(
-            error.text,
-            details=error.details,
-            suggestion=error.suggestion,
-            problems=[*error.problems, *problems],
-        )
-    return work.replace(error=error, after=after, leaves=leaves)
+        error.problems = (*error.problems, *problems)
+    return work.replace(error=error)
 
 
-def _criteria(prepared: Prepared, preparation: Preparation, after: Any) -> list[Problem]:
+def _criteria(prepared: Prepared, preparation: Preparation, work: StageWork) -> list[Problem]:
+    """What the criteria find on the real files, and on the document as it will be."""
+    assert work.after is not None
+    now = work.after.replace(leaves=work.leaves)
+    after = preparation.given(prepared.stage, now, now.contents.files, None)
+    own = {"now": prepared.given.now, "attempt": prepared.given.attempt, "programs": prepared.given.programs}
+    after = after.replace(answer=work.output.answer, output=work.output, **own)
     found: list[Problem] = []
     for name in prepared.stage.criteria:
         criterion = preparation.pipeline.criteria.get(name)
         if criterion is None:
             found.append(Problem(f"the pack has no criterion {name!r}"))
-            continue
-        problems = preparation.problems(
-            f"criteria.{name}",
-            lambda criterion=criterion: criterion(prepared.before, after),  # type: ignore[misc]
-        )
-        found += [one.replace(text=f"{one.text} ({name})") for one in problems]
+        else:
+            found += [
+                one.replace(text=f"{one.text} ({name})") if one.blocks else one
+                for one in _held_to(criterion, name, prepared.before, after, preparation)
+            ]
     return found
+
+
+def _held_to(
+    criterion: Criterion, name: str, before: StageInput, after: StageInput, preparation: Preparation
+) -> list[Problem]:
+    return preparation.problems(f"criteria.{name}", lambda: criterion(before, after))
 
 
 def _refused(preparation: Preparation, since: int) -> Iterator[Problem]:
@@ -226,7 +252,7 @@ def _refused(preparation: Preparation, since: int) -> Iterator[Problem]:
                 yield Problem(f"changed in the file and in the log; the {event.data['won']} wins", key=pointer)
 
 
-def _expected(prepared: Prepared, preparation: Preparation, at: str, run_id: str) -> Iterator[str]:
+def _expected(prepared: Prepared, preparation: Preparation, how: Performance) -> Iterator[str]:
     """The files that may change while a command runs: its own, moot's, and those of other runs at the same time."""
     call, target = preparation.call, preparation.target
     for role in prepared.stage.writes:
@@ -238,7 +264,7 @@ def _expected(prepared: Prepared, preparation: Preparation, at: str, run_id: str
         yield folder.rpartition("/")[0] + "/" if brace else spec.path
     packs = {pack.name: pack for pack in call.packs.packs}
     for run in queries.things(call.engine.read(), "run", 500, ended=True):
-        if run.id == run_id or not run.target or (run.ended and run.ended < at) or run.pack not in packs:
+        if run.id == how.run or not run.target or (run.ended and run.ended < how.at) or run.pack not in packs:
             continue
         for stage in packs[run.pack].stages:
             for role in stage.writes:

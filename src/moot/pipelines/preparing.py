@@ -12,7 +12,7 @@ from moot.core.errors import MootError, Unavailable
 from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.pipelines import commands, contents, documents, step_keys
-from moot.pipelines.contract import Problem, StageError, StageInput
+from moot.pipelines.contract import Problem, StageError, StageInput, StageOutput, StageWaits
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -40,7 +40,7 @@ class Unmet(Exception):
         self.text, self.advice, self.problems = text, advice, tuple(problems)
 
 
-class Situation(Record):
+class TargetState(Record):
     """A target as it is now: the leaves of its document, and its files with their digests."""
 
     leaves: Mapping[str, Any]
@@ -56,11 +56,12 @@ class Prepared(Record):
     given: StageInput
     before: StageInput
     inputs: Mapping[str, str]
-    situation: Situation
+    situation: TargetState
     snapshots: Mapping[str, bytes]  # the files that it may write, as the last stage that passed left them
     checks: tuple[str, ...]
     command: Handler | None = None
-    pinned: PinnedHandler | None = None
+    pinned: PinnedHandler | None = None  # the command as it was allowed, if one is needed
+    early: StageOutput | None = None  # the code found that there is nothing to do
 
     @property
     def key(self) -> str:
@@ -77,16 +78,16 @@ class Preparation:
         self.commands = commands.commands_of(call, pipeline)
         self.paths = tuple(dict.fromkeys(path for paths in target.paths.values() for path in paths))
 
-    def look(self) -> Situation:
+    def look(self) -> TargetState:
         """Absorb what was written into the document's file, and read everything."""
         if self.target.document is not None:
             self.call.sync()
         state = self.document()
-        found = contents.read(self.target.root, self.paths)
+        found = contents.read(self.target.root, self.paths, self.target.folders)
         named = {path: contents.NONE for path in self.paths if not path.endswith("/")}
         digests = {**named, **{path: contents.digest(data) for path, data in found.files.items()}}
         leaves = dict(state.leaves) if state is not None else {}
-        return Situation(leaves=leaves, opened=state is not None, contents=found, digests=digests)
+        return TargetState(leaves=leaves, opened=state is not None, contents=found, digests=digests)
 
     def document(self) -> Any:
         """The state of its document; None if there is none."""
@@ -95,7 +96,7 @@ class Preparation:
         state, _ = states.state(self.call.engine.read(), "document", self.target.document.key)
         return state if state.status else None
 
-    def inputs(self, stage: Stage, now: Situation, answer: str | None) -> dict[str, str]:
+    def inputs(self, stage: Stage, now: TargetState, answer: str | None) -> dict[str, str]:
         """The table of the step key, as things are now."""
         command = self.command(stage)
         return step_keys.inputs_of(
@@ -107,18 +108,19 @@ class Preparation:
             now.leaves,
             command=command.run if command is not None else (),
             answer=answer,
+            more=self.pack_code("also", lambda: self.pipeline.also(self.given(stage, now, now.contents.files, None))),
         )
 
     def command(self, stage: Stage) -> Handler | None:
-        """The command that does the work of a stage; None if its code does."""
-        return self.commands.get(stage.name)
+        """The command in moot.toml for a stage; None if there is none, or its code does the work."""
+        return self.commands.get(stage.name) if stage.agent != "none" else None
 
     # --- prerequisites ------------------------------------------------------------------------------------------------
 
     def prepare(
         self,
         stage: Stage,
-        now: Situation,
+        now: TargetState,
         *,
         answer: str | None = None,
         attempt: int = 1,
@@ -131,9 +133,6 @@ class Preparation:
         `leftover`: files with unfinished work of an attempt that did not pass, as they were before it.
         """
         checks = [FILES]
-        pinned = self._pinned(stage)
-        if pinned is not None:
-            checks.append(COMMAND)
         if stage.after:
             checks.append(PREDECESSOR)
             self._check_marker(stage, now)
@@ -143,13 +142,18 @@ class Preparation:
                 raise Unmet(f"Document not found: {self.target.document.path or self.target.document.key}")
         self._check_files(stage, now)
         old = {**now.contents.files, **(leftover or {})}
-        given = self.given(stage, now, now.contents.files if pinned is not None else old, answer)
-        given = given.replace(attempt=attempt, now=at, programs=programs)
+        given = self.given(stage, now, old, answer).replace(attempt=attempt, now=at, programs=programs)
         for name in stage.requires:
             problems = list(self._checked(name, given))
             if problems:
                 raise Unmet(problems[0].text, problems=problems)
             checks.append(name)
+        early = self._early(stage, given)
+        pinned = self._pinned(stage) if early is None else None
+        if pinned is not None:
+            checks.append(COMMAND)
+            if stage.agent != "refines":  # a command goes on with what is there
+                given = given.replace(files=self._roles(stage, now.contents.files))
         writes = [path for role in stage.writes for path in self.target.paths.get(role, ())]
         return Prepared(
             stage=stage,
@@ -159,11 +163,21 @@ class Preparation:
             situation=now,
             snapshots={path: data for path, data in old.items() if contents.is_of(path, writes)},
             checks=tuple(checks),
-            command=self.command(stage),
+            command=self.command(stage) if pinned is not None else None,
             pinned=pinned,
+            early=early,
         )
 
+    def _early(self, stage: Stage, given: StageInput) -> StageOutput | None:
+        """The result of a stage whose code finds, before any command is needed, that there is nothing to do."""
+        code = self.pipeline.stages.get(stage.name)
+        if stage.agent != "required" or code is None:
+            return None
+        found = self.pack_code(f"stages.{stage.name}", lambda: code(given))
+        return found if found.skip else None
+
     def _pinned(self, stage: Stage) -> PinnedHandler | None:
+        """The command of a stage, as it was allowed. Raises `Unmet` if it is needed, but missing or not allowed."""
         command = self.command(stage)
         try:
             if command is not None:
@@ -176,12 +190,12 @@ class Preparation:
             raise Unmet(error.message.rstrip("."), error.remedy) from error
         return None
 
-    def _check_marker(self, stage: Stage, now: Situation) -> None:
+    def _check_marker(self, stage: Stage, now: TargetState) -> None:
         before = next(one for one in self.pack.stages if one.name == stage.after)
         if before.marker and now.leaves.get(before.marker) is not True:
             raise too_early(before)
 
-    def _check_files(self, stage: Stage, now: Situation) -> None:
+    def _check_files(self, stage: Stage, now: TargetState) -> None:
         for role in stage.reads:
             for path in self.target.paths.get(role, ()) if role not in (DOCUMENT, ANSWER) else ():
                 if now.digests.get(path) == contents.NONE:
@@ -193,6 +207,14 @@ class Preparation:
             return [Problem(f"the pack has no check {name!r}")]
         return self.problems(f"checks.{name}", lambda: check(given))
 
+    def changed(self, prepared: Prepared, found: StageOutput) -> Prepared:
+        """A prepared stage after its code has done its part, for the command that refines it."""
+        now = self.look()
+        leaves = self.keys.changed(now.leaves, found.document, found.removed)
+        given = self.given(prepared.stage, now.replace(leaves=leaves), now.contents.files, None)
+        given = prepared.given.replace(files=given.files, document=given.document)
+        return prepared.replace(given=given, before=given, situation=now)
+
     def problems(self, part: str, run: Callable[[], Iterable[Problem]]) -> list[Problem]:
         """Problems from the pack's code; an error in it is one of them."""
         try:
@@ -201,13 +223,16 @@ class Preparation:
             return [*error.problems] or [Problem(error.text)]
 
     def pack_code(self, part: str, run: Callable[[], Found]) -> Found:
-        """Run code of the pack. Every error in it, except that nothing can be stored, is a `StageError`."""
-        failed = StageError("")
+        """Run code of the pack. Every error in it, except that nothing can be stored, is a `StageError`.
+
+        `StageWaits` passes.
+        """
+        failed: Exception = StageError("")
         try:
             with PackCode(self.pack.name, part):
                 try:
                     return run()
-                except StageError as error:
+                except (StageError, StageWaits) as error:
                     failed = error
         except Unavailable:
             raise
@@ -217,7 +242,7 @@ class Preparation:
 
     # --- what a stage gets --------------------------------------------------------------------------------------------
 
-    def given(self, stage: Stage, now: Situation, files: Mapping[str, bytes], answer: str | None) -> StageInput:
+    def given(self, stage: Stage, now: TargetState, files: Mapping[str, bytes], answer: str | None) -> StageInput:
         """The input of a stage: what it reads, and the files that it may write."""
         document = None
         if DOCUMENT in stage.reads:

@@ -59,7 +59,7 @@ def plan(
     inputs: Callable[[Stage, str | None], dict[str, str]],
     files: Mapping[str, str],
     documents: Callable[[Stage], Mapping[str, str]],
-    stale: Callable[[Stage], str],
+    stale: Callable[[Stage, Earlier], str],
     last: StageTry | None = None,
     answer: str | None = None,
 ) -> Reuse:
@@ -82,14 +82,20 @@ def plan(
             then = left.get(name, before.get(name))
             now = {**now, name: then} if then is not None else {n: one for n, one in now.items() if n != name}
         names = step_keys.changed(before, now)
-        gone = [name for name, one in documents(stage).items() if found.attempt.outputs.get(name, one) != one]
-        reason = step_keys.said(names) if names else f"{step_keys.said(gone)} since it passed" if gone else stale(stage)
+        outputs = found.attempt.outputs
+        gone = [name for name, one in documents(stage).items() if one == step_keys.EMPTY != outputs.get(name, one)]
+        reason = step_keys.said(names) if names else _removed(gone) or stale(stage, found)
         if reason:
             break
         kept.append(found)
         left |= {name: one for name, one in found.attempt.outputs.items() if name.startswith(step_keys.FILE)}
         answer = found.attempt.answer
     return _checked(stages, target, kept, left, files, reason, last)
+
+
+def _removed(names: Sequence[str]) -> str:
+    """A person may edit what a stage has left in the document: later stages go on with that. But it must be there."""
+    return f"{', '.join(name.partition(':')[2] for name in names)} of the document is gone" if names else ""
 
 
 def _checked(

@@ -16,7 +16,7 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from moot.api.call import Call
@@ -113,8 +113,8 @@ def busy(call: Call, seat: Seat) -> Held:
     )
 
 
-def waited(call: Call, run: str) -> Iterator[tuple[Seat, ...]]:
-    """Wait until a run holds its seat. Yields those that it waits for, whenever they change."""
+def waited(call: Call, run: str, check: Callable[[], None]) -> Iterator[tuple[Seat, ...]]:
+    """Wait until a run holds its seat. Yields those that it waits for, whenever they change. `check` may raise."""
     shown: tuple[Seat, ...] | None = None
     while True:
         now = permit(call)
@@ -129,6 +129,7 @@ def waited(call: Call, run: str) -> Iterator[tuple[Seat, ...]]:
         if before != shown:
             shown = before
             yield before
+        check()
         listen(call)
 
 

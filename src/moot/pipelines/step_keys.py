@@ -6,6 +6,7 @@
     document:POINTER       a part of the document that it reads
     parameter:NAME         of the target
     answer                 of the stage before, if it reads it
+    also:NAME              what the pack adds (`Pipeline.also`)
 
 The step key is the digest of this table. Pure.
 """
@@ -41,8 +42,12 @@ def inputs_of(
     leaves: Mapping[str, Any],
     command: Sequence[str] = (),
     answer: str | None = None,
+    more: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
-    """The table of a stage. `files`: digests by path. `answer`: the blob with the answer of the stage before."""
+    """The table of a stage.
+
+    `files`: digests by path. `answer`: the blob with the answer of the stage before. `more`: what the pack adds.
+    """
     declared = {name: value for name, value in stage.plain().items() if name not in _PRESENTATION}
     found = {"declaration": _digest([pack.version, version, declared])}
     if command:
@@ -57,7 +62,7 @@ def inputs_of(
     found |= {f"parameter:{name}": _digest(value) for name, value in target.parameters.items()}
     if ANSWER in stage.reads:
         found["answer"] = answer or NONE
-    return found
+    return {**found, **{f"also:{name}": _digest(value) for name, value in (more or {}).items()}}
 
 
 def outputs_of(stage: Stage, target: Target, files: Mapping[str, str], leaves: Mapping[str, Any]) -> dict[str, str]:
@@ -99,6 +104,8 @@ def _word(name: str) -> str:
             return f"{rest} of the document"
         case "parameter":
             return f"the parameter {rest}"
+        case "also":
+            return rest
         case "declaration":
             return "the declaration of the stage"
         case "answer":
@@ -120,3 +127,6 @@ def _sorted(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _sorted(value[name]) for name in sorted(value)}
     return [_sorted(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+
+EMPTY = _digest({})  # of a part of the document that is not there

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 class PipelineStep(Record):
     """One thing that happened.
 
-    what: opened, waiting, ready (the prerequisites hold), started, passed, skipped, reused, failed, interrupted, ended.
+    what: opened, waiting (for a seat), ready (the prerequisites hold), started, passed, skipped, reused, failed, waits
+    (for an answer of a person), ended.
     text: in words. checks: the prerequisites that were checked. estimate: seconds that the stage usually takes, 0 if
     unknown. outcome: of an ended run. problems: each with its place. counts: of a parent, runs by outcome.
     """
@@ -41,13 +42,15 @@ class PipelineStep(Record):
 class RunOptions(Record):
     """What the caller wants.
 
-    resume: go on with the last run of the target. only: run this stage alone, on what the earlier ones left. again: use
-    no earlier result. wait: wait while another process works on the target, instead of refusing. limit: how many runs
-    may work at once in the workspace. keep_going: a target that failed does not end the others.
+    resume: go on with the last run of the target. only: run this stage alone, on what the earlier ones left. until:
+    stop after this stage. again: use no earlier result. wait: wait while another process works on the target, instead
+    of refusing. limit: how many runs may work at once in the workspace. keep_going: a target that failed does not end
+    the others. parent: the run with the waves that it belongs to.
     """
 
     resume: bool = False
     only: str = ""
+    until: str = ""
     again: bool = False
     wait: bool = False
     limit: int = 1

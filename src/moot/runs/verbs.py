@@ -1,9 +1,9 @@
-"""run: drive the agents of a pack."""
+"""Drive the agents of a pack: what `moot run` does for a pack whose agents work on tasks."""
 
 from __future__ import annotations
 
 from moot.api.answer import Answer
-from moot.api.catalogue import Param, Verb
+from moot.api.catalogue import Param
 from moot.core.errors import AwaitedFailed, Refused, TimedOut, Unknown, Usage
 from moot.core.kind import load
 from moot.core.principal import name_of
@@ -239,43 +239,22 @@ def _lines(step: DriverStep) -> tuple[str, ...]:
     return (one_line(said, 500),)
 
 
-VERBS = (
-    Verb(
-        "run",
-        "Let commands of agents work through the tasks of a pack.",
-        run,
-        kind="local-exec",
-        params=(
-            Param("name", "The pack whose agents to drive.", positional=True, required=True),
-            Param(
-                "task",
-                "Only this task (repeatable); also one that is in progress or in review.",
-                many=True,
-            ),
-            Param("once", "Stop after one task.", type="flag"),
-            Param("max", "Stop after this many tasks.", type="int"),
-            Param("keep_going", "Go on with the next task when a command did not do its part.", type="flag"),
-            Param("output", "Show the output of the commands as it comes.", type="flag"),
-            Param("dry_run", "Show the commands and the next tasks, and start nothing.", type="flag"),
-        ),
-        examples=(
-            "moot run orchestrator --dry-run",
-            "moot run orchestrator --once",
-            "moot run orchestrator --task task-003",
-        ),
-        detail=(
-            'The commands are in moot.toml: [run.orchestrator] lead = ["claude", "-p"], developer = ["codex", '
-            '"exec", "-"], and review = […] if the lead\'s command does not review. No shell is involved. Each runs '
-            "only after a person has allowed its exact content on this machine (`moot allow`), in this worktree, with "
-            "the environment of handlers, as an agent of its own (MOOT_AGENT). It gets the brief of its role and the "
-            "task on standard input, or as the argument `{brief}`.\n"
-            "The next task is the pending one with the highest priority, then the oldest. What counts is the log: a "
-            "command has done its part when there is an assignment, a report or a verdict, written into a file, sent "
-            "with moot, or printed as the last JSON block of the output. If there is none, the command is run again, "
-            "as often as its `attempts`, and told why. A rejected task is tried again while it has attempts left.\n"
-            "An interrupt ends the running command. If the driver is killed, run it again: it goes on where it was. "
-            "One driver at a time works on a pack. `moot run log last` shows what a command wrote. Exit codes: 0 all "
-            "completed, 1 refused, 3 another driver runs, 5 time limit, 6 a task was not completed, 130 interrupted."
-        ),
-    ),
+PARAMS = (
+    Param("task", "Only this task (repeatable); also one that is in progress or in review.", many=True),
+    Param("once", "Stop after one task.", type="flag"),
+    Param("max", "Stop after this many tasks.", type="int"),
+)
+DETAIL = (
+    'The commands are in moot.toml: [run.orchestrator] lead = ["claude", "-p"], developer = ["codex", '
+    '"exec", "-"], and review = […] if the lead\'s command does not review. No shell is involved. Each runs '
+    "only after a person has allowed its exact content on this machine (`moot allow`), in this worktree, with "
+    "the environment of handlers, as an agent of its own (MOOT_AGENT). It gets the brief of its role and the "
+    "task on standard input, or as the argument `{brief}`.\n"
+    "The next task is the pending one with the highest priority, then the oldest. What counts is the log: a "
+    "command has done its part when there is an assignment, a report or a verdict, written into a file, sent "
+    "with moot, or printed as the last JSON block of the output. If there is none, the command is run again, "
+    "as often as its `attempts`, and told why. A rejected task is tried again while it has attempts left.\n"
+    "An interrupt ends the running command. If the driver is killed, run it again: it goes on where it was. "
+    "One driver at a time works on a pack. `moot run log last` shows what a command wrote. Exit codes: 0 all "
+    "completed, 1 refused, 3 another driver runs, 5 time limit, 6 a task was not completed, 130 interrupted."
 )

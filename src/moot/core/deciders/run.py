@@ -32,8 +32,8 @@ from moot.core.run import (
     STOPPED,
     EndRun,
     EndStage,
-    OpenRun,
     FilesRestored,
+    OpenRun,
     RestoreFiles,
     ResumeRun,
     ReuseStage,
@@ -273,5 +273,5 @@ KIND = Kind(
     columns=columns,
     plural="runs",
     made_by="`moot run`",
-    check="moot.core.integrity.import_checks:run",
+    check="moot.core.integrity.run_checks:run",
 )

@@ -18,7 +18,6 @@ from moot.core import paths, timestamps
 from moot.core.claims import MODES, is_id
 from moot.core.deciders.custom_event import is_word
 from moot.core.deciders.graph import find_path
-from moot.core.deciders.run import ENDINGS, OUTCOMES
 from moot.core.deciders.settings import DEFAULTS
 from moot.core.errors import MootError
 from moot.core.event import TOMBSTONE
@@ -45,7 +44,7 @@ _LONGEST = 100_000  # characters of an id that a user chose: earlier versions li
 _BREAKS = frozenset("\x00\n\v\f\r\x85\u2028\u2029")  # characters that no id ever had
 _LONGEST_NUMBER = 15  # digits: enough for positions, incarnations and process ids
 _WANTS = ("nothing", "ack", "answer")
-_LARGEST = 1 << 53  # numbers above it are not exact in JSON
+LARGEST = 1 << 53  # numbers above it are not exact in JSON
 _DEEPEST = 100  # parts of a pointer: the depth that a file may have
 # The nouns that were reserved when custom events were introduced. An older log may have custom events with later ones.
 _NOUNS = NOUNS - {"event", "settings"}
@@ -58,7 +57,7 @@ def check(kind: Kind | None, state: Any, event: Event) -> str | None:
         return f"there is no stream {event.stream[:80]!r}"
     if not is_principal(event.by):
         return f"its author {event.by[:80]!r} is not a principal"
-    if problem := _lines((event.commit, event.thread, event.cause, event.pack)):
+    if problem := bad_lines((event.commit, event.thread, event.cause, event.pack)):
         return problem
     return load(kind.check)(state, event) if kind is not None and kind.check else None
 
@@ -126,17 +125,17 @@ def task(state: Any, event: Event) -> str | None:
         return f"{data['to'][:80]!r} cannot be the name of an agent"
     return (
         _principals(data, "creator", "holder", "author", "who")
-        or _lines(lines)
-        or _line_fields(data, "lifecycle", "origin")
+        or bad_lines(lines)
+        or bad_fields(data, "lifecycle", "origin")
     )
 
 
 def _number_fault(data: dict[str, Any]) -> str | None:
     """The first number of a task that no version can have written."""
     attempt, ttl = data.get("attempt", 0), data.get("ttl")
-    if not 0 <= attempt < _LARGEST:
+    if not 0 <= attempt < LARGEST:
         return f"{str(attempt)[:20]} is not a valid attempt"
-    return None if ttl is None or 0 <= ttl < _LARGEST else f"{str(ttl)[:20]} is not a valid ttl"
+    return None if ttl is None or 0 <= ttl < LARGEST else f"{str(ttl)[:20]} is not a valid ttl"
 
 
 def claims(state: Any, event: Event) -> str | None:
@@ -147,7 +146,7 @@ def claims(state: Any, event: Event) -> str | None:
     if event.type in ("file:claimed", "file:awaited"):
         if claim is not None or not is_id(data["id"]):
             return f"{data['id'][:80]!r} cannot be the id of a new claim"
-        if data["mode"] not in MODES or not 0 < data["ttl"] < _LARGEST:
+        if data["mode"] not in MODES or not 0 < data["ttl"] < LARGEST:
             return "its mode or its ttl is not valid"
         if wrong := next((text for text in texts if not _is_pattern(text)), None):
             return f"{wrong[:80]!r} cannot be claimed"
@@ -161,7 +160,7 @@ def claims(state: Any, event: Event) -> str | None:
 def graph(state: Any, event: Event) -> str | None:
     """`state` has the edges that can be reached from what the event names."""
     task, needs = event.data["task"], event.data["needs"]
-    if problem := _lines((task, *needs)):
+    if problem := bad_lines((task, *needs)):
         return problem
     if event.type == "graph:linked":
         for need in needs:
@@ -179,7 +178,7 @@ def message(state: Any, event: Event) -> str | None:
     if data["wants"] not in _WANTS or not data["to"]:
         return "it has no recipient, or its `wants` is not valid"
     named = (data.get("reply_to"), data.get("task"), data.get("role"), data.get("source"))
-    return _principals(data, "sender") or _lines((data["kind"], *data["to"], *named))
+    return _principals(data, "sender") or bad_lines((data["kind"], *data["to"], *named))
 
 
 def mailbox(state: Any, event: Event) -> str | None:
@@ -192,7 +191,7 @@ def mailbox(state: Any, event: Event) -> str | None:
     read_at = data.get("read_at")
     if read_at is not None and timestamps.parse(read_at) is None:
         return f"{read_at[:80]!r} is not a valid time"
-    return _principals(data, "to", "who") or _lines((state.name, data.get("reply")))
+    return _principals(data, "to", "who") or bad_lines((state.name, data.get("reply")))
 
 
 def agent(state: Any, event: Event) -> str | None:
@@ -203,7 +202,7 @@ def agent(state: Any, event: Event) -> str | None:
         return None if state.exists else f"there is no agent {key[:80]!r}"
     if not _is_name(data["name"]) or data["name"].lower() != key:
         return f"{data['name'][:80]!r} cannot be the name of this agent"
-    return _lines(data.get("roles", ()))
+    return bad_lines(data.get("roles", ()))
 
 
 def entry(state: Any, event: Event) -> str | None:
@@ -212,7 +211,7 @@ def entry(state: Any, event: Event) -> str | None:
         return f"{state.id[:80]!r} cannot be a new entry" if made else f"there is no held entry {state.id[:80]!r}"
     if "sha256" in data and not is_digest(data["sha256"]):
         return "its sha256 is not a SHA-256"
-    return _line_fields(data, "path", "mirror", "task", "message")
+    return bad_fields(data, "path", "mirror", "task", "message")
 
 
 def effect(state: Any, event: Event) -> str | None:
@@ -224,10 +223,10 @@ def effect(state: Any, event: Event) -> str | None:
     for other in (data.get("after"), data.get("behind")) if made else ():
         if other is not None and not is_made("effect", other):
             return f"there is no effect {other[:80]!r}"
-    if "attempt" in data and not 0 <= data["attempt"] < _LARGEST:
+    if "attempt" in data and not 0 <= data["attempt"] < LARGEST:
         return f"{data['attempt']} is not a valid attempt"
     if made:
-        return _lines((data["handler"], data["on"], data["stream"]))
+        return bad_lines((data["handler"], data["on"], data["stream"]))
     return _principals(data, "runner", "over")
 
 
@@ -236,13 +235,13 @@ def artifact(state: Any, event: Event) -> str | None:
     if state.exists == made:
         return f"{state.id[:80]!r} was already created" if made else f"there is no artifact {state.id[:80]!r}"
     named = (state.id, *data.get("paths", ()), *data.get("provides", ()), data.get("uri"), data.get("kind"))
-    return _principals(data, "creator", "modifier") or _lines(named) or _line_fields(data, "task")
+    return _principals(data, "creator", "modifier") or bad_lines(named) or bad_fields(data, "task")
 
 
 def dependency(state: Any, event: Event) -> str | None:
     data = event.data
     named = (state.id, data.get("needer"), data.get("who"), data.get("artifact"), *data.get("required_by", ()))
-    return _lines(named)
+    return bad_lines(named)
 
 
 def decision(state: Any, event: Event) -> str | None:
@@ -252,64 +251,20 @@ def decision(state: Any, event: Event) -> str | None:
     if wrong := next((text for text in data.get("paths", ()) if not _is_pattern(text)), None):
         return f"{wrong[:80]!r} is not a valid path pattern"
     named = (state.id, *data.get("affects", ()), data.get("task"), data.get("replaces"), data.get("by"))
-    return _principals(data, "maker", "who") or _lines(named)
+    return _principals(data, "maker", "who") or bad_lines(named)
 
 
 def checkpoint(state: Any, event: Event) -> str | None:
     made = event.type == "checkpoint:reached"
     if state.exists == made or not is_made("checkpoint", state.id):
         return f"{state.id[:80]!r} cannot be a new checkpoint" if made else f"there is no checkpoint {state.id[:80]!r}"
-    return _principals(event.data, "who") or _line_fields(event.data, "kind", "task")
+    return _principals(event.data, "who") or bad_fields(event.data, "kind", "task")
 
 
 def receipt(state: Any, event: Event) -> str | None:
     if state.exists or not is_made("receipt", state.id):
         return f"{state.id[:80]!r} cannot be the id of a new receipt"
-    return _principals(event.data, "by") or _line_fields(event.data, "digest", "tree", "commit", "task")
-
-
-def run(state: Any, event: Event) -> str | None:
-    data, made = event.data, event.type == "run:opened"
-    if made == state.exists or not is_made("run", state.id):
-        return f"{state.id[:80]!r} cannot be a new run" if made else f"there is no run {state.id[:80]!r}"
-    if event.type != "run:restored" and not made and state.open == (event.type == "run:resumed"):
-        return f"{state.id} cannot be resumed" if state.open else f"{state.id} has ended"
-    if problem := _stage_of(state, event):
-        return problem
-    running = state.running is not None
-    if event.type == "run:ended" and (running or data["outcome"] not in OUTCOMES):
-        return f"{state.id} cannot end as {data['outcome'][:80]!r}"
-    blobs = [data[name] for name in ("output", "errors", "answer") if data.get(name) is not None]
-    if not all(map(is_digest, (*blobs, *data.get("snapshots", {}).values(), *data.get("replaced", {}).values()))):
-        return "its output is not named by a SHA-256"
-    numbers = [data.get(name, 0) for name in ("attempt", "pid", "output_size", "errors_size", "wave")]
-    if not all(0 <= number < _LARGEST for number in numbers):
-        return "it has a number that is not valid"
-    targets = [target for wave in data.get("waves", ()) for target in wave]
-    texts = ("pack", "task", "parent", "stage", "target", "document", "driver", "source", "key", "at")
-    return _lines((*data.get("stages", ()), *targets)) or _line_fields(data, *texts)
-
-
-def _stage_of(state: Any, event: Event) -> str | None:
-    data = event.data
-    running = state.running and (state.running.stage, state.running.attempt)
-    if event.type in ("run:started", "run:reused") and (running or data["stage"] not in state.stages):
-        return f"{state.id} cannot start the stage {data['stage'][:80]!r}"
-    ended = event.type.partition(":")[2] in ENDINGS
-    if ended and running != (data["stage"], data["attempt"]):
-        return f"the stage {data['stage'][:80]!r} of {state.id} is not running"
-    return None
-
-
-def permit(state: Any, event: Event) -> str | None:
-    data = event.data
-    seat = state.seat(data["run"])
-    wrong = seat is not None if event.type == "permit:asked" else seat is None
-    if wrong or not is_made("run", data["run"]) or (event.type == "permit:granted" and seat.held):
-        return f"{data['run'][:80]!r} cannot have that seat"
-    if not 0 < data.get("limit", 1) < _LARGEST:
-        return "it has a number that is not valid"
-    return _lines((state.id, *data.get("wants", ()))) or _line_fields(data, "driver")
+    return _principals(event.data, "by") or bad_fields(event.data, "digest", "tree", "commit", "task")
 
 
 def document(state: Any, event: Event) -> str | None:
@@ -324,7 +279,7 @@ def document(state: Any, event: Event) -> str | None:
     ]
     if (wrong := next((at for at in pointers if not _is_pointer(at)), None)) is not None:
         return f"{wrong[:80]!r} is not a pointer to a part of a document"
-    return _lines(data.get("owners", ()))
+    return bad_lines(data.get("owners", ()))
 
 
 def _document_place(name: str, data: dict[str, Any]) -> str | None:
@@ -335,19 +290,19 @@ def _document_place(name: str, data: dict[str, Any]) -> str | None:
     slug = f"{mirror}.{subject}" if subject else mirror
     if name != f"{pack}.{data.get('worktree', '-')}.{slug}":
         return f"{name[:80]!r} is not the document of {data['mirror'][:80]!r}"
-    return _lines((name,))
+    return bad_lines((name,))
 
 
 def feed(state: Any, event: Event) -> str | None:
     data = event.data
     if event.type == "feed:posted":
-        if not state.last < data["number"] < _LARGEST:
+        if not state.last < data["number"] < LARGEST:
             return f"{str(data['number'])[:20]} is not a number that can follow {state.last}"
         named = [*data.get("stamps", ()), *data.get("keys", ()), *data.get("handled", ()), *data.get("series", ())]
         named += [value for values in data.get("keys", {}).values() for value in values]
-        if problem := _lines(named):
+        if problem := bad_lines(named):
             return problem
-    if event.type == "feed:listed" and (problem := _lines((*data.get("puts", ()), *data.get("drops", ())))):
+    if event.type == "feed:listed" and (problem := bad_lines((*data.get("puts", ()), *data.get("drops", ())))):
         return problem
     numbers = [
         data.get("last", 0),
@@ -356,12 +311,12 @@ def feed(state: Any, event: Event) -> str | None:
         data.get("line", 0),
         *data.get("series", {}).values(),
     ]
-    if wrong := next((number for number in numbers if not 0 <= number < _LARGEST), None):
+    if wrong := next((number for number in numbers if not 0 <= number < LARGEST), None):
         return f"{str(wrong)[:20]} is not a valid number"
     who = data.get("who") or None
     if who is not None and not is_principal(who):
         return f"who is {who[:80]!r}, which is not a principal"
-    return _lines((state.id,)) or _line_fields(data, "source", "list", "file")
+    return bad_lines((state.id,)) or bad_fields(data, "source", "list", "file")
 
 
 def _is_pointer(text: str) -> bool:
@@ -376,14 +331,14 @@ def settings(_state: Any, event: Event) -> str | None:
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
     if not all(isinstance(value, kinds) for value in values):
         return f"the value of {key} is not valid"
-    return _lines(word for word in words if word is not None and not isinstance(word, bool))
+    return bad_lines(word for word in words if word is not None and not isinstance(word, bool))
 
 
 def pack(state: Any, event: Event) -> str | None:
     data = event.data
     if data["name"] != state.name or not is_line(state.name):
         return f"{data['name'][:80]!r} is not the name of this pack"
-    return _lines((data["version"] or None, data["digest"]))
+    return bad_lines((data["version"] or None, data["digest"]))
 
 
 def redactions(_state: Any, event: Event) -> str | None:
@@ -404,10 +359,10 @@ def _principals(data: dict[str, Any], *fields: str) -> str | None:
     return None if wrong is None else f"{wrong} is {data[wrong][:80]!r}, which is not a principal"
 
 
-def _line_fields(data: dict[str, Any], *fields: str) -> str | None:
-    return _lines(data.get(field) for field in fields)
+def bad_fields(data: dict[str, Any], *fields: str) -> str | None:
+    return bad_lines(data.get(field) for field in fields)
 
 
-def _lines(texts: Iterable[str | None]) -> str | None:
+def bad_lines(texts: Iterable[str | None]) -> str | None:
     wrong = next((text for text in texts if text is not None and not is_line(text)), None)
     return None if wrong is None else f"{wrong[:80]!r} is not one line"
