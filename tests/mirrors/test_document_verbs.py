@@ -89,14 +89,14 @@ def test_two_versions_in_the_log_are_compared(place):
 # proves: S1-HARD-09, S2-HARD-08
 def test_a_broken_file_is_written_again_on_request_and_its_bytes_are_kept(place):
     name = place.begin()
-    good = place.path().read_text()
+    good = place.text()
     place.path().write_text("broken: [\n")
     with pytest.raises(Refused, match=r"cannot be read: .* \(line 2, column 1\)") as caught:
         run(place, "doc diff", id=name)
     assert "doc restore" in caught.value.remedy
     done = run(place, "doc restore", id=name).result
     assert done.paths == (str(place.path()),)
-    assert place.path().read_text() == good
+    assert place.text() == good
     held = [event.data for event in place.call.engine.log.read(0, 100) if event.stream.startswith("entry/")]
     assert place.call.blob(held[0]["sha256"]) == b"broken: [\n"
     assert "restored" in place.types()
@@ -111,17 +111,17 @@ def test_an_edit_in_the_file_survives_a_restore(place):
 
 def test_a_reset_document_comes_back_with_an_earlier_position(place):
     name = place.begin()
-    good, position = place.path().read_text(), place.call.engine.log.head()
+    good, position = place.text(), place.call.engine.log.head()
     run(place, "doc reset", id=name, reason="start again")
     assert place.leaves(name) == {}
-    assert place.path().read_text() == "{}\n"
+    assert place.text() == "{}\n"
     run(place, "doc restore", id=name, to=position)
-    assert place.path().read_text() == good
+    assert place.text() == good
     place.path().unlink()
     place.sync()
     assert place.leaves(name) == {}
     run(place, "doc restore", id=name, to=position)
-    assert place.path().read_text() == good
+    assert place.text() == good
 
 
 def test_a_document_that_its_file_does_not_show_cannot_be_compared_with_it(place):

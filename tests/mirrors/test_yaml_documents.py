@@ -110,6 +110,12 @@ class Place:
     def path(self, subject: str = "a") -> Path:
         return self.root / "tmp" / "metadata" / f"metadata_{subject}.yml"
 
+    def text(self, subject: str = "a") -> str:
+        """What the file shows, without the line that names the version."""
+        version, _, rest = self.path(subject).read_text().partition("\n")
+        assert version.startswith("# moot: version ")
+        return rest
+
     def shown(self, subject: str = "a") -> object:
         return yaml.safe_load(self.path(subject).read_text())
 
@@ -138,7 +144,7 @@ def place(tmp_path):
 # proves: S1-META-04, S1-INSP-02, S1-INSP-03, S1-INSP-04
 def test_a_document_is_shown_in_block_style_with_the_declared_keys_first(place):
     place.begin()
-    assert place.path().read_text() == (
+    assert place.text() == (
         "analyzer:\n  completed: true\n"
         'automation:\n  outline_completed: true\n  errors:\n    - "outline: it is late"\n'
         'extra: kept\nstates:\n  - "yes"\n  - "no"\n'
@@ -162,6 +168,38 @@ def test_changes_of_file_and_log_to_different_keys_meet_and_the_writer_is_named(
     assert (changed["author"], changed["set"]) == ("review", {"/review": "good", "/own/a": 1})
     place.change(name, extra="later")
     assert place.shown()["own"] == {"a": 1}
+
+
+# proves: S1-HARD-08, S2-HARD-08
+def test_an_edit_of_an_older_rendering_is_merged_key_by_key(place):
+    name = place.begin()
+    old = place.path().read_text()
+    place.change(name, extra="by the log", newer=1)
+    assert place.shown()["newer"] == 1
+    place.path().write_text(old.replace('- "no"', '- "maybe"'))
+    assert place.sync() == []
+    assert place.leaves(name) == {**FIRST, "/extra": "by the log", "/newer": 1, "/states": ["yes", "maybe"]}
+    assert (place.shown()["extra"], place.shown()["newer"]) == ("by the log", 1)
+    place.change(name, extra="again")
+    place.path().write_text(old.replace("extra: kept", "extra: edited"))
+    assert place.sync() == ["change_conflicted"]
+    assert place.leaves(name)["/extra"] == "again"
+    assert place.events("document:conflicted")[-1].data["file"] == {"/extra": "edited"}
+    place.path().write_text(old)
+    assert place.sync() == []
+    assert place.leaves(name)["/newer"] == 1
+    assert place.shown()["newer"] == 1
+
+
+@pytest.mark.parametrize(
+    "line", ["# moot: version 99999 of {}", "# moot: version x of {}", "# moot: version 1 of other"]
+)
+def test_a_version_that_cannot_be_right_is_not_believed(place, line):
+    name = place.begin()
+    place.change(name, analyzer__newer=1)
+    place.path().write_text(line.format(name) + "\n" + place.text().replace("  newer: 1\n", ""))
+    assert place.sync() == []
+    assert "/analyzer/newer" not in place.leaves(name)
 
 
 # proves: S1-HARD-08, S2-HARD-08
@@ -189,13 +227,13 @@ def test_a_key_that_changed_on_both_sides_keeps_the_value_of_the_log_and_the_oth
     ],
 )
 def test_a_key_of_another_stage_is_written_back_and_the_refused_value_is_on_record(place, stage, old, new, owner):
-    name, before = place.begin(), place.path().read_text()
+    name, before = place.begin(), place.text()
     if stage != "file":
         place.open_run(name, stage)
     assert old in before
     place.path().write_text(before.replace(old, new))
     assert place.sync() == ["change_refused"]
-    assert place.path().read_text() == before
+    assert place.text() == before
     refused = place.events("document:refused")[-1].data
     assert (refused["author"], refused["owners"]) == (stage, [owner])
     assert refused["set"]
@@ -214,7 +252,7 @@ def test_a_person_may_change_what_a_stage_has_written_while_none_runs(place):
 @pytest.mark.parametrize("bad", [b"invalid yaml [[[\n", b"a: 1\na: 2\n", b"a: \xff\n", b"", b"a: &x 1\n", b"[1]\n"])
 def test_a_file_that_cannot_be_parsed_is_put_aside_and_stays_until_it_is_restored(place, bad):
     name = place.begin()
-    good, leaves = place.path().read_text(), place.leaves(name)
+    good, leaves = place.text(), place.leaves(name)
     place.path().write_bytes(bad)
     os.utime(place.path(), (0, 0))  # no program is in the middle of writing it
     assert place.sync() == ["entry_held"]
@@ -229,7 +267,7 @@ def test_a_file_that_cannot_be_parsed_is_put_aside_and_stays_until_it_is_restore
     assert found.line >= 1
     assert "(line" in found.fault
     place.call.mirrors.restore(place.call, name)
-    assert place.path().read_text() == good + "more: from the log\n"
+    assert place.text() == good + "more: from the log\n"
     assert place.sync() == []
 
 
@@ -247,14 +285,14 @@ def test_a_bad_file_that_is_corrected_by_hand_counts_again(place):
 # proves: S1-ISS-02
 def test_a_young_bad_file_is_left_alone_and_named_and_a_restore_does_not_wait(place):
     name = place.begin()
-    good = place.path().read_text()
+    good = place.text()
     place.path().write_text("a: [\n")
     assert place.sync() == ["mirror_pending"]
     assert place.path().read_text() == "a: [\n"
     (found,) = place.call.mirrors.document_files(place.call, name)
     assert "line 2, column 1" in found.fault
     place.call.mirrors.restore(place.call, name)
-    assert place.path().read_text() == good
+    assert place.text() == good
 
 
 def test_yaml_that_was_cut_off_in_the_middle_of_a_line_is_not_a_change(place):
@@ -268,6 +306,21 @@ def test_yaml_that_was_cut_off_in_the_middle_of_a_line_is_not_a_change(place):
         assert place.leaves(name) == leaves, whole[:end]
     place.path().write_bytes(whole)
     assert place.sync() == []
+
+
+def test_whole_lines_missing_at_the_end_are_a_change_only_after_a_while_or_by_a_stage(place):
+    name = place.begin()
+    short = place.path().read_text().partition("states:")[0]
+    place.path().write_text(short)
+    assert place.sync() == ["mirror_pending"]
+    assert place.leaves(name) == FIRST
+    os.utime(place.path(), (0, 0))
+    assert place.sync() == []
+    assert "/states" not in place.leaves(name)
+    place.open_run(name, "review")
+    place.path().write_text(place.path().read_text().partition("extra:")[0])
+    assert place.sync() == []
+    assert "/extra" not in place.leaves(name)
 
 
 def test_a_file_that_a_program_has_open_for_writing_is_left_alone_until_it_is_closed(place):

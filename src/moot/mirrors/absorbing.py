@@ -108,7 +108,7 @@ class Absorber:
             return self._take_unusable(seen, str(torn), data) or self._quarantine(seen, data, str(torn))
         except Malformed as error:
             return self._take_unusable(seen, str(error), data) or self._quarantine(seen, data, str(error))
-        if age is None and not seen.form.shows_its_end and self._is_being_cut(seen, data):
+        if age is None and not seen.form.shows_its_end and self._is_being_cut(seen, data, content, memo):
             return False
         self._take_content(seen, content, memo)
         return True
@@ -120,14 +120,15 @@ class Absorber:
                 raise Torn(cut)
         return content
 
-    def _is_being_cut(self, seen: Seen, data: bytes) -> bool:
-        """Whether a program is writing the file just now, in a format in which a part of a file is valid, too."""
-        if (
-            not seen.file.is_being_written(unknown=False)
-            or self._age(seen.file, data) >= self._call.settings.mirror_torn_after
-        ):
+    def _is_being_cut(self, seen: Seen, data: bytes, content: Any, memo: Any) -> bool:
+        """Whether only a part of a file may have been written yet, in a format in which a part is valid, too."""
+        with seen.form.code:
+            beginning = seen.form.is_beginning(self._call, data, content, memo)
+        if not (beginning or seen.file.is_being_written(unknown=False)):
             return False
-        self._warn(f"{seen.file.path} is being written by a program; left alone for now.")
+        if self._age(seen.file, data) >= self._call.settings.mirror_torn_after:
+            return False
+        self._warn(f"{seen.file.path} may not be complete yet; left alone for now.")
         return True
 
     def _take_unusable(self, seen: Seen, reason: str, data: bytes | None = None) -> bool:

@@ -174,6 +174,10 @@ class Form(ABC):
         """Why a content seems to be cut off although it could be read; empty if it does not."""
         return ""
 
+    def is_beginning(self, call: Call, data: bytes, content: Any, memo: Any) -> bool:  # noqa: ARG002
+        """Whether a content is only the beginning of what was in the file: the rest may still be written."""
+        return False
+
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
         return ("moot",)
 

@@ -38,7 +38,8 @@ from moot.core.kind import kind_of
 from moot.core.principal import role
 from moot.core.record import Record
 from moot.mirrors.forms.document_format import format_of
-from moot.mirrors.forms.document_instances import instance_of, shown_in_each_file
+from moot.mirrors.forms.document_instances import instance_of, leaves_at, shown_in_each_file
+from moot.mirrors.forms.document_version import FileLeaves, body_of, stamped, version_of
 from moot.mirrors.templates import filled, subjects
 from moot.views import queries, states
 
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
     from typing import Any, ClassVar
 
     from moot.api.call import Call
-    from moot.api.protocol import MirrorSpec, Packs
+    from moot.api.protocol import MirrorSpec, Pack, Packs
     from moot.core.deciders.document import Document
     from moot.core.event import Event
     from moot.engine.unit_of_work import Work
@@ -107,6 +108,7 @@ class DocumentForm(Form):
         self._format = format_of(spec)
         self.shows_its_end = self._format.shows_its_end
         self.beside = self._format.name == "yaml"
+        self._names_version = self._format.name == "yaml"
 
     @classmethod
     def misfits(cls, fields: Mapping[str, Any], roles: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -198,6 +200,8 @@ class DocumentForm(Form):
             return None
         memo = {"document": name, "version": version} if self.rests else found
         data = self.write(flat_json.unflatten(found, self._keys))
+        if self._names_version:
+            data = stamped(data, name, version)
         return Rendering(data=data, memo=memo, optional=self.rests and not found)  # a deleted file stays deleted
 
     def is_behind(self, store: Store, one: Instance, memo: Any) -> bool:
@@ -220,6 +224,17 @@ class DocumentForm(Form):
         except flat_json.Unkeyed as error:
             raise Malformed(str(error)) from None
 
+    def read_news(self, data: bytes, store: Store, one: Instance) -> FileLeaves:
+        found = FileLeaves(self.read(data))
+        named = version_of(data) if self._names_version else None
+        if named is not None:
+            state, version = states.state(store, kind_of("document"), named["document"])
+            here, _ = states.state(store, kind_of("document"), self.key(one))
+            same_file = (state.mirror, state.worktree, state.path) == (here.mirror, here.worktree, here.path)
+            if state.status and same_file and (state.path or state.id == here.id) and named["version"] <= version:
+                found.version = named
+        return found
+
     def parse(self, data: bytes) -> object:
         """Parse the bytes. Raises `Torn`."""
         return self._format.parse(data)
@@ -228,33 +243,53 @@ class DocumentForm(Form):
         """YAML that was cut off is often valid. It is, if its last line has no end and the rest of it is missing."""
         if self.shows_its_end or data.endswith((b"\n", b"\r")):
             return ""
-        before = self._base(call, memo) or {}
-        change = flat_json.difference(before, content)
-        if change.gone:
-            some = f"{', '.join(change.gone[:_SOME])}{' …' if len(change.gone) > _SOME else ''}"
+        gone = flat_json.difference(self._base(call, content, memo) or {}, content).gone
+        if gone:
+            some = f"{', '.join(gone[:_SOME])}{' …' if len(gone) > _SOME else ''}"
             return f"the last line has no end, and {some} is missing: it may be cut off"
-        cut = change.set and self.write(flat_json.unflatten(before, self._keys)).startswith(data)
+        cut = self._begins(call, data, content, memo)
         return "the last line has no end: it is cut off" if cut else ""
 
-    def _base(self, call: Call, memo: Any) -> Mapping[str, Any] | None:
-        """The content that the writer of a file had read; None if unknown."""
-        if not self.rests or memo is None:
-            return memo  # type: ignore[no-any-return]
-        from moot.mirrors.forms.document_instances import leaves_at
+    def is_beginning(self, call: Call, data: bytes, content: Any, memo: Any) -> bool:
+        """While a stage runs, whole lines at the end may be missing: its agent has removed them."""
+        version = self._version(content, memo)
+        if version is not None and self._pipeline_pack():
+            from moot.pipelines.documents import FILE, author_of
 
-        return leaves_at(call.engine.log, str(memo["document"]), int(memo["version"]))
+            if author_of(call.engine.store, version["document"]) != FILE:
+                return False
+        return self._begins(call, data, content, memo)
+
+    def _begins(self, call: Call, data: bytes, content: Any, memo: Any) -> bool:
+        """Whether it is the beginning of the file that its writer had read, and not all of it."""
+        before = self._base(call, content, memo)
+        if before is None or not flat_json.difference(before, content).pointers:
+            return False
+        return self.write(flat_json.unflatten(before, self._keys)).startswith(body_of(data))
+
+    def _version(self, content: Any, memo: Any) -> Mapping[str, Any] | None:
+        """The document and the version that the writer of a file had read, if a version is known."""
+        return getattr(content, "version", None) or (memo if self.rests else None)
+
+    def _base(self, call: Call, content: Any, memo: Any) -> Mapping[str, Any] | None:
+        """The leaves that the writer of a file had read; None if unknown."""
+        version = self._version(content, memo)
+        if version is not None:
+            return leaves_at(call.engine.log, str(version["document"]), int(version["version"]))
+        return memo  # type: ignore[no-any-return]
 
     def authors(self, content: Any) -> tuple[str, ...]:  # noqa: ARG002
         return self.speakers or ("moot",)
 
     def observe(self, call: Call, one: Instance, content: Any, memo: Any, author: str) -> DocumentNews | None:  # noqa: ARG002
-        name = memo["document"] if self.rests and memo else self.key(one)
+        version = self._version(content, memo)
+        name = version["document"] if version else self.key(one)
         state, _ = states.state(call.engine.store, kind_of("document"), name)
         if not content and state.leaves and self.spec.emptied == "restore":
             return None
         if state.status and (self._is_past(state, content) or not flat_json.difference(state.leaves, content).pointers):
             return None
-        return DocumentNews(key=name, leaves=content, base=self._base(call, memo))
+        return DocumentNews(key=name, leaves=dict(content), base=self._base(call, content, memo))
 
     def _is_past(self, state: Document, content: Mapping[str, Any]) -> bool:
         """Whether the file is an old copy. An equal stamp means a change."""
@@ -275,13 +310,18 @@ class DocumentForm(Form):
 
     def _rights(self, work: Work, name: str) -> tuple[str, Mapping[str, str]]:
         """Who has changed the file, and the owners of its values."""
-        pack = next((one for one in self.packs.packs if one.name == self.spec.pack), None)
-        if pack is None or pack.pipeline is None or pack.pipeline.document != self.spec.name:
+        pack = self._pipeline_pack()
+        if pack is None:
             return self._author, self._owners
         from moot.pipelines.documents import author_of, owners_of
 
         author = author_of(work.store, name)
         return author, {**self._owners, **owners_of(pack, author)}
+
+    def _pipeline_pack(self) -> Pack | None:
+        """The pack, if the mirror has the documents of its pipeline."""
+        pack = next((one for one in self.packs.packs if one.name == self.spec.pack), None)
+        return pack if pack is not None and pack.pipeline and pack.pipeline.document == self.spec.name else None
 
     def _opening(self, one: Instance, first: Mapping[str, Any]) -> OpenDocument:
         mirror, worktree = f"{self.spec.pack}/{self.spec.name}", self._worktree(one.worktree)
