@@ -147,6 +147,8 @@ class SqliteLog(Log):
         data: list[str],
         key: Key | None,
     ) -> Appended | Duplicate | Conflict | Mismatch:
+        if self.database.notice_another_file():
+            self._replaced = True
         if self.database.outdated:
             self.upgrade()
         with self.database.busy, self.database as connection:
