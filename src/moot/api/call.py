@@ -56,6 +56,7 @@ class Call:
         self.output: Callable[[bytes], object] | None = None  # gets the output of commands that the verb runs
         self.ask: Callable[[tuple[str, ...], str], bool] | None = None  # shows lines to a person and asks: yes or no?
         self.report: Callable[[str], object] = lambda _line: None  # shows a line while the verb runs
+        self.prompt: Callable[[tuple[str, ...], str], str | None] | None = None  # the same, for one line of text
         self.rewrite: Callable[[Call, Verb, Mapping[str, Any]], Mapping[str, Any]] | None = None  # of the arguments
         self.outcome: Outcome | None = None  # of its last commit
         self.adopting: tuple[str, ...] = ()  # packs whose files are taken over as they are: see `pack adopt`

@@ -142,7 +142,7 @@ def test_a_red_file_of_new_code_stops_discovery_with_advice(repository: Reposito
     assert list(plan.answer) == ["status", "reason", "message"]
     assert plan.answer["status"] == "stop"
     assert plan.answer["reason"] == "red_zone_new_code"
-    for word in ("app/big.rb", "303", "1 methods", "Split"):
+    for word in ("app/big.rb", "303", "1 method)", "Split"):
         assert word in plan.answer["message"]
 
 

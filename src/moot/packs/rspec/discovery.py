@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from moot.core.errors import Refused
 from moot.core.record import Record
+from moot.core.text import counted
 from moot.packs.rspec.changes import FILE
 from moot.packs.rspec.discovery_methods import UNCHANGED, classes_used, examine
 from moot.packs.rspec.sources import spec_path
@@ -65,7 +66,7 @@ def discover(changes: Changes) -> Plan:
 
 def _described(file: ExaminedFile) -> str:
     size = file.complexity
-    return f"{file.path} is in the {size.zone} zone ({size.loc} lines of code, {size.methods} methods)"
+    return f"{file.path} is in the {size.zone} zone ({size.loc} lines of code, {counted(size.methods, 'method')})"
 
 
 def _red_zone(file: ExaminedFile) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from moot.api.protocol import Protocol
+from moot.packs.rspec.verbs import TABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,4 +13,4 @@ if TYPE_CHECKING:
 class Rspec(Protocol):
     """See the module."""
 
-    verbs: Mapping[str, str] = {}
+    verbs: Mapping[str, str] = TABLE

@@ -63,8 +63,17 @@ def _answer(
     )
     call = workspace.call(caller, parse.directory(line))
     call.report, call.ask = _aside, ask
+    call.prompt = _prompt if ask is not None else None
     call.output = sys.stderr.buffer.write
     return call.run(verb.name, arguments)
+
+
+def _prompt(lines: tuple[str, ...], question: str) -> str | None:
+    """Show lines to the person at the terminal and read one line; None at the end of the input."""
+    sys.stderr.write("".join(f"{visible(line)}\n" for line in (*lines, "")) + f"{question}: ")
+    sys.stderr.flush()
+    said = sys.stdin.readline()
+    return said.rstrip("\n") if said else None
 
 
 def _shown(answer: Answer, *, as_json: bool) -> int:

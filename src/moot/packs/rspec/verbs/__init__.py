@@ -1,0 +1,10 @@
+"""The verbs of the pack: `moot rspec cover`, `discover` and others."""
+
+from __future__ import annotations
+
+_HERE = "moot.packs.rspec.verbs"
+TABLE = {
+    "cover": f"{_HERE}.cover:COVER",
+    "select": f"{_HERE}.select:SELECT",
+    "discover": f"{_HERE}.discover:DISCOVER",
+}

@@ -1,0 +1,59 @@
+"""rspec cover: find changed methods, let a person choose, and cover them with tests."""
+
+from __future__ import annotations
+
+from moot.api.catalogue import Param, Verb
+from moot.core.errors import Usage
+from moot.packs.rspec.verbs.discover import WHERE, wanted
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.answer import Answer
+    from moot.api.call import Call
+
+
+def cover(
+    call: Call,
+    path: str | None,
+    branch: bool,
+    staged: bool,
+    base: str | None,
+    all: bool,  # noqa: A002
+    only: tuple[str, ...],
+    except_: tuple[str, ...],
+    yes: bool,
+) -> Answer:
+    from moot.packs.rspec import cover as covering
+
+    if all and only:
+        raise Usage("all_or_only", "--all and --only exclude each other.", "Leave one of them out.")
+    beforehand = covering.Beforehand(given=all or yes or bool(only or except_), everything=all, only=only, but=except_)
+    return covering.cover(call, wanted(path, branch, staged, base), beforehand)
+
+
+COVER = Verb(
+    "rspec cover",
+    "Cover changed methods with RSpec tests.",
+    cover,
+    kind="local-exec",
+    params=(
+        *WHERE,
+        Param("all", "Select all methods, also unchanged ones.", type="flag"),
+        Param("only", "Select only methods whose id matches, such as 'Payment#*'.", many=True, limit=500),
+        Param("except_", "Leave out methods whose id matches.", many=True, limit=500),
+        Param("yes", "Select what is proposed: new and modified methods, all methods of a single file.", type="flag"),
+    ),
+    examples=(
+        "moot rspec cover --branch",
+        "moot rspec cover --staged --only 'Payment#*' --except '*#to_s'",
+        "moot rspec cover app/models/payment.rb --yes",
+    ),
+    detail=(
+        "Without an option that selects, a person at the terminal is asked. Otherwise files with up to 5 public "
+        "methods go on with what is proposed. If one has more, the run waits until a person answers: "
+        "`moot rspec select`, or `moot answer` and later `moot rspec resume`. Exit codes: 0, 1 for an error, 2 with "
+        "warnings, 3 if it is stopped or waits."
+    ),
+    protocol=True,
+    creates=True,
+)

@@ -1,0 +1,282 @@
+"""`moot rspec discover` and `moot rspec cover` up to the settled selection: the real command, real repositories."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.specs.rspec.payments import method, payments
+from tests.specs.rspec.samples import sample
+from tests.surfaces.command import PATIENCE, Command
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.packs.rspec.repository import Repository
+
+SIX = "class Big\n" + "".join(f"  def m{number}; end\n" for number in range(6)) + "end\n"
+
+
+class Project(Command):
+    """The command in a repository with the branch main. It creates the workspace with the first call."""
+
+    def __init__(self, repository: Repository, home: Path) -> None:
+        home.mkdir(exist_ok=True)
+        super().__init__(repository.root, repository.root, home)
+        self.repository = repository
+
+    def big(self) -> None:
+        """A branch with a class of six new methods."""
+        self.repository.commit()
+        self.repository.branch()
+        self.repository.write("app/big.rb", SIX)
+        self.repository.commit()
+
+    def runs(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self("runs", "--json").result
+        return found
+
+    def typed(self, answers: list[str], *words: str) -> tuple[int, str]:
+        """Run it at a terminal, and type an answer whenever it asks for one. An empty list ends the input."""
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "moot", *words],
+            cwd=self.repo,
+            env=self._environment(None, None, {"TERM": "dumb", "COLUMNS": "300"}),
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        shown, asked, end = b"", 0, time.monotonic() + PATIENCE
+        try:
+            while time.monotonic() < end and select.select([ours], [], [], PATIENCE)[0]:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:
+                    break
+                shown += piece
+                while shown.count(b"+NAME -NAME: ") > asked:
+                    os.write(ours, answers[asked].encode() + b"\n" if asked < len(answers) else b"\x04")
+                    asked += 1
+            return process.wait(PATIENCE), shown.decode().replace("\r\n", "\n")
+        finally:
+            os.close(ours)
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+
+@pytest.fixture
+def project(repository: Repository, tmp_path: Path) -> Project:
+    return Project(repository, tmp_path / "home")
+
+
+# proves: S2-DISC-19
+def test_discover_prints_the_sample_as_yaml_and_as_json_and_changes_nothing(project: Project) -> None:
+    payments(project.repository)
+    project("init", "--pack", "rspec")
+    before = project.repository.git("status", "--porcelain", "--ignored")
+    ran = project("rspec", "discover", "--branch")
+    assert ran.code == 2, ran  # a yellow file gives a warning
+    assert yaml.safe_load(ran.out) == sample("discovery-agent")
+    assert "Warning: app/services/payment_processor.rb is in the yellow zone" in ran.err
+    assert json.loads(project("rspec", "discover", "--branch", "--json").out)["result"] == sample("discovery-agent")
+    assert project.repository.git("status", "--porcelain", "--ignored") == before
+    assert project.runs() == []
+
+
+# proves: S2-DISC-01
+def test_discover_takes_a_file_from_wherever_the_caller_is_and_staged_changes(project: Project) -> None:
+    payments(project.repository)
+    ran = project("rspec", "discover", "payment.rb", cwd=project.repo / "app/models")
+    assert [item["path"] for item in yaml.safe_load(ran.out)["files"]] == ["app/models/payment.rb"]
+    project.repository.write("lib/new.rb", "class New\n  def x; end\nend\n")
+    project.repository.git("add", "lib/new.rb")
+    ran = project("rspec", "discover", "--staged")
+    assert [item["path"] for item in yaml.safe_load(ran.out)["files"]] == ["lib/new.rb"]
+
+
+# proves: S2-DISC-18
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--branch",), "No testable Ruby files found"),
+        (("app/none.rb",), "There is no file app/none.rb"),
+        (("--branch", "--staged"), "Only one of PATH, --branch and --staged"),
+        ((), "Nothing to look at was named"),
+        (("--branch", "--base", "nowhere"), "'nowhere' is not a commit"),
+        (("--staged", "--base", "main"), "compared with HEAD"),
+        (("/etc/passwd",), "/etc/passwd"),
+        (("config/routes.rb",), "config/routes.rb is not Ruby code"),
+        (("app/broken.rb",), "app/broken.rb does not parse"),
+        (("app/link.rb",), "outside the repository"),
+    ],
+)
+def test_an_error_is_on_standard_error_with_a_suggestion_and_exit_code_1(
+    project: Project, words: tuple[str, ...], said: str
+) -> None:
+    project.repository.write("config/routes.rb", "x\n")
+    project.repository.write("app/broken.rb", "class A\n  def x(\nend\n")
+    (project.repo / "app/link.rb").symlink_to("/etc/hostname")
+    project.repository.commit()
+    for verb in ("discover", "cover"):
+        ran = project("rspec", verb, *words)
+        assert (ran.code, ran.out) == (1, ""), ran
+        assert ran.err.startswith("Error: ")
+        assert said in ran.err
+        assert len(ran.err.strip().splitlines()) > 1, "a suggestion follows"
+
+
+# proves: S2-DISC-06 S2-DISC-15 S2-FLOW-02
+def test_new_code_in_the_red_zone_stops_before_anybody_is_asked(project: Project) -> None:
+    project.repository.commit()
+    project.repository.branch()
+    project.repository.write("app/big.rb", "class Big\n" + method("x", 301) + "end\n")
+    project.repository.commit()
+    for words in (("discover", "--branch"), ("cover", "--branch"), ("cover", "--branch", "--yes")):
+        ran = project("rspec", *words)
+        assert ran.code == 3
+        assert "app/big.rb" in ran.out
+        assert "Split it" in ran.out
+    assert not (project.repo / "tmp").exists()
+    assert [(run["outcome"], run["reason"]) for run in project.runs()] == [("stopped", "red_zone_new_code")] * 2
+    assert project("checkpoints", "--json").result == []
+
+
+# proves: S2-DISC-16
+@pytest.mark.parametrize(
+    ("options", "selected"),
+    [
+        (("--yes",), 6),
+        (("--all",), 6),
+        (("--only", "Big#m1", "--only", "*#m[2]*"), None),
+        (("--only", "Big#m1", "--only", "*2"), 2),
+        (("--except", "Big#m1"), 5),
+        (("--all", "--except", "Big#*"), 0),
+    ],
+)
+def test_options_select_beforehand_without_a_question(
+    project: Project, options: tuple[str, ...], selected: int | None
+) -> None:
+    project.big()
+    ran = project("rspec", "cover", "--branch", *options)
+    if selected is None:
+        assert ran.code == 1
+        assert "No method matches '*#m[2]*'" in ran.err
+        assert project.runs() == []
+        return
+    assert ran.code == (0 if selected else 3), ran
+    assert project("checkpoints", "--json", "--all").result == []
+    if not selected:
+        assert project.runs()[0]["reason"] == "user_cancelled"
+        assert not (project.repo / "tmp").exists()
+
+
+# proves: S2-DISC-16
+def test_unattended_a_small_file_goes_on_and_a_larger_one_waits(project: Project) -> None:
+    project.repository.commit()
+    project.repository.branch()
+    project.repository.write(
+        "app/small.rb", "class Small\n" + "".join(f"  def m{n}; end\n" for n in range(5)) + "end\n"
+    )
+    assert project("rspec", "cover", "app/small.rb").code == 0
+    project.repository.write("app/big.rb", SIX)
+    ran = project("rspec", "cover", "app/big.rb", "--json")
+    assert ran.code == 3
+    assert json.loads(ran.out)["result"]["status"] == "waiting"
+    assert "splitting" not in ran.out
+    many = "class Many\n" + "".join(f"  def m{number}; end\n" for number in range(11)) + "end\n"
+    project.repository.write("app/many.rb", many)
+    project.repository.commit()
+    ran = project("rspec", "cover", "app/many.rb")
+    assert ran.code == 3
+    assert "consider splitting it" in ran.out
+
+
+# proves: S2-HARD-14 S2-DISC-16 S2-DISC-17
+def test_the_question_is_durable_is_answered_once_and_is_asked_again_if_nothing_matches(project: Project) -> None:
+    project.big()
+    waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
+    first = waiting["checkpoint"]
+    (question,) = project("checkpoints", "--json").result
+    assert question["id"] == first
+    for part in ("app/big.rb", "green", "Big#m0", "new, wave 0"):
+        assert part in question["question"]
+    again = project("rspec", "select", "--json")
+    assert again.code == 3, again
+    assert json.loads(again.out)["result"]["checkpoint"] == first
+    assert project("checkpoint", "resolve", first, "Nothing#*").code == 0
+    assert project("checkpoint", "resolve", first, "all").code == 3, "only the first answer counts"
+    asked = json.loads(project("rspec", "select", "--json").out)["result"]
+    assert asked["checkpoint"] == first.replace("select-1", "select-2")
+    (question,) = project("checkpoints", "--json").result
+    assert "No method matches 'Nothing#*'" in question["question"]
+    assert project("rspec", "select", "None#*").code == 1, "the question stays open"
+    assert project("rspec", "select", "--", "-Big#m3").code == 0
+    assert project("checkpoint", "resolve", asked["checkpoint"], "all").code == 3
+    assert project("rspec", "select", "all").code == 1, "nothing waits any more"
+    assert project("checkpoints", "--json").result == []
+
+
+# proves: S2-DISC-15 S2-FLOW-02
+def test_cancelling_ends_the_run_as_stopped_without_a_document(project: Project) -> None:
+    project.big()
+    waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
+    project("checkpoint", "resolve", waiting["checkpoint"], "cancel")
+    ran = project("rspec", "select", "--json")
+    assert ran.code == 3
+    stopped = json.loads(ran.out)["result"]
+    assert (stopped["status"], stopped["reason"]) == ("stop", "user_cancelled")
+    assert not (project.repo / "tmp").exists()
+
+
+# proves: S2-DISC-16
+def test_an_instruction_without_an_agent_is_refused_with_the_other_ways(project: Project) -> None:
+    project.big()
+    waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
+    project("checkpoint", "resolve", waiting["checkpoint"], "instruction: only the odd ones")
+    assert project("rspec", "select").code == 3
+    (question,) = project("checkpoints", "--json").result
+    for way in ("agent command", "all", "cancel", "Payment#*", "1 3-5"):
+        assert way in question["question"]
+
+
+# proves: S2-DISC-16 S2-DISC-17
+def test_at_a_terminal_the_plan_is_shown_and_a_useless_answer_asks_again(project: Project) -> None:
+    project.big()
+    code, shown = project.typed(["Nothing#*", "cancel"], "rspec", "cover", "--branch")
+    assert code == 3
+    for part in ("app/big.rb", "[x]  1 Big#m0  new, wave 0", "No method matches 'Nothing#*'", "stopped"):
+        assert part in shown
+    (question,) = project("checkpoints", "--all", "--json").result
+    assert (question["status"], question["answer"]) == ("resolved", "cancel")
+
+
+# proves: S2-HARD-14
+def test_the_end_of_input_at_a_terminal_leaves_the_question_open(project: Project) -> None:
+    project.big()
+    code, shown = project.typed([], "rspec", "cover", "--branch")
+    assert code == 3
+    assert "stays open" in shown
+    (question,) = project("checkpoints", "--json").result
+    assert project("checkpoint", "resolve", question["id"], "cancel").code == 0
+
+
+def test_an_agent_can_cover_but_not_answer_its_own_question(project: Project) -> None:
+    project.big()
+    project("rspec", "discover", "--branch")
+    project("join", "Yeats")
+    waiting = json.loads(project("rspec", "cover", "--branch", "--json", agent="Yeats").out)["result"]
+    assert project("checkpoint", "resolve", waiting["checkpoint"], "all", agent="Yeats").code == 1
+    assert project("rspec", "select", "all", agent="Yeats").code == 1
+    assert project("checkpoints", "--json").result[0]["status"] == "reached"
