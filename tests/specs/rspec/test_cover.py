@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from moot import Workspace
+from moot.packs.rspec.cover import CoverPlan, CoverStop
+from moot.packs.rspec.methods import Rspec
 from tests.specs.rspec.payments import method, payments
 from tests.specs.rspec.samples import sample
 from tests.surfaces.command import PATIENCE, Command
@@ -280,3 +283,20 @@ def test_an_agent_can_cover_but_not_answer_its_own_question(project: Project) ->
     assert project("checkpoint", "resolve", waiting["checkpoint"], "all", agent="Yeats").code == 1
     assert project("rspec", "select", "all", agent="Yeats").code == 1
     assert project("checkpoints", "--json").result[0]["status"] == "reached"
+
+
+# proves: S2-DISC-16
+def test_programs_discover_and_choose_by_typed_methods(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    project.big()
+    project("init", "--pack", "rspec")
+    for name, value in project.environment.items():
+        monkeypatch.setenv(name, value)
+    with Workspace(str(project.repo)) as workspace:
+        rspec = workspace.pack(Rspec)
+        assert rspec.discover(branch=True)["summary"]["total_methods"] == 6
+        waiting = rspec.cover(branch=True)
+        assert isinstance(waiting, CoverStop)
+        assert waiting.status == "waiting"
+        found = rspec.select(["Big#m1", "Big#m2"])
+        assert isinstance(found, CoverPlan)
+        assert [part.waves for part in found.documents] == [{0: ("m1", "m2")}]

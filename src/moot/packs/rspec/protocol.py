@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.api.protocol import Protocol
-from moot.packs.rspec.verbs import TABLE
+from moot.packs.rspec.verbs import METHODS, TABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,3 +14,4 @@ class Rspec(Protocol):
     """See the module."""
 
     verbs: Mapping[str, str] = TABLE
+    methods = METHODS

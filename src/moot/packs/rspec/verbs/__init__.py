@@ -8,3 +8,4 @@ TABLE = {
     "select": f"{_HERE}.select:SELECT",
     "discover": f"{_HERE}.discover:DISCOVER",
 }
+METHODS = "moot.packs.rspec.methods:Rspec"
