@@ -443,3 +443,9 @@ def test_deeply_nested_and_very_long_code_is_analysed_within_bounds() -> None:
     chain = " && ".join(f"a{number}?" for number in range(90))
     assert len(method(f"if {chain} then 1 else 2 end")["characteristics"]) == 90
     assert method(" + ".join(["x"] * 3000))["characteristics"] == []
+
+
+def test_values_without_letters_are_described() -> None:
+    found = method("case mode", "when '' then 1", "when '-' then 2", 'when "\\n" then 3', "when /x/ then 4", "end")
+    (one,) = found["characteristics"]
+    assert [value["description"] for value in one["values"]] == ["empty", '"-"', '"\\n"', "/x/"]

@@ -16,7 +16,7 @@ from moot.packs.rspec.analysis_setup import setup_of
 from moot.packs.rspec.analysis_words import PROGRESSIONS, STATE_MACHINES, words_of
 from moot.packs.rspec.behaviours import SIDE_EFFECT, SUCCESS, TERMINAL, Bank
 from moot.packs.rspec.contexts import contexts_of
-from moot.packs.rspec.discovery_methods import local_names, reached
+from moot.packs.rspec.discovery_methods import Known, local_names
 from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.syntax import parse, text, walk
 
@@ -113,7 +113,7 @@ class _Reader:
         warnings: list[str],
     ) -> None:
         self._own, self._class_kind, self._bank, self._warnings = own, class_kind, bank, warnings
-        self._latest = {one.id: one for one in found.methods if one.owner == own and not one.nested}
+        self._known = Known({one.id: one for one in found.methods if one.owner == own and not one.nested})
         self._machine = any(
             text(one).split("\n", 1)[0].split(" ", 1)[0].partition("(")[0] in STATE_MACHINES
             for one in walk(parsed.root, frozenset(("method", "singleton_method")))
@@ -121,7 +121,7 @@ class _Reader:
         )
 
     def method(self, entry: Mapping[str, Any], method: Method) -> dict[str, Any]:
-        bodies = [method.node, *(one.node for one in reached(method, self._latest))]
+        bodies = [method.node, *(one.node for one in self._known.reached(method))]
         block = method.node.child_by_field_name("block")
         body = method.node.child_by_field_name("body") or (block and block.child_by_field_name("body"))
         conditionals = conditionals_of(method.name, body)

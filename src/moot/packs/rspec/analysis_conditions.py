@@ -115,9 +115,16 @@ def _binary(node: Node, *, inverted: bool) -> Test:
 def equality(subject: Node, literal: Node, *, inverted: bool = False) -> Test:
     given = value_of(literal)
     name, receiver = name_of(subject)
-    shown = words_of(str(given)) or str(given)
+    shown = described(str(given))
     other = Tested(value=f"not_{given}", description=f"NOT {shown}")
     return Test(ENUM, name, receiver, subject, (Tested(value=given, description=shown), other), inverted=inverted)
+
+
+def described(value: str) -> str:
+    """A value in words. One without letters is quoted."""
+    if any(letter.isalnum() for letter in value):
+        return " ".join(words_of(value).split()) or value
+    return f'"{ascii(value)[1:-1]}"' if value else "empty"
 
 
 def _range(left: Node, right: Node, operator: str, *, inverted: bool) -> Test:

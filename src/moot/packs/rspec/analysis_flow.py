@@ -14,13 +14,13 @@ from moot.packs.rspec.analysis_conditions import (
     OTHER,
     Test,
     Tested,
+    described,
     equality,
     is_literal,
     name_of,
     tests_of,
-    value_of,
 )
-from moot.packs.rspec.analysis_words import GUARD_LAYERS, does, is_terminal_name, words_of
+from moot.packs.rspec.analysis_words import GUARD_LAYERS, does, is_terminal_name
 from moot.packs.rspec.behaviours import RAISES, Ending, ending_of
 from moot.packs.ruby.syntax import text
 
@@ -341,7 +341,7 @@ def _pattern_value(pattern: Node) -> Tested:
     if is_literal(pattern):
         return equality(pattern, pattern).values[0]
     raw = " ".join(text(pattern).split())[:80]
-    return Tested(value=raw if not is_literal(pattern) else value_of(pattern), description=words_of(raw) or raw)
+    return Tested(value=raw, description=described(raw))
 
 
 def _other(statements: tuple[Node, ...]) -> _Branch:

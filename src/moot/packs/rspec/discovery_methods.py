@@ -75,12 +75,13 @@ def examine(source: Source) -> ExaminedFile:
     base = _ids_of_base(source)
     modes = {method.start: _mode(source, method, base) for method in found.methods}
     latest = {method.id: method for method in found.methods if _belongs_to_class(method)}
+    known = Known(latest)
     public = [one for one in latest.values() if one.visibility == "public" and one.name != "initialize"]
     return ExaminedFile(
         path=source.path,
         complexity=complexity(source.data, len(found.methods)),
         classes=tuple(dict.fromkeys(one.name for one in found.classes)),
-        methods=tuple(_public(source.path, method, modes[method.start], latest) for method in _by_line(public)),
+        methods=tuple(_public(source.path, method, modes[method.start], known) for method in _by_line(public)),
         all_new=bool(modes) and set(modes.values()) == {NEW},
         warnings=tuple(_doubts(source.path, found, latest)),
     )
@@ -123,9 +124,36 @@ def _mode(source: Source, method: Method, base: frozenset[str] | None) -> str:
     return MODIFIED if any(hunk.touches(method.first_line, method.last_line) for hunk in source.hunks) else UNCHANGED
 
 
-def _public(path: str, method: Method, mode: str, known: Mapping[str, Method]) -> PublicMethod:
-    absorbed = reached(method, known)
-    both = method.kind == "class" and f"{method.owner}#{method.name}" in known
+class Known:
+    """The methods of a file by id, and what each of them uses, looked up once."""
+
+    def __init__(self, methods: Mapping[str, Method]) -> None:
+        self.methods = methods
+        self._uses: dict[int, Uses] = {}
+
+    def uses(self, method: Method) -> Uses:
+        if method.start not in self._uses:
+            self._uses[method.start] = uses(method.node)
+        return self._uses[method.start]
+
+    def reached(self, method: Method) -> list[Method]:
+        """The private and protected methods of its object that a method calls, directly or through each other."""
+        found: dict[str, Method] = {}
+        front = [method]
+        sign = "#" if method.kind == "instance" else "."
+        while front:
+            for name in self.uses(front.pop()).own:
+                called = self.methods.get(f"{method.owner}{sign}{name}")
+                if called is None or called.visibility == "public" or called.id in found or called is method:
+                    continue
+                found[called.id] = called
+                front.append(called)
+        return list(found.values())
+
+
+def _public(path: str, method: Method, mode: str, known: Known) -> PublicMethod:
+    absorbed = known.reached(method)
+    both = method.kind == "class" and f"{method.owner}#{method.name}" in known.methods
     return PublicMethod(
         id=method.id,
         class_name=method.owner,
@@ -135,24 +163,9 @@ def _public(path: str, method: Method, mode: str, known: Mapping[str, Method]) -
         first=method.first_line,
         last=method.last_line,
         mode=mode,
-        uses=(uses(method.node), *(uses(one.node) for one in absorbed)),
+        uses=(known.uses(method), *map(known.uses, absorbed)),
         absorbed=tuple(one.name for one in _by_line(absorbed)),
     )
-
-
-def reached(method: Method, known: Mapping[str, Method]) -> list[Method]:
-    """The private and protected methods of its object that a method calls, directly or through each other."""
-    found: dict[str, Method] = {}
-    front = [method]
-    sign = "#" if method.kind == "instance" else "."
-    while front:
-        for name in uses(front.pop().node).own:
-            called = known.get(f"{method.owner}{sign}{name}")
-            if called is None or called.visibility == "public" or called.id in found or called is method:
-                continue
-            found[called.id] = called
-            front.append(called)
-    return list(found.values())
 
 
 def uses(node: Node) -> Uses:
