@@ -71,10 +71,12 @@ def plan_spec(
     written: bytes | None = None,
     choices: Mapping[str, str] | None = None,
     helper: str = "",
+    done: frozenset[str] = frozenset(),
 ) -> PlannedSpec:
     """Plan the spec file of a document.
 
     `written`: the file as moot last accepted it. `choices`: what a person chose for a method, or for all under `*`.
+    `done`: methods of earlier waves, whose blocks are finished and stay as they are.
     """
     name, bank = document["class_name"], bank_of(document)
     wanted: Wanted = {}
@@ -86,7 +88,8 @@ def plan_spec(
         return PlannedSpec(whole_file(name, blocks, helper).encode(), _structure(name, wanted, ()))
     plan = _Plan(blocks_of(existing, name), None if written is None else blocks_of(written, name))
     for title, (wanting, contexts) in wanted.items():
-        plan.place(title, wanting, contexts, choices or {})
+        if wanting["name"] not in done or plan.lacks(title):
+            plan.place(title, wanting, contexts, choices or {})
     added = {title: wanted[title][1] for title in plan.added}
     data = _with_added(_applied(existing, plan.edits), name, added)
     return PlannedSpec(
@@ -104,6 +107,9 @@ class _Plan:
         self.kept: list[str] = []
         self.added: list[str] = []
         self.replaced: dict[str, bytes] = {}
+
+    def lacks(self, title: str) -> bool:
+        return self._found.block(title) is None
 
     def place(self, title: str, method: Mapping[str, Any], contexts: list[Context], choices: Mapping[str, str]) -> None:
         """Decide where the block of one method goes."""

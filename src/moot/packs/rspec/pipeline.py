@@ -1,0 +1,375 @@
+"""The stages of the pack as code for the engine: what is built in, what an answer means, and when a stage has passed.
+
+The rules are in the other modules of the pack, which know nothing of the engine. This one connects them.
+"""
+
+from __future__ import annotations
+
+from moot.core.errors import Refused
+from moot.core.record import Record
+from moot.packs.rspec import architect, factory_checks, implementer, isolation, reviewing, stage_documents
+from moot.packs.rspec.agents import (
+    ANALYZER,
+    ARCHITECT,
+    DISCOVERY,
+    FACTORY,
+    IMPLEMENTER,
+    ISOLATION,
+    REVIEWER,
+    selected_methods,
+)
+from moot.packs.rspec.answers import ERROR, SKIP, read_answer
+from moot.packs.rspec.document_check import check_document, errors_of
+from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any, ClassVar
+
+    from moot.api.protocol import Pack
+    from moot.pipelines.contract import Check, Criterion, StageCode, StageInput
+
+NOT_SELECTED = "No testable methods found"
+NO_MODEL = "No selected method needs a record"
+NO_GEM = "The project has no factory gem"
+
+
+class Surroundings(Record):
+    """What the stages know besides their inputs. None of it changes what a stage would do with the same inputs.
+
+    written: the spec file as moot last accepted it. choices: what a person chose for blocks that moot may not replace.
+    level: what a person chose for methods whose level is unclear. rspec: the command that runs RSpec.
+    """
+
+    written: bytes | None = None
+    choices: Mapping[str, str] = {}
+    helper: str = ""
+    level: str = ""
+    level_by: str = ""
+    rspec: tuple[str, ...] = ("rspec",)
+    rspec_timeout: float = 300.0
+
+
+class Unclear(StageError):
+    """The level of some methods is unclear: a person must choose one."""
+
+    def __init__(self, methods: Sequence[str]) -> None:
+        super().__init__(
+            f"the test level of {', '.join(methods)} is unclear",
+            suggestion="Choose one: `moot rspec resume --level unit`, `integration` or `request`.",
+        )
+        self.methods = tuple(methods)
+
+
+class Blocked(StageError):
+    """The spec file has blocks that only a person may replace."""
+
+    def __init__(self, path: str, conflicts: Sequence[architect.Conflict]) -> None:
+        super().__init__(
+            f"{path} has blocks that only you may replace: {'; '.join(one.sentence for one in conflicts)}",
+            suggestion="Choose: `moot rspec resume --existing overwrite`, `keep` or `append`.",
+            problems=[Problem(one.sentence, path, one.line) for one in conflicts],
+        )
+        self.conflicts = tuple(conflicts)
+
+
+class BuiltIn:
+    """The stages that need no agent."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self.question: Unclear | Blocked | None = None  # why it needs a person
+        self.stages: dict[str, StageCode] = {
+            DISCOVERY: discover,
+            ANALYZER: analyze,
+            ISOLATION: self.decide_isolation,
+            ARCHITECT: self.plan_contexts,
+            FACTORY: need_factories,
+            IMPLEMENTER: implement_nothing,
+            REVIEWER: self.review,
+        }
+
+    def decide_isolation(self, given: StageInput) -> StageOutput:
+        document, project = _document(given), str(given.parameters["project_type"])
+        if not selected_methods(document):
+            return StageOutput(skip=NOT_SELECTED)
+        decided = isolation.decide(document, project, self._around.level, self._around.level_by)
+        if decided.unclear:
+            self.question = Unclear(decided.unclear)
+            raise self.question
+        configs = {one["name"]: one["test_config"] for one in decided.methods if "test_config" in one}
+        answer = {"methods": [{"name": name, "test_config": one} for name, one in configs.items()]}
+        changes = {stage_documents.pointer("methods", name, "test_config"): one for name, one in configs.items()}
+        return StageOutput(document=changes, answer=answer)
+
+    def plan_contexts(self, given: StageInput) -> StageOutput:
+        document, path, around = _document(given), given.path("spec"), self._around
+        if not selected_methods(document):
+            return StageOutput(skip=NOT_SELECTED)
+        done = frozenset(given.parameters.get("done") or ())
+        plan = architect.plan_spec(document, given.file("spec"), around.written, around.choices, around.helper, done)
+        if plan.conflicts:
+            self.question = Blocked(path, plan.conflicts)
+            raise self.question
+        return StageOutput(
+            document={"/spec_file": path, "/structure": plan.structure},
+            files={path: plan.data},
+            warnings=tuple(f"{name}: its block was kept, and is not part of the structure" for name in plan.kept),
+            answer={"spec_file": path, "structure": plan.structure},
+        )
+
+    def review(self, given: StageInput) -> StageOutput:
+        document, path, data = _document(given), given.path("spec"), given.file("spec") or b""
+        if not _structure(given)["methods"]:
+            return StageOutput(skip=NOT_SELECTED)
+        result = run_rspec(given, self._around)
+        broken, advice = stage_documents.violations(document, path, data)
+        answer: dict[str, Any] = {"tests_passed": result.passed, "violations": broken}
+        if result.failures:
+            answer["failures"] = [dict(one.__dict__) for one in result.failures]
+        answer["examples"] = stage_documents.examples_by_method(document, data)
+        return StageOutput(errors=review_errors(broken, result), warnings=tuple(advice), answer=answer)
+
+
+def discover(given: StageInput) -> StageOutput:
+    """The part of the document that discovery found for it: see `moot.packs.rspec.discovery`."""
+    part = given.parameters["discovery"]
+    return StageOutput(document={f"/{key}": value for key, value in part.items()}, answer=dict(part))
+
+
+def analyze(given: StageInput) -> StageOutput:
+    from moot.packs.rspec.analysis import analyze as analysed
+
+    document = _document(given)
+    mtime = given.mtimes.get(given.path("source"), 0) // 1_000_000_000
+    found = analysed(document, given.file("source") or b"", mtime, given.parameters, _slug(given))
+    if found.skip:
+        return StageOutput(skip=found.skip)
+    return stage_documents.analysis_output(document, found.data, found.warnings)
+
+
+def need_factories(given: StageInput) -> StageOutput:
+    """Skip the stage if no factory is needed; otherwise the agent does the work."""
+    models = any(
+        (one.get("setup") or {}).get("type") == "model"
+        for method in selected_methods(_document(given))
+        for one in method.get("characteristics") or ()
+    )
+    if not models:
+        return StageOutput(skip=NO_MODEL)
+    return StageOutput() if given.parameters.get("factory_gem") else StageOutput(skip=NO_GEM)
+
+
+def implement_nothing(given: StageInput) -> StageOutput:
+    """Skip the stage if there is nothing to implement; otherwise the agent does the work."""
+    return StageOutput() if _structure(given)["methods"] else StageOutput(skip=NOT_SELECTED)
+
+
+def run_rspec(given: StageInput, around: Surroundings) -> reviewing.TestResult:
+    """Run RSpec on the spec file. Raises `StageError` if it reports no result."""
+    argv = [*around.rspec, *reviewing.arguments(given.path("spec"))]
+    ran = given.run(argv, timeout=around.rspec_timeout, keep=16 << 20)
+    try:
+        return reviewing.result_of(ran.output.tail, ran.code)
+    except reviewing.NoResult as error:
+        said = ran.errors.tail.decode("utf-8", "replace").strip()
+        advice = f"Run it by hand to see why: {' '.join(argv)}"
+        raise StageError(str(error), details=said[-2000:], suggestion=advice) from error
+
+
+def review_errors(violations: Sequence[Mapping[str, Any]], result: reviewing.TestResult | None) -> tuple[str, ...]:
+    """The entries of a review in the list of errors."""
+    found = [f"rule {one['rule']}: {one['description']} ({one['location']})" for one in violations]
+    if result is not None and not result.passed:
+        found += [f"failed: {one.description} ({one.location})" for one in result.failures] or ["no example ran"]
+    return tuple(found)
+
+
+# --- criteria ---------------------------------------------------------------------------------------------------------
+
+
+def document_is_valid(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    for finding in errors_of(_document(after)):
+        yield Problem(finding.text, key=finding.path)
+
+
+def selected_are_analysed(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    document = _document(after)
+    for entry in document["methods_to_analyze"]:
+        analysed = next((one for one in document.get("methods") or () if one["name"] == entry["name"]), None)
+        if entry["selected"] and analysed is None:
+            yield Problem(f"{entry['name']} is selected, and was not analysed", key="methods")
+        elif analysed is not None and not entry["selected"]:
+            yield Problem(f"{entry['name']} was analysed, and is not selected", key="methods")
+        elif analysed is not None and analysed.get("method_mode") != entry["method_mode"]:
+            yield Problem(f"expected the method_mode {entry['method_mode']} of {entry['name']}", key="methods")
+
+
+def every_method_is_configured(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    document = _document(after)
+    for method in selected_methods(document):
+        if "test_config" not in method:
+            yield Problem(f"{method['name']} has no test_config", key="methods")
+    for finding in check_document(document):
+        if finding.severity == "error" and "test_config" in finding.path:
+            yield Problem(finding.text, key=finding.path)
+
+
+def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    path = after.path("spec")
+    for text, line in architect.spec_problems(_structure(after), after.file("spec") or b""):
+        yield Problem(text, path, line)
+
+
+def only_texts_were_reworded(before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """For the wording pass: `before` is what the built-in part wrote."""
+    old, new = before.file("spec"), after.file("spec")
+    if not given_by_command(after) or old is None or new is None:
+        return
+    for text, line in architect.wording_problems(old, new, _document(after)["class_name"]):
+        yield Problem(text, after.path("spec"), line)
+
+
+def given_by_command(given: StageInput) -> bool:
+    return bool(given.parameters.get("wording"))
+
+
+def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Problem]:
+    document, path = _document(after), after.path("spec")
+    old, new = before.file("spec") or b"", after.file("spec")
+    if new is None:
+        yield Problem("the spec file was removed", path)
+        return
+    problems = [*implementer.spec_is_implemented(document, path, new)]
+    problems += implementer.nothing_is_lost(old, new, document["class_name"], path)
+    for problem in problems:
+        yield Problem(problem.text, problem.path, problem.line)
+    for name in implementer.unstubbed(document, new):
+        yield Problem(f"{name} decides a branch, and the spec neither stubs nor builds it", path, blocks=False)
+
+
+def claims_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """What the answer says of its files."""
+    files = (after.answer or {}).get("files_created") or []
+    contents = {path: data for role in after.files.values() for path, data in role.items()}
+    traits = factory_checks.traits_by_file(before.files.get("factories", {}), after.files.get("factories", {}))
+    for problem in implementer.claims_hold(files, _document(after), contents, traits):
+        yield Problem(problem.text, problem.path)
+    listed = {entry["path"] for entry in files}
+    for path, (_, added) in traits.items():
+        if added and path not in listed:
+            yield Problem(f"{', '.join(sorted(added))} added and not stated in data.files_created", path)
+
+
+def factories_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
+    old, new = before.files.get("factories", {}), after.files.get("factories", {})
+    for path, text, line in factory_checks.factory_problems(old, new):
+        yield Problem(text, path, line)
+
+
+def review_holds(_before: StageInput, after: StageInput) -> Iterator[Problem]:
+    """The counts of structure, spec file and review agree; an agent's verdict is checked by running RSpec."""
+    document, data = _document(after), after.file("spec") or b""
+    structure = _structure(after)
+    for method, found in stage_documents.examples_by_method(document, data).items():
+        planned = stage_documents.planned(structure, method)
+        if planned != found:
+            yield Problem(f"{method}: {planned} examples are planned, found {found}", after.path("spec"))
+    answer = after.answer or {}
+    if "examples" not in answer and structure["methods"]:  # from an agent
+        passed = run_rspec(after, Surroundings()).passed
+        if passed is not answer.get("tests_passed"):
+            yield Problem(f"tests_passed: the answer says {answer.get('tests_passed')}, and RSpec says {passed}")
+
+
+def names_its_source(given: StageInput) -> Iterator[Problem]:
+    """A document belongs to the source that its slug names."""
+    document, source = given.document or {}, given.path("source")
+    if document.get("source_file") not in (None, source):
+        said = f"the document is about {document.get('source_file')}, and its slug belongs to {source}"
+        yield Problem(said, key="/source_file")
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+class RspecPipeline(Pipeline):
+    """See the module."""
+
+    version = "1"
+    checks: ClassVar[Mapping[str, Check]] = {"names-its-source": names_its_source}
+    criteria: ClassVar[Mapping[str, Criterion]] = {
+        "document-is-valid": document_is_valid,
+        "selected-methods-are-analysed": selected_are_analysed,
+        "every-method-is-configured": every_method_is_configured,
+        "spec-shows-the-structure": spec_shows_the_structure,
+        "only-texts-were-reworded": only_texts_were_reworded,
+        "factories-hold": factories_hold,
+        "claims-hold": claims_hold,
+        "spec-is-implemented": spec_is_implemented,
+        "review-holds": review_holds,
+    }
+
+    def __init__(self, pack: Pack, around: Surroundings | None = None) -> None:
+        super().__init__(pack)
+        self.around = around or Surroundings()
+        self._built_in = BuiltIn(self.around)
+        self.stages = self._built_in.stages  # type: ignore[misc]
+
+    @property
+    def question(self) -> Unclear | Blocked | None:
+        """Why a stage needs a person's answer."""
+        return self._built_in.question
+
+    def prompt(self, given: StageInput) -> str:
+        from moot.packs.rspec.prompts import prompt
+
+        return prompt(given)
+
+    def answered(self, given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
+        return output_of(given, answer)
+
+
+def output_of(given: StageInput, answer: Mapping[str, Any]) -> StageOutput:
+    """What the answer of a command means. Raises `StageError`."""
+    agent = given.stage.name
+    try:
+        read = read_answer(agent, dict(answer))
+    except Refused as error:
+        raise _stage_error(error) from error
+    if read.status == ERROR:
+        raise StageError(read.error, details=read.details, suggestion=read.suggestion)
+    warnings = (*read.warnings, *stage_documents.stated_warnings(read))
+    if read.status == SKIP:
+        return StageOutput(skip=read.skip_reason, warnings=warnings)
+    document = given.document or {}
+    if agent == ANALYZER:
+        return stage_documents.analysis_output(document, read.data, warnings)
+    changes: dict[str, Any] = {}
+    if agent == ISOLATION:
+        changes = stage_documents.configured(document, read.data["methods"])
+    elif agent == ARCHITECT:
+        changes = {"/spec_file": read.data["spec_file"], "/structure": read.data["structure"]}
+    errors = review_errors(read.data["violations"], None) if agent == REVIEWER else ()
+    return StageOutput(document=changes, warnings=warnings, errors=errors, answer=dict(read.data))
+
+
+def _stage_error(error: Refused) -> StageError:
+    problems = [Problem(one["text"], key=one["path"]) for one in error.details.get("problems", ())]
+    return StageError(error.message.rstrip("."), suggestion=error.remedy, problems=problems)
+
+
+def _document(given: StageInput) -> dict[str, Any]:
+    if given.document is None:
+        raise StageError("there is no document")
+    return dict(given.document)
+
+
+def _structure(given: StageInput) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = (given.document or {}).get("structure") or {"describe": "", "methods": []}
+    return found
+
+
+def _slug(given: StageInput) -> str:
+    return str(given.target.document.subject) if given.target.document is not None else ""

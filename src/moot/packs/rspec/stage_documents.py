@@ -1,0 +1,130 @@
+"""What the stages write into a document, and what they count: between the rules of the pack and the engine."""
+
+from __future__ import annotations
+
+from moot.packs.rspec.agents import selected_methods, selection_of
+from moot.packs.rspec.document_check import count_references
+from moot.packs.rspec.reviewing import missing_terminals
+from moot.packs.rspec.spec_blocks import blocks_of
+from moot.packs.rspec.structure import examples_of
+from moot.pipelines.contract import Problem, StageError, StageOutput
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from moot.packs.rspec.answers import AgentAnswer
+
+_SAME = ("source_file", "class_name")  # discovery writes them; code-analyzer must return the same
+_LINTER = 21  # the rule that only a linter decides
+
+
+def pointer(*names: str) -> str:
+    return "".join("/" + name.replace("~", "~0").replace("/", "~1") for name in names)
+
+
+def analysis_output(document: Mapping[str, Any], data: Mapping[str, Any], warnings: Sequence[str]) -> StageOutput:
+    """The analysis in a document. Counts of references are corrected, and modes filled in."""
+    for key in _SAME:
+        if data[key] != document[key]:
+            said = f"expected {document[key]!r}, found {data[key]!r}"
+            raise StageError(f"data.{key}: {said}", problems=[Problem(said, key=f"data.{key}")])
+    methods = [_with_mode(document, method) for method in data["methods"]]
+    counts = count_references({"methods": methods})
+    notes = list(warnings)
+    behaviours = []
+    for one in data["behaviors"]:
+        used = counts.get(one["id"], 0)
+        if used == 0:
+            notes.append(f"the behaviour {one['id']} is not used")
+        elif used != one["used_by"]:
+            notes.append(f"the behaviour {one['id']} is used {used} times, not {one['used_by']}")
+        behaviours.append({**one, "used_by": used})
+    changes: dict[str, Any] = {
+        "/slug": data["slug"],
+        "/source_mtime": data["source_mtime"],
+        "/behaviors": behaviours,
+    }
+    for method in methods:
+        changes |= {pointer("methods", method["name"], key): value for key, value in method.items()}
+    return StageOutput(
+        document=changes,
+        warnings=tuple(dict.fromkeys(notes)),
+        answer={**data, "behaviors": behaviours, "methods": methods},
+    )
+
+
+def _with_mode(document: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any]:
+    """The method with the mode that discovery found, behind its name and type."""
+    entry = selection_of(document, method) or {}
+    mode = method.get("method_mode", entry.get("method_mode"))
+    first = {key: method[key] for key in ("name", "type")}
+    return {
+        **first,
+        **({"method_mode": mode} if mode else {}),
+        **{k: v for k, v in method.items() if k != "method_mode"},
+    }
+
+
+def configured(document: Mapping[str, Any], methods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The configurations that an agent decided, by pointer."""
+    known = {method["name"] for method in selected_methods(document)}
+    changes = {}
+    for index, method in enumerate(methods):
+        if method["name"] not in known:
+            said = f"{method['name']} is not a selected method"
+            raise StageError(said, problems=[Problem(said, key=f"data.methods[{index}].name")])
+        changes[pointer("methods", method["name"], "test_config")] = method["test_config"]
+    return changes
+
+
+def stated_warnings(answer: AgentAnswer) -> Iterator[str]:
+    """The warnings in an answer, without the name of the agent in front."""
+    label = answer.agent.replace("-", "_") + ":"
+    for text in (*(answer.data.get("warnings") or ()), *(answer.automation.get("warnings") or ())):
+        yield str(text).removeprefix(label).strip()
+
+
+def violations(document: Mapping[str, Any], path: str, data: bytes) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rules that a spec file breaks, and what it should do better: `must` rules, and `should` rules."""
+    broken = list(missing_terminals(document, path, data))
+    advice: list[str] = []
+    for number, severity, text, line in _remarks(document, path, data):
+        if severity == "must":
+            broken.append({"rule": number, "description": text, "location": f"{path}:{line}"})
+        elif severity == "should":
+            advice.append(f"rule {number}: {text} ({path}:{line})")
+    return broken, advice
+
+
+def _remarks(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[tuple[int, str, str, int]]:
+    """What the mechanical checks of rspec-v1 find in the blocks of the document's methods."""
+    from moot.packs.rspec_v1.review_rules import CHECKS, Reviewed
+    from moot.packs.rspec_v1.shipped import rules
+
+    found = blocks_of(data, document["class_name"])
+    names = [method["name"] for method in document["structure"]["methods"]]
+    groups = tuple(block.group for block in found.blocks if block.name in names)
+    outer = (found.group,) if found.group is not None else ()
+    given = Reviewed(path=path, data=data, groups=groups, outer=outer)
+    for rule in rules():
+        if rule.checked == "program" and rule.needs != "document" and rule.number != _LINTER:
+            for remark in CHECKS[rule.number](given):
+                yield rule.number, rule.severity, remark.found, remark.line
+
+
+def examples_by_method(document: Mapping[str, Any], data: bytes) -> dict[str, int]:
+    """How many examples the spec file has for each method of the structure."""
+    structure = document["structure"]
+    found = blocks_of(data, structure["describe"])
+    counts = {method["name"]: 0 for method in structure["methods"]}
+    for block in found.blocks:
+        if block.name in counts:
+            counts[block.name] += len(block.examples)
+    return counts
+
+
+def planned(structure: Mapping[str, Any], name: str) -> int:
+    """How many examples the structure has for a method."""
+    return sum(len(examples_of(method["contexts"])) for method in structure["methods"] if method["name"] == name)
