@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 
 from moot.core.deciders.checkpoint import ReachCheckpoint
-from moot.core.deciders.run import FAILED, INTERRUPTED, PASSED, STOPPED, EndRun, OpenRun, ResumeRun
+from moot.core.deciders.run import PASSED
 from moot.core.errors import Refused, Unknown
 from moot.core.json_codec import loads
 from moot.core.record import Record
@@ -22,7 +22,7 @@ from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, REVIEWER
 from moot.packs.rspec.cover_report import CoverReport, FileReport, said
 from moot.packs.rspec.cover_targets import Project, project_of, target_of
 from moot.packs.rspec.discovery_documents import documents
-from moot.packs.rspec.pipeline import Blocked, RspecPipeline, Surroundings, Unclear
+from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
 from moot.views import queries, states
 
 TYPE_CHECKING = False
@@ -33,16 +33,17 @@ if TYPE_CHECKING:
     from moot.api.answer import Answer
     from moot.api.call import Call
     from moot.core.deciders.checkpoint import Checkpoint
+    from moot.core.errors import MootError
     from moot.core.run import Run
     from moot.packs.rspec.discovery import Plan
+    from moot.packs.rspec.pipeline import Question
     from moot.pipelines.contract import Target
     from moot.pipelines.steps import PipelineStep
 
 PACK = "rspec"
-LEVELS = ("unit", "integration", "request")
-EXISTING = ("overwrite", "keep", "append")
 GATE = ("skip", "abort")
 _RUNS = 500
+_LARGEST = 4 << 20
 
 
 class CoverOptions(Record):
@@ -67,28 +68,14 @@ class Part(Record):
 def start(call: Call, plan: Plan, discovery: str = "", options: CoverOptions | None = None) -> Answer:
     """Begin the run of a discovery whose selection is settled."""
     parts = [Part(one.slug, one.values, one.waves) for one in documents(plan.answer, _taken(call))]
-    numbers = sorted({number for part in parts for number in part.waves})
-    waves = tuple(tuple(part.slug for part in parts if number in part.waves) for number in numbers)
     parameters = {
         "parts": [_plain(part) for part in parts],
-        "waves": numbers,
         "base": plan.base,
         "mode": plan.mode,
         "discovery": discovery,
         "warnings": list(plan.warnings),
     }
-    name = ""
-
-    def act(work: Any) -> None:
-        nonlocal name
-        name = f"run-{work.token(7)}"
-        while work.state("run", name).exists:
-            name = f"run-{work.token(7)}"
-        opened = OpenRun(pack=PACK, waves=waves, parameters=parameters, pid=os.getpid(), title=f"cover {plan.mode}")
-        work.do("run", name, opened, pack=PACK)
-
-    call.commit(act)
-    return Cover(call, _run(call, name), options or CoverOptions()).go()
+    return Cover(call, parameters, options or CoverOptions()).go()
 
 
 def resume(call: Call, name: str, options: CoverOptions) -> Answer:
@@ -102,9 +89,7 @@ def resume(call: Call, name: str, options: CoverOptions) -> Answer:
         )
     if run.outcome == PASSED:
         raise Refused("run_ended", f"The run {run.id} has finished.", "Start another one: `moot rspec cover`.")
-    if not run.open:
-        call.commit(lambda work: work.do("run", run.id, ResumeRun(pid=os.getpid()), pack=PACK))
-    return Cover(call, _run(call, run.id), options).go()
+    return Cover(call, run.parameters, options, run.id).go()
 
 
 def newest(call: Call) -> Run | None:
@@ -134,178 +119,80 @@ def _plain(part: Part) -> dict[str, Any]:
     return {"slug": part.slug, "values": dict(part.values), "waves": waves}
 
 
-def parts_of(run: Run) -> dict[str, Part]:
+def parts_of(parameters: Mapping[str, Any]) -> dict[str, Part]:
     """The documents of a run, from its record."""
     found = {}
-    for one in run.parameters["parts"]:
+    for one in parameters["parts"]:
         waves = {int(number): tuple(names) for number, names in one["waves"].items()}
         found[one["slug"]] = Part(one["slug"], one["values"], waves)
     return found
 
 
-class TargetResult(Record):
-    """What came of one document in one wave."""
-
-    slug: str
-    wave: int
-    run: str = ""
-    outcome: str = ""
-    failed: PipelineStep | None = None
-    question: Unclear | Blocked | None = None
-    steps: tuple[PipelineStep, ...] = ()
-    review: Mapping[str, Any] = {}
-
-
-class Waits(Exception):
-    """The run cannot go on before a person has answered."""
-
-    def __init__(self, checkpoint: Checkpoint, text: str) -> None:
-        super().__init__(text)
-        self.checkpoint, self.text = checkpoint, text
-
-
 class Cover:
-    """One parent run, in this process."""
+    """One parent run, in this process. `resumed`: its id, if it goes on."""
 
-    def __init__(self, call: Call, run: Run, options: CoverOptions) -> None:
-        self.call, self.run, self.options = call, run, options
+    def __init__(self, call: Call, parameters: Mapping[str, Any], options: CoverOptions, resumed: str = "") -> None:
+        self.call, self.parameters, self.options, self.id = call, parameters, options, resumed
+        self._resumed = bool(resumed)
         self.protocol = call.packs.protocol(PACK)
         self.settings = self.protocol.settings or {}
         self.project: Project = project_of(call, self.settings)
-        self.parts = parts_of(run)
-        self.numbers: Sequence[int] = run.parameters["waves"]
-        self.results: list[TargetResult] = []
+        self.parts = parts_of(parameters)
+        self.targets = [self.target(part, wave) for part in self.parts.values() for wave in part.waves]
+        self.targets.sort(key=lambda target: target.wave)
+        self.steps: list[PipelineStep] = []
+        self._gate_error: MootError | None = None
 
     def go(self) -> Answer:
         """Take all waves through the stages. Raises if a stage fails, or the run waits for an answer."""
-        try:
-            for number, slugs in zip(self.numbers, self.run.waves, strict=True):
-                self._wave(number, slugs)
-                self._gate(number)
-        except Waits as waits:
-            self._end(STOPPED, waits.text)
-            raise self._waiting(waits) from None
-        except KeyboardInterrupt:
-            self._end(INTERRUPTED, "it was interrupted")
-            raise
-        except Refused as error:
-            self._end(FAILED, error.message)
-            raise
-        self._end(PASSED, "")
-        return said(self.report(), PASSED)
-
-    def report(self) -> CoverReport:
-        files = tuple(
-            FileReport(
-                wave=one.wave,
-                path=str(self.parts[one.slug].values["source_file"]),
-                class_name=str(self.parts[one.slug].values["class_name"]),
-                spec=str(self.parts[one.slug].values["spec_path"]),
-                slug=one.slug,
-                outcome=one.outcome,
-                tests_passed=one.review.get("tests_passed"),
-                examples=dict(one.review.get("examples") or {}),
-                violations=tuple(one.review.get("violations") or ()),
-                failures=tuple(one.review.get("failures") or ()),
-                skipped={step.stage: step.text for step in one.steps if step.what == "skipped"},
-                warnings=tuple(warning for step in one.steps for warning in step.warnings),
-            )
-            for one in self.results
-        )
-        return CoverReport(run=self.run.id, files=files, warnings=tuple(self.run.parameters.get("warnings") or ()))
-
-    def _end(self, outcome: str, reason: str) -> None:
-        counts: dict[str, int] = {}
-        for one in self.results:
-            counts[one.outcome] = counts.get(one.outcome, 0) + 1
-        end = EndRun(outcome=outcome, reason=reason[:2000], counts=counts)
-        self.call.commit(lambda work: work.do("run", self.run.id, end, pack=PACK))
-
-    # --- one wave -----------------------------------------------------------------------------------------------------
-
-    def _wave(self, number: int, slugs: Sequence[str]) -> None:
-        """Take all documents of a wave through the stages. Raises at the first that fails."""
-        limit = self.options.limit or int(self.settings.get("parallel", 1))
-        found = self._side_by_side(number, slugs, limit) if limit > 1 and len(slugs) > 1 else []
-        if not found:
-            for slug in slugs:
-                found.append(self._document(self.call, slug, number, limit))
-                if found[-1].outcome != PASSED:
-                    break
-        self.results += found
-        for one in found:
-            if one.question is not None:
-                raise self._ask(one)
-            if one.outcome != PASSED:
-                raise _failed(one)
-
-    def _side_by_side(self, number: int, slugs: Sequence[str], limit: int) -> list[TargetResult]:
-        """Several documents at once, each in its own thread and call. After a failure, no other one is started."""
-        from concurrent.futures import ThreadPoolExecutor
-
-        stopped = False
-
-        def one(slug: str) -> TargetResult | None:
-            nonlocal stopped
-            if stopped:
-                return None
-            try:
-                with self.call.workspace.call(self.call.caller, self.call.cwd) as own:
-                    found = self._document(own, slug, number, limit)
-            except BaseException:
-                stopped = True
-                raise
-            stopped = stopped or found.outcome != PASSED
-            return found
-
-        with ThreadPoolExecutor(max_workers=limit) as pool:
-            return [found for found in pool.map(one, slugs) if found is not None]
-
-    def _document(self, call: Call, slug: str, wave: int, limit: int) -> TargetResult:
-        from moot.pipelines.running import run_target
         from moot.pipelines.steps import RunOptions
+        from moot.pipelines.waves import run_targets
 
-        target = self.target(slug, wave)
-        around = self._surroundings(call, target)
-        pipeline = RspecPipeline(self.protocol.pack, around)
+        pipeline = RspecPipeline(self.protocol.pack, {one.id: self._surroundings(one) for one in self.targets})
         options = RunOptions(
-            resume=True,
+            resume=self._resumed,
+            parent=self.id or None,
             again=self.options.again,
             wait=True,
-            limit=limit,
-            parent=self.run.id,
+            limit=self.options.limit or int(self.settings.get("parallel", 1)),
             output=self.options.output,
         )
-        steps: list[PipelineStep] = []
-        for step in run_target(call, pipeline, target, options):
-            steps.append(step)
+        title = f"cover {self.parameters['mode']}"
+        for step in run_targets(
+            self.call, pipeline, self.targets, options, self._gate, title, dict(self.parameters)
+        ):
+            self.id = self.id or step.run
+            self.steps.append(step)
             report_step(self.call, step)
-        last, failed = steps[-1], next((step for step in steps if step.what == "failed"), None)
-        return TargetResult(
-            slug=slug,
-            wave=wave,
-            run=last.run,
-            outcome=last.outcome,
-            failed=failed,
-            question=pipeline.question,
-            steps=tuple(steps),
-            review=answer_of(call, last.run, REVIEWER),
-        )
+        if self._gate_error is not None:
+            raise self._gate_error
+        for target in self.targets:
+            if target.id in pipeline.questions:
+                raise self._asked(target, pipeline.questions[target.id])
+        if self.steps[-1].outcome != PASSED:
+            raise self._failed()
+        return said(self.report(), PASSED)
 
-    def target(self, slug: str, wave: int) -> Target:
+    # --- what goes in -------------------------------------------------------------------------------------------------
+
+    def target(self, part: Part, wave: int) -> Target:
         from moot.packs.rspec.project_classes import classes_for
 
-        part = self.parts[slug]
-        with open(os.path.join(self.project.root, part.values["source_file"]), "rb") as file:
-            classes = classes_for(self.project.root, file.read(1 << 22))
-        extra = {"base": self.run.parameters["base"]}
-        return target_of(self.project, slug, part.values, part.waves, wave, classes, extra)
+        source = os.path.join(self.project.root, part.values["source_file"])
+        try:
+            with open(source, "rb") as file:
+                classes = classes_for(self.project.root, file.read(_LARGEST))
+        except FileNotFoundError:
+            classes = {}
+        return target_of(
+            self.project, part.slug, part.values, part.waves, wave, classes, {"base": self.parameters["base"]}
+        )
 
-    def _surroundings(self, call: Call, target: Target) -> Surroundings:
-        level, level_by = self._answer("level", target, self.options.level)
-        existing, _ = self._answer("existing", target, self.options.existing)
+    def _surroundings(self, target: Target) -> Surroundings:
+        level, level_by = self._chosen("level", target, self.options.level)
+        existing, _ = self._chosen("existing", target, self.options.existing)
         return Surroundings(
-            written=written(call, target),
+            written=written(self.call, target),
             choices={"*": existing} if existing else {},
             helper=self.project.helper,
             level=level,
@@ -314,80 +201,116 @@ class Cover:
             rspec_timeout=float(self.settings.get("rspec_timeout", 300)),
         )
 
-    # --- questions ----------------------------------------------------------------------------------------------------
-
-    def _checkpoint(self, about: str) -> Checkpoint:
-        found: Checkpoint = states.state(self.call.engine.read(), "checkpoint", f"k-{self.run.id}-{about}")[0]
-        return found
-
-    def _answer(self, about: str, target: Target, given: str) -> tuple[str, str]:
+    def _chosen(self, about: str, target: Target, given: str) -> tuple[str, str]:
         """What was chosen for a document, and by whom: by an option, or as the answer to the question."""
         if given:
             return given, self.call.caller.principal
-        found = self._checkpoint(f"{about}-{target.id}-{target.wave}")
+        found = self._checkpoint(f"{about}-{target.wave}-{target.id}")
         return (found.answer or "", found.resolved_by or "") if found.status == "resolved" else ("", "")
 
-    def _ask(self, one: TargetResult) -> Waits:
-        """Ask the person one question for the document."""
-        if isinstance(one.question, Unclear):
-            about, options = "level", LEVELS
-            question = f"{one.slug}: at which level are {', '.join(one.question.methods)} tested?"
-        else:
-            assert one.question is not None
-            about = "existing"
-            options = tuple(c for c in EXISTING if all(c in conflict.choices for conflict in one.question.conflicts))
-            question = one.question.text
-        return self._reached(f"{about}-{one.slug}-{one.wave}", question, options, one.question.suggestion)
+    # --- questions ----------------------------------------------------------------------------------------------------
 
-    def _reached(self, about: str, question: str, options: Sequence[str], advice: str) -> Waits:
-        name = f"k-{self.run.id}-{about}"
-        who = self.call.caller.principal
+    def _checkpoint(self, about: str) -> Checkpoint:
+        found: Checkpoint = states.state(self.call.engine.read(), "checkpoint", f"k-{self.id}-{about}")[0]
+        return found
+
+    def _asked(self, target: Target, question: Question) -> MootError:
+        return self._ask(f"{question.about}-{target.wave}-{target.id}", question.text, question.options)
+
+    def _ask(self, about: str, question: str, options: Sequence[str]) -> MootError:
+        """Record a question to a person, once. Returns the error that says that the run waits."""
+        name, who = f"k-{self.id}-{about}", self.call.caller.principal
         reach = ReachCheckpoint(who=who, kind="decision", question=question[:2000], options=tuple(options))
         if not self._checkpoint(about).exists:
             self.call.commit(lambda work: work.do("checkpoint", name, reach, pack=PACK))
-        return Waits(self._checkpoint(about), f"{question} {advice}".strip())
-
-    def _waiting(self, waits: Waits) -> Refused:
-        name, options = waits.checkpoint.id, " or ".join(waits.checkpoint.options)
+        kind = about.partition("-")[0]
         return Refused(
             "waits_for_answer",
-            f"The run {self.run.id} waits for your answer: {waits.checkpoint.question}",
-            f"Answer {options}: `moot checkpoint resolve {name} ANSWER`, then `moot rspec resume`.",
+            f"The run {self.id} waits for your answer: {question}",
+            f"Answer {' or '.join(options)}: `moot rspec resume --{kind} {options[0]}`; or "
+            f"`moot checkpoint resolve {name} {options[0]}` and then `moot rspec resume`.",
             checkpoint=name,
-            options=list(waits.checkpoint.options),
-            run=self.run.id,
+            options=list(options),
+            run=self.id,
         )
 
     # --- the gate -----------------------------------------------------------------------------------------------------
 
-    def _gate(self, number: int) -> None:
-        """After a wave: if tests failed, a person decides whether to go on."""
-        failing = [one for one in self.results if one.wave == number and one.review.get("tests_passed") is False]
+    def _gate(self, call: Call, wave: int, ended: Sequence[PipelineStep]) -> str:
+        """After a wave: if tests failed, a person decides whether to go on. Returns why not; empty to go on."""
+        reviews = {step.target: answer_of(call, step.run, REVIEWER) for step in ended}
+        failing = {slug: one for slug, one in reviews.items() if one.get("tests_passed") is False}
         if not failing:
-            return
-        about = f"gate-{number}"
-        found = self._checkpoint(about)
+            return ""
+        found = self._checkpoint(f"gate-{wave}")
         answer = found.answer if found.status == "resolved" else self.options.gate
         if answer == "skip":
-            return
+            return ""
         lines = [
-            f"{failure['description']} ({failure['location']}): {failure['message'].splitlines()[0]}"
-            for one in failing
-            for failure in one.review.get("failures") or ()
+            f"{one['description']} ({one['location']}): {one['message'].strip().splitlines()[0]}"
+            for review in failing.values()
+            for one in review.get("failures") or ()
         ]
-        text = f"Tests of wave {number} failed: {'; '.join(lines) or 'no example ran'}."
+        text = f"Tests of wave {wave} failed: {'; '.join(lines) or 'no example ran'}."
         if answer == "abort":
-            raise Refused("tests_failed", text, "Correct the code or the tests, then start again: `moot rspec cover`.")
-        advice = f"Or run test-implementer again: `moot rspec stage {failing[0].slug} {IMPLEMENTER}`."
-        raise self._reached(about, f"{text} Skip the failed methods and go on, or abort?", GATE, advice)
+            advice = f"Correct the code, or run `moot rspec stage {next(iter(failing))} {IMPLEMENTER}`."
+            self._gate_error = Refused("tests_failed", text, advice, run=self.id)
+        else:
+            question = f"{text} Skip the failed methods and go on, or abort?"
+            self._gate_error = self._ask(f"gate-{wave}", question, GATE)
+        return text
+
+    # --- what comes out -----------------------------------------------------------------------------------------------
+
+    def report(self) -> CoverReport:
+        ended = [step for step in self.steps if step.what == "ended" and step.target]
+        return CoverReport(
+            run=self.id,
+            files=tuple(self._file(step) for step in ended),
+            warnings=tuple(self.parameters.get("warnings") or ()),
+        )
+
+    def _file(self, ended: PipelineStep) -> FileReport:
+        values, review = self.parts[ended.target].values, answer_of(self.call, ended.run, REVIEWER)
+        own = [step for step in self.steps if step.run == ended.run]
+        return FileReport(
+            wave=ended.wave,
+            path=str(values["source_file"]),
+            class_name=str(values["class_name"]),
+            spec=str(values["spec_path"]),
+            slug=ended.target,
+            outcome=ended.outcome,
+            tests_passed=review.get("tests_passed"),
+            examples=dict(review.get("examples") or {}),
+            violations=tuple(review.get("violations") or ()),
+            failures=tuple(review.get("failures") or ()),
+            skipped={step.stage: step.text for step in own if step.what == "skipped"},
+            warnings=tuple(warning for step in own for warning in step.warnings),
+        )
+
+    def _failed(self) -> MootError:
+        step = next((one for one in self.steps if one.what == "failed"), None)
+        if step is None:
+            last = next((one for one in reversed(self.steps) if one.what == "ended" and one.text), self.steps[-1])
+            return Refused("run_failed", f"{last.title}: {last.text}", last.suggestion or "`moot run status` shows more.")
+        details = [*step.problems, *([step.details] if step.details else [])]
+        advice = f"{step.suggestion.rstrip('.')}. " if step.suggestion else ""
+        return Refused(
+            "stage_failed",
+            "\n  ".join([f"{step.stage} failed for {step.title}: {step.text}", *details[:20]]),
+            f"{advice}To go on from {step.stage}: `moot rspec resume`.",
+            run=step.run,
+            stage=step.stage,
+            problems=list(step.problems),
+        )
 
 
 def report_step(call: Call, step: PipelineStep) -> None:
     """Say what happened while it happens."""
     report = getattr(call, "report", None)
-    if report is not None and step.what in ("started", "passed", "skipped", "reused", "failed", "waiting"):
-        more = f": {step.text}" if step.text and step.what in ("skipped", "failed", "waiting", "reused") else ""
-        report(f"wave {step.wave}, {step.title}: {step.stage} {step.what}{more}".replace(":  ", ": "))
+    if report is not None and step.stage and step.what in ("started", "passed", "skipped", "reused", "failed"):
+        more = f": {step.text}" if step.text and step.what in ("skipped", "failed", "reused") else ""
+        report(f"wave {step.wave}, {step.title}: {step.stage} {step.what}{more}")
 
 
 def answer_of(call: Call, run: str, stage: str) -> dict[str, Any]:
@@ -413,18 +336,3 @@ def written(call: Call, target: Target) -> bytes | None:
             now = contents.read(target.root, (path,)).files.get(path)
             return now if now is not None and contents.digest(now) == digest else None
     return None
-
-
-def _failed(one: TargetResult) -> Refused:
-    step = one.failed
-    text = f"{step.stage} failed for {step.title}: {step.text}" if step else f"{one.slug} ended: {one.outcome}"
-    details = [*(step.problems if step else ()), *([step.details] if step and step.details else [])]
-    advice = f"{step.suggestion} " if step and step.suggestion else ""
-    return Refused(
-        "stage_failed",
-        "\n  ".join([text, *details[:20]]),
-        f"{advice}Then go on: `moot rspec resume`. `moot run show {one.run}` shows the whole run.",
-        run=one.run,
-        stage=step.stage if step else "",
-        problems=list(step.problems) if step else [],
-    )

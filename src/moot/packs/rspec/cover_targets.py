@@ -132,14 +132,12 @@ def target_of(
     models = {name for name, kind in classes.items() if kind == "model"}
     if source.startswith("app/models/"):
         models.add(values["class_name"])
-    mtime = os.stat(os.path.join(project.root, source)).st_mtime_ns
     parameters = {
         "discovery": {**values, "methods_to_analyze": entries},
         "done": done,
         "classes": dict(classes),
         "project_type": project.type,
         "factory_gem": project.factory_gem,
-        "mtime": mtime,
         **extra,
     }
     paths = {"source": (source,), "spec": (values["spec_path"],), "factories": factory_files(models, project.factories)}

@@ -20,15 +20,15 @@ from moot.packs.rspec.agents import (
 )
 from moot.packs.rspec.answers import ERROR, SKIP, read_answer
 from moot.packs.rspec.document_check import check_document, errors_of
-from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput
+from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput, StageWaits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
     from moot.api.protocol import Pack
-    from moot.pipelines.contract import Check, Criterion, StageCode, StageInput
+    from moot.pipelines.contract import Check, Criterion, Stage, StageCode, StageInput
 
 NOT_SELECTED = "No testable methods found"
 NO_MODEL = "No selected method needs a record"
@@ -51,35 +51,20 @@ class Surroundings(Record):
     rspec_timeout: float = 300.0
 
 
-class Unclear(StageError):
-    """The level of some methods is unclear: a person must choose one."""
+class Question(Record):
+    """What only a person can decide. `about` is level or existing."""
 
-    def __init__(self, methods: Sequence[str]) -> None:
-        super().__init__(
-            f"the test level of {', '.join(methods)} is unclear",
-            suggestion="Choose one: `moot rspec resume --level unit`, `integration` or `request`.",
-        )
-        self.methods = tuple(methods)
-
-
-class Blocked(StageError):
-    """The spec file has blocks that only a person may replace."""
-
-    def __init__(self, path: str, conflicts: Sequence[architect.Conflict]) -> None:
-        super().__init__(
-            f"{path} has blocks that only you may replace: {'; '.join(one.sentence for one in conflicts)}",
-            suggestion="Choose: `moot rspec resume --existing overwrite`, `keep` or `append`.",
-            problems=[Problem(one.sentence, path, one.line) for one in conflicts],
-        )
-        self.conflicts = tuple(conflicts)
+    about: str
+    text: str
+    options: tuple[str, ...]
 
 
 class BuiltIn:
     """The stages that need no agent."""
 
-    def __init__(self, around: Surroundings) -> None:
+    def __init__(self, around: Callable[[str], Surroundings]) -> None:
         self._around = around
-        self.question: Unclear | Blocked | None = None  # why it needs a person
+        self.questions: dict[str, Question] = {}  # by target
         self.stages: dict[str, StageCode] = {
             DISCOVERY: discover,
             ANALYZER: analyze,
@@ -94,24 +79,27 @@ class BuiltIn:
         document, project = _document(given), str(given.parameters["project_type"])
         if not selected_methods(document):
             return StageOutput(skip=NOT_SELECTED)
-        decided = isolation.decide(document, project, self._around.level, self._around.level_by)
+        around = self._around(given.target.id)
+        decided = isolation.decide(document, project, around.level, around.level_by)
         if decided.unclear:
-            self.question = Unclear(decided.unclear)
-            raise self.question
+            text = f"At which level are {', '.join(decided.unclear)} of {document['class_name']} tested?"
+            raise self._asks(given, Question("level", text, isolation.LEVELS))
         configs = {one["name"]: one["test_config"] for one in decided.methods if "test_config" in one}
         answer = {"methods": [{"name": name, "test_config": one} for name, one in configs.items()]}
         changes = {stage_documents.pointer("methods", name, "test_config"): one for name, one in configs.items()}
         return StageOutput(document=changes, answer=answer)
 
     def plan_contexts(self, given: StageInput) -> StageOutput:
-        document, path, around = _document(given), given.path("spec"), self._around
+        document, path, around = _document(given), given.path("spec"), self._around(given.target.id)
         if not selected_methods(document):
             return StageOutput(skip=NOT_SELECTED)
         done = frozenset(given.parameters.get("done") or ())
         plan = architect.plan_spec(document, given.file("spec"), around.written, around.choices, around.helper, done)
         if plan.conflicts:
-            self.question = Blocked(path, plan.conflicts)
-            raise self.question
+            options = tuple(c for c in architect.CHOICES if all(c in one.choices for one in plan.conflicts))
+            blocks = "; ".join(one.sentence for one in plan.conflicts)
+            text = f"{path} has blocks that only you may replace: {blocks}. What happens to them?"
+            raise self._asks(given, Question("existing", text, options))
         return StageOutput(
             document={"/spec_file": path, "/structure": plan.structure},
             files={path: plan.data},
@@ -119,11 +107,15 @@ class BuiltIn:
             answer={"spec_file": path, "structure": plan.structure},
         )
 
+    def _asks(self, given: StageInput, question: Question) -> StageWaits:
+        self.questions[given.target.id] = question
+        return StageWaits(question.text)
+
     def review(self, given: StageInput) -> StageOutput:
         document, path, data = _document(given), given.path("spec"), given.file("spec") or b""
         if not _structure(given)["methods"]:
             return StageOutput(skip=NOT_SELECTED)
-        result = run_rspec(given, self._around)
+        result = run_rspec(given, self._around(given.target.id))
         broken, advice = stage_documents.violations(document, path, data)
         answer: dict[str, Any] = {"tests_passed": result.passed, "violations": broken}
         if result.failures:
@@ -223,16 +215,13 @@ def spec_shows_the_structure(_before: StageInput, after: StageInput) -> Iterator
 
 
 def only_texts_were_reworded(before: StageInput, after: StageInput) -> Iterator[Problem]:
-    """For the wording pass: `before` is what the built-in part wrote."""
+    """For the wording pass of a command: `before` is what the built-in part wrote."""
     old, new = before.file("spec"), after.file("spec")
-    if not given_by_command(after) or old is None or new is None:
+    built_in = after.output is None or bool(after.output.files)
+    if built_in or old is None or new is None:
         return
     for text, line in architect.wording_problems(old, new, _document(after)["class_name"]):
         yield Problem(text, after.path("spec"), line)
-
-
-def given_by_command(given: StageInput) -> bool:
-    return bool(given.parameters.get("wording"))
 
 
 def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Problem]:
@@ -251,7 +240,7 @@ def spec_is_implemented(before: StageInput, after: StageInput) -> Iterator[Probl
 
 def claims_hold(before: StageInput, after: StageInput) -> Iterator[Problem]:
     """What the answer says of its files."""
-    files = (after.answer or {}).get("files_created") or []
+    files = _answer(after).get("files_created") or []
     contents = {path: data for role in after.files.values() for path, data in role.items()}
     traits = factory_checks.traits_by_file(before.files.get("factories", {}), after.files.get("factories", {}))
     for problem in implementer.claims_hold(files, _document(after), contents, traits):
@@ -276,7 +265,7 @@ def review_holds(_before: StageInput, after: StageInput) -> Iterator[Problem]:
         planned = stage_documents.planned(structure, method)
         if planned != found:
             yield Problem(f"{method}: {planned} examples are planned, found {found}", after.path("spec"))
-    answer = after.answer or {}
+    answer = _answer(after)
     if "examples" not in answer and structure["methods"]:  # from an agent
         passed = run_rspec(after, Surroundings()).passed
         if passed is not answer.get("tests_passed"):
@@ -311,16 +300,41 @@ class RspecPipeline(Pipeline):
         "review-holds": review_holds,
     }
 
-    def __init__(self, pack: Pack, around: Surroundings | None = None) -> None:
+    def __init__(self, pack: Pack, around: Mapping[str, Surroundings] | None = None) -> None:
         super().__init__(pack)
-        self.around = around or Surroundings()
-        self._built_in = BuiltIn(self.around)
+        self._arounds = around or {}
+        self._built_in = BuiltIn(self._around)
         self.stages = self._built_in.stages  # type: ignore[misc]
 
     @property
-    def question(self) -> Unclear | Blocked | None:
-        """Why a stage needs a person's answer."""
-        return self._built_in.question
+    def questions(self) -> Mapping[str, Question]:
+        """What only a person can decide, by target."""
+        return self._built_in.questions
+
+    def _around(self, target: str) -> Surroundings:
+        return self._arounds.get(target) or Surroundings()
+
+    def label(self, stage: Stage) -> str:
+        return stage.name.replace("-", "_")
+
+    def also(self, given: StageInput) -> Mapping[str, str]:
+        """What else a result depends on: the time of the source's last change, and what a person chose."""
+        around = self._around(given.target.id)
+        match given.stage.name:
+            case "code-analyzer":
+                return {"the time of the source": str(given.mtimes.get(given.path("source"), 0))}
+            case "isolation-decider":
+                return {"the chosen level": around.level}
+            case "test-architect":
+                return {"the choice for existing blocks": str(sorted(around.choices.items()))}
+            case "test-reviewer":
+                return {"the command": " ".join(around.rspec)}
+        return {}
+
+    def stale(self, given: StageInput, _inputs: Mapping[str, str]) -> str:
+        marks = (given.document or {}).get("automation") or {}
+        errors = [one for one in marks.get("errors") or () if str(one).startswith("test_reviewer: ")]
+        return "the last review found errors" if given.stage.name == REVIEWER and errors else ""
 
     def prompt(self, given: StageInput) -> str:
         from moot.packs.rspec.prompts import prompt
@@ -369,6 +383,11 @@ def _document(given: StageInput) -> dict[str, Any]:
 def _structure(given: StageInput) -> Mapping[str, Any]:
     found: Mapping[str, Any] = (given.document or {}).get("structure") or {"describe": "", "methods": []}
     return found
+
+
+def _answer(after: StageInput) -> Mapping[str, Any]:
+    """What the stage itself answered."""
+    return after.output.answer if after.output is not None else {}
 
 
 def _slug(given: StageInput) -> str:

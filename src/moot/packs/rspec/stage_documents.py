@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from moot.packs.rspec.agents import selected_methods, selection_of
-from moot.packs.rspec.document_check import count_references
+from moot.packs.rspec.agents import selected_methods
+from moot.packs.rspec.analysis_contract import completed
 from moot.packs.rspec.reviewing import missing_terminals
 from moot.packs.rspec.spec_blocks import blocks_of
 from moot.packs.rspec.structure import examples_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from moot.packs.rspec.answers import AgentAnswer
 
-_SAME = ("source_file", "class_name")  # discovery writes them; code-analyzer must return the same
 _LINTER = 21  # the rule that only a linter decides
 
 
@@ -25,46 +24,16 @@ def pointer(*names: str) -> str:
 
 
 def analysis_output(document: Mapping[str, Any], data: Mapping[str, Any], warnings: Sequence[str]) -> StageOutput:
-    """The analysis in a document. Counts of references are corrected, and modes filled in."""
-    for key in _SAME:
-        if data[key] != document[key]:
-            said = f"expected {document[key]!r}, found {data[key]!r}"
-            raise StageError(f"data.{key}: {said}", problems=[Problem(said, key=f"data.{key}")])
-    methods = [_with_mode(document, method) for method in data["methods"]]
-    counts = count_references({"methods": methods})
-    notes = list(warnings)
-    behaviours = []
-    for one in data["behaviors"]:
-        used = counts.get(one["id"], 0)
-        if used == 0:
-            notes.append(f"the behaviour {one['id']} is not used")
-        elif used != one["used_by"]:
-            notes.append(f"the behaviour {one['id']} is used {used} times, not {one['used_by']}")
-        behaviours.append({**one, "used_by": used})
-    changes: dict[str, Any] = {
-        "/slug": data["slug"],
-        "/source_mtime": data["source_mtime"],
-        "/behaviors": behaviours,
-    }
-    for method in methods:
+    """The analysis in a document: checked, with modes and counts filled in."""
+    found = completed(document, data)
+    if found.problems:
+        problems = [Problem(text, key=path) for path, text in found.problems]
+        raise StageError(f"the analysis is not valid: {problems[0].said}", problems=problems)
+    changes: dict[str, Any] = {f"/{key}": found.data[key] for key in ("slug", "source_mtime", "behaviors")}
+    for method in found.data["methods"]:
         changes |= {pointer("methods", method["name"], key): value for key, value in method.items()}
-    return StageOutput(
-        document=changes,
-        warnings=tuple(dict.fromkeys(notes)),
-        answer={**data, "behaviors": behaviours, "methods": methods},
-    )
-
-
-def _with_mode(document: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any]:
-    """The method with the mode that discovery found, behind its name and type."""
-    entry = selection_of(document, method) or {}
-    mode = method.get("method_mode", entry.get("method_mode"))
-    first = {key: method[key] for key in ("name", "type")}
-    return {
-        **first,
-        **({"method_mode": mode} if mode else {}),
-        **{k: v for k, v in method.items() if k != "method_mode"},
-    }
+    notes = tuple(dict.fromkeys((*warnings, *found.warnings)))
+    return StageOutput(document=changes, warnings=notes, answer=dict(found.data))
 
 
 def configured(document: Mapping[str, Any], methods: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""rspec resume: go on with a run; rspec stage: one stage of one document."""
