@@ -15,13 +15,15 @@ import os
 
 from moot.core.deciders.checkpoint import ReachCheckpoint
 from moot.core.deciders.run import PASSED
-from moot.core.errors import Refused, Unknown
+from moot.core.errors import Refused, Unknown, Usage
 from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, REVIEWER
+from moot.packs.rspec.architect import CHOICES
 from moot.packs.rspec.cover_report import CoverReport, FileReport, said
 from moot.packs.rspec.cover_targets import Project, project_of, target_of
 from moot.packs.rspec.discovery_documents import documents
+from moot.packs.rspec.isolation import LEVELS
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
 from moot.views import queries, states
 
@@ -94,8 +96,35 @@ def resume(call: Call, name: str, options: CoverOptions) -> Answer:
 
 def newest(call: Call) -> Run | None:
     """The newest run over waves."""
-    found: list[Run] = queries.things(call.engine.read(), "run", _RUNS, ended=True)
-    return next((run for run in reversed(found) if run.pack == PACK and run.waves), None)
+    return next((run for run in _runs(call) if run.waves), None)
+
+
+def newest_of(call: Call, slug: str) -> Run | None:
+    """The newest run over waves that has this document."""
+    return next((run for run in _runs(call) if any(slug in wave for wave in run.waves)), None)
+
+
+def last_run(call: Call) -> Run | None:
+    """The newest run of the pack that is not a part of another one."""
+    return next((run for run in _runs(call) if run.parent is None), None)
+
+
+def _runs(call: Call) -> list[Run]:
+    """The runs of the pack, newest first."""
+    found: list[Run] = [run for run in queries.things(call.engine.read(), "run", _RUNS, ended=True) if run.pack == PACK]
+    return sorted(found, key=lambda run: run.at, reverse=True)
+
+
+def options_of(
+    limit: int | None, level: str | None, existing: str | None, gate: str | None, *, output: bool
+) -> CoverOptions:
+    """The options of a verb. Raises for a word that is not a choice."""
+    for name, given, choices in (("level", level, LEVELS), ("existing", existing, CHOICES), ("gate", gate, GATE)):
+        if given and given not in choices:
+            raise Usage("bad_choice", f"--{name}: {given[:80]!r} is not a choice.", f"Use {', '.join(choices)}.")
+    if limit is not None and limit < 1:
+        raise Usage("bad_limit", "--limit must be at least 1.", "For example: --limit 4")
+    return CoverOptions(limit or 0, level or "", existing or "", gate or "", output=output)
 
 
 def _run(call: Call, name: str) -> Run:
@@ -148,7 +177,7 @@ class Cover:
         from moot.pipelines.steps import RunOptions
         from moot.pipelines.waves import run_targets
 
-        pipeline = RspecPipeline(self.protocol.pack, {one.id: self._surroundings(one) for one in self.targets})
+        pipeline = RspecPipeline(self.protocol.pack, {one.id: self.surroundings(one) for one in self.targets})
         options = RunOptions(
             resume=self._resumed,
             parent=self.id or None,
@@ -158,9 +187,7 @@ class Cover:
             output=self.options.output,
         )
         title = f"cover {self.parameters['mode']}"
-        for step in run_targets(
-            self.call, pipeline, self.targets, options, self._gate, title, dict(self.parameters)
-        ):
+        for step in run_targets(self.call, pipeline, self.targets, options, self._gate, title, dict(self.parameters)):
             self.id = self.id or step.run
             self.steps.append(step)
             report_step(self.call, step)
@@ -188,7 +215,7 @@ class Cover:
             self.project, part.slug, part.values, part.waves, wave, classes, {"base": self.parameters["base"]}
         )
 
-    def _surroundings(self, target: Target) -> Surroundings:
+    def surroundings(self, target: Target) -> Surroundings:
         level, level_by = self._chosen("level", target, self.options.level)
         existing, _ = self._chosen("existing", target, self.options.existing)
         return Surroundings(
@@ -201,10 +228,18 @@ class Cover:
             rspec_timeout=float(self.settings.get("rspec_timeout", 300)),
         )
 
+    def reached(self, slug: str) -> Target:
+        """The target of a document in the last wave that it has reached."""
+        from moot.pipelines.running import runs_of
+
+        waves = {run.wave for run in runs_of(self.call, slug) if run.parent == self.id}
+        own = [target for target in self.targets if target.id == slug]
+        return next((target for target in reversed(own) if target.wave in waves), own[0])
+
     def _chosen(self, about: str, target: Target, given: str) -> tuple[str, str]:
         """What was chosen for a document, and by whom: by an option, or as the answer to the question."""
         if given:
-            return given, self.call.caller.principal
+            return given, self.call.caller.agent or self.call.login
         found = self._checkpoint(f"{about}-{target.wave}-{target.id}")
         return (found.answer or "", found.resolved_by or "") if found.status == "resolved" else ("", "")
 
@@ -219,10 +254,15 @@ class Cover:
 
     def _ask(self, about: str, question: str, options: Sequence[str]) -> MootError:
         """Record a question to a person, once. Returns the error that says that the run waits."""
-        name, who = f"k-{self.id}-{about}", self.call.caller.principal
-        reach = ReachCheckpoint(who=who, kind="decision", question=question[:2000], options=tuple(options))
+        name = f"k-{self.id}-{about}"
+
+        def act(work: Any) -> None:
+            who = self.call.actor(work).principal
+            reach = ReachCheckpoint(who=who, kind="decision", question=question[:2000], options=tuple(options))
+            work.do("checkpoint", name, reach, pack=PACK)
+
         if not self._checkpoint(about).exists:
-            self.call.commit(lambda work: work.do("checkpoint", name, reach, pack=PACK))
+            self.call.commit(act)
         kind = about.partition("-")[0]
         return Refused(
             "waits_for_answer",
@@ -292,7 +332,8 @@ class Cover:
         step = next((one for one in self.steps if one.what == "failed"), None)
         if step is None:
             last = next((one for one in reversed(self.steps) if one.what == "ended" and one.text), self.steps[-1])
-            return Refused("run_failed", f"{last.title}: {last.text}", last.suggestion or "`moot run status` shows more.")
+            advice = last.suggestion or "`moot run status` shows more."
+            return Refused("run_failed", f"{last.title}: {last.text}", advice, run=self.id)
         details = [*step.problems, *([step.details] if step.details else [])]
         advice = f"{step.suggestion.rstrip('.')}. " if step.suggestion else ""
         return Refused(

@@ -96,7 +96,7 @@ def _factories(root: str) -> dict[str, str]:
 
 def factory_files(models: Iterable[str], factories: Mapping[str, str]) -> tuple[str, ...]:
     """The files with the factories of these models: where they are, or where they belong."""
-    found = {}
+    found: dict[str, None] = {}
     for model in models:
         name = underscored(model)
         found[factories.get(name, f"{FACTORIES}/{plural(name)}.rb")] = None
@@ -142,7 +142,15 @@ def target_of(
     }
     paths = {"source": (source,), "spec": (values["spec_path"],), "factories": factory_files(models, project.factories)}
     title = f"{values['class_name']} ({source})"
-    return Target(slug, project.root, paths, title, project.document(slug), parameters, wave)
+    return Target(
+        id=slug,
+        root=project.root,
+        paths=paths,
+        title=title,
+        document=project.document(slug),
+        parameters=parameters,
+        wave=wave,
+    )
 
 
 def _reached(entry: Mapping[str, Any], reached: set[str]) -> dict[str, Any]:

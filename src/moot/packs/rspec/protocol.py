@@ -13,5 +13,6 @@ if TYPE_CHECKING:
 class Rspec(Protocol):
     """See the module."""
 
+    pipeline = "moot.packs.rspec.pipeline:RspecPipeline"
     verbs: Mapping[str, str] = TABLE
     methods = METHODS

@@ -1,1 +1,86 @@
-"""rspec resume: go on with a run; rspec stage: one stage of one document."""
+"""rspec resume: go on with a run. rspec stage: run one stage of one document."""
+
+from __future__ import annotations
+
+from moot.api.catalogue import Param, Verb
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from moot.api.answer import Answer
+    from moot.api.call import Call
+
+LIMIT = Param("limit", "How many documents of a wave may run at once.", type="int")
+LEVEL = Param("level", "The level of methods that are unclear: unit, integration or request.")
+EXISTING = Param("existing", "What happens to blocks that you changed: overwrite, keep or append.")
+GATE_CHOICE = Param("gate", "What happens after failed tests of a wave: skip or abort.")
+OUTPUT = Param("output", "Show the output of the agents' commands.", type="flag")
+
+
+def resume(
+    call: Call,
+    run: str | None,
+    limit: int | None,
+    level: str | None,
+    existing: str | None,
+    gate: str | None,
+    output: bool,
+) -> Answer:
+    from moot.packs.rspec import cover_run
+
+    waiting = _discovery(call) if not run else None
+    if waiting is not None:
+        return waiting
+    return cover_run.resume(call, run or "", cover_run.options_of(limit, level, existing, gate, output=output))
+
+
+def _discovery(call: Call) -> Answer | None:
+    """Go on with a discovery that waits for the selection, if that is the newest run."""
+    from moot.packs.rspec import cover, cover_run
+
+    last = cover_run.last_run(call)
+    if last is None or last.waves or not last.open:
+        return None
+    found: Answer = cover.proceed(call, last)
+    return found
+
+
+def stage(call: Call, slug: str, name: str, output: bool) -> Answer:
+    from moot.packs.rspec import single_stage
+
+    return single_stage.run(call, slug, name, output=output)
+
+
+RESUME = Verb(
+    "rspec resume",
+    "Go on with the last run, or with the one named.",
+    resume,
+    kind="own",
+    protocol=True,
+    params=(
+        Param("run", "The run over waves. Default: the last one.", positional=True),
+        LIMIT,
+        LEVEL,
+        EXISTING,
+        GATE_CHOICE,
+        OUTPUT,
+    ),
+    examples=("moot rspec resume", "moot rspec resume --gate skip"),
+    detail=(
+        "Stages that have passed are used again while nothing that they read has changed. The run starts at the first "
+        "other one, and says why. An answer that you gave to a question of the run is used."
+    ),
+)
+STAGE = Verb(
+    "rspec stage",
+    "Run one stage of one document.",
+    stage,
+    kind="own",
+    protocol=True,
+    params=(
+        Param("slug", "The document, such as app_models_payment.", positional=True, required=True),
+        Param("name", "The stage, such as test-implementer.", positional=True, required=True),
+        OUTPUT,
+    ),
+    examples=("moot rspec stage app_models_payment test-implementer",),
+    detail="The stages before it must have passed, and what they read must be the same. Nothing but the slug is needed.",
+)

@@ -1,0 +1,61 @@
+"""One stage of one document, started by hand: all that it needs is in the log."""
+
+from __future__ import annotations
+
+from moot.api.answer import Answer, Notice
+from moot.core.errors import Refused, Unknown
+from moot.core.record import Record
+from moot.packs.rspec.cover_run import Cover, CoverOptions, answer_of, newest_of, report_step
+from moot.packs.rspec.pipeline import RspecPipeline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from moot.api.call import Call
+
+
+class StageResult(Record):
+    """What came of the stage. `answer`: as the agent or moot gave it."""
+
+    run: str
+    slug: str
+    stage: str
+    outcome: str
+    answer: Mapping[str, Any] = {}
+    warnings: tuple[str, ...] = ()
+
+
+def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
+    from moot.pipelines.running import run_target
+    from moot.pipelines.steps import RunOptions
+
+    parent = newest_of(call, slug)
+    if parent is None:
+        raise Unknown("unknown_document", f"No run has a document {slug[:200]!r}.", "Start one: `moot rspec cover`.")
+    cover = Cover(call, parent.parameters, CoverOptions(output=output), parent.id)
+    target = cover.reached(slug)
+    pipeline = RspecPipeline(cover.protocol.pack, {slug: cover.surroundings(target)})
+    steps = []
+    for step in run_target(call, pipeline, target, RunOptions(only=stage, output=output, parent=parent.id)):
+        steps.append(step)
+        report_step(call, step)
+    failed = next((step for step in steps if step.what == "failed"), None)
+    if failed is not None:
+        raise Refused(
+            "stage_failed",
+            "\n  ".join([f"{failed.stage}: {failed.text}", *failed.problems[:20]]),
+            failed.suggestion or f"Correct it, then: `moot rspec stage {slug} {stage}`.",
+            run=failed.run,
+            stage=failed.stage,
+        )
+    done = next(step for step in reversed(steps) if step.stage == stage)
+    found = StageResult(done.run, slug, stage, done.what, answer_of(call, done.run, stage), done.warnings)
+    more = f": {done.text}" if done.what == "skipped" else ""
+    return Answer(
+        result=found,
+        say=(f"{stage} {done.what}{more}",),
+        warnings=tuple(Notice("rspec", text) for text in done.warnings),
+        code=2 if done.warnings else 0,
+    )
