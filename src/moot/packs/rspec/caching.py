@@ -70,7 +70,8 @@ def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     """What the step keys of the last run say: contents, the selection, versions and the base commit."""
     from moot.packs.rspec.cover_run import Cover, CoverOptions, newest_of
     from moot.packs.rspec.pipeline import RspecPipeline
-    from moot.pipelines.running import would_reuse
+    from moot.pipelines.planning import planned
+    from moot.pipelines.steps import RunOptions
 
     parent = newest_of(call, slug)
     if parent is None or mtime is None:
@@ -78,4 +79,5 @@ def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     cover = Cover(call, parent.parameters, CoverOptions(), parent.id)
     target = cover.reached(slug)
     pipeline = RspecPipeline(cover.protocol.pack, {slug: cover.surroundings(target)})
-    return would_reuse(call, pipeline, target)
+    first = next((one for one in planned(call, pipeline, target, RunOptions()).stages if not one.reused), None)
+    return () if first is None else (f"{first.stage} would run: {first.reason}",)

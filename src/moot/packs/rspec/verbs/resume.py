@@ -82,5 +82,5 @@ STAGE = Verb(
         OUTPUT,
     ),
     examples=("moot rspec stage app_models_payment test-implementer",),
-    detail="The stages before it must have passed, and what they read must be the same. Nothing but the slug is needed.",
+    detail="The stages before it must have passed, and what they read must be the same. Only the slug is needed.",
 )

@@ -1,0 +1,109 @@
+"""A scripted agent: `agent.py BEHAVIOUR`. It gets its prompt on standard input, as a real one does.
+
+It does the work of factory-agent or test-implementer, whichever the prompt asks for: honestly, or not.
+"""
+
+import os
+import re
+import sys
+import time
+from pathlib import Path
+
+
+def paths(prompt: str, role: str) -> list[Path]:
+    return [Path(path) for path in re.findall(rf"^- {role}: `([^`]+)`", prompt, re.MULTILINE)]
+
+
+def say(text: str) -> None:
+    print(f"Done.\n\n```yaml\n{text.strip()}\n```")
+
+
+def make_factories(prompt: str) -> None:
+    lines = ["status: success", "data:", "  files_created:"]
+    for path in paths(prompt, "factories"):
+        name = path.stem.removesuffix("s")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            continue
+        path.write_text(
+            f"FactoryBot.define do\n  factory :{name} do\n    skip_create\n\n    trait :plain do\n    end\n  end\nend\n"
+        )
+        lines += [f"    - path: {path}", "      traits_added: [plain]"]
+    say("\n".join(lines) if len(lines) > 3 else "status: skip\nskip_reason: All factories exist")
+
+
+def fill(text: str) -> str:
+    text = text.replace("# {SETUP_CODE}", "let(:value) { 1 }").replace('"{THRESHOLD_VALUE}"', "1")
+    return text.replace('skip "{EXPECTATION}"', "expect(value).to eq(1)")
+
+
+def blocks(prompt: str) -> list[str]:
+    """The names of the methods in the structure of the prompt's document."""
+    part = prompt.partition("\nstructure:")[2].partition("\nautomation:")[0]
+    return re.findall(r"""^ {2,4}- name: ["']?([#.][^"'\n]+)""", part, re.MULTILINE)
+
+
+def examples(spec: Path, names: list[str]) -> int:
+    found, inside = 0, False
+    for line in spec.read_text().splitlines():
+        if match := re.match(r'  describe "([^"]+)" do', line):
+            inside = match[1] in names
+        found += inside and line.strip().startswith("it ")
+    return found
+
+
+def implement(prompt: str, behaviour: str) -> None:
+    (spec,) = paths(prompt, "spec")
+    before = spec.read_text()
+    changes = {
+        "honest": fill,
+        "nothing": lambda text: text,
+        "drops": lambda text: re.sub(r"\n +it \"[^\"]+\" do\n.*?\n +end\n", "\n", fill(text), count=1, flags=re.DOTALL),
+        "renames": lambda text: fill(text).replace('context "when', 'context "if', 1),
+        "pends": lambda text: fill(text).replace('it "', 'xit "', 1),
+        "hollow": lambda text: fill(text).replace("expect(value).to eq(1)", "value", 1),
+        "stores": lambda text: fill(text).replace("let(:value) { 1 }", "let(:value) { create(:book) }", 1),
+        "fails": lambda text: fill(text).replace("eq(1)", "eq(2)", 1),
+        "broken": lambda text: fill(text) + "end end\n",
+    }
+    spec.write_text(changes.get(behaviour, fill)(before))
+    count = examples(spec, blocks(prompt))
+    if behaviour == "stray":
+        Path("app/models/stray.rb").write_text("class Stray; end\n")
+    if behaviour == "overcounts":
+        count += 1
+    answer = f"status: success\ndata:\n  files_created:\n    - path: {spec}\n      examples_count: {count}"
+    if behaviour == "foreign":
+        answer += "\n  behaviors: []"
+    if behaviour == "quotes":
+        say("status: error\nerror: quoted from an earlier run")
+    if behaviour == "trailing":
+        say(answer)
+        say("status: error\nerror: I changed my mind")
+        return
+    say(answer)
+
+
+def main() -> None:
+    prompt, behaviour = sys.stdin.read(), sys.argv[1]
+    if log := os.environ.get("AGENT_LOG"):
+        with open(log, "a", encoding="utf-8") as file:
+            file.write(f"{prompt.split('.')[0]}\n")
+    if "You are factory-agent" in prompt:
+        make_factories(prompt)
+        return
+    if behaviour == "hangs":
+        time.sleep(600)
+    if behaviour == "crashes":
+        os.kill(os.getpid(), 9)
+    if behaviour == "silent":
+        return
+    if behaviour == "marker":
+        for path in Path("tmp/rspec_metadata").glob("*.yml"):
+            path.write_text(path.read_text() + "  test_implementer_completed: true\n")
+        say("status: success\ndata:\n  files_created: []")
+        return
+    implement(prompt, behaviour)
+
+
+main()
