@@ -229,6 +229,7 @@ class StageOutput(Record):
     document: what it sets, by pointer. A value replaces everything at its pointer, and may have any depth.
     removed: pointers of the document that it removes.
     files: new contents, by path; None removes the file. For a command: nothing, because it has written its files.
+    errors: entries for the pipeline's list of errors although the stage passed, such as findings of a review.
     skip: there was nothing to do, and why. A skipped stage counts as passed.
     answer: what the next stage gets, if it reads `answer`. It is stored with the run.
     """
@@ -237,6 +238,7 @@ class StageOutput(Record):
     removed: tuple[str, ...] = ()
     files: Mapping[str, bytes | None] = {}
     warnings: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     skip: str = ""
     answer: Mapping[str, Any] = {}
 

@@ -232,7 +232,7 @@ class RunRecord:
             later = self.pack.stages[[one.name for one in self.pack.stages].index(stage.name) + 1 :]
             yield from map(self._unmarked, later)
         yield documents.DocumentChange(stage.name, documents.marked(stage, output.skip))
-        yield from self._noted(commit, stage, warnings=output.warnings)
+        yield from self._noted(commit, stage, errors=output.errors, warnings=output.warnings)
 
     def _failure(self, commit: Any, stage: Stage, error: StageError) -> Iterator[documents.DocumentChange]:
         """What a stage that failed changes: its marker is taken back, whoever has set it, and its error is noted."""

@@ -78,6 +78,6 @@ def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
         return () if parent is not None else ("no run has worked on it",)
     cover = Cover(call, parent.parameters, CoverOptions(), parent.id)
     target = cover.reached(slug)
-    pipeline = RspecPipeline(cover.protocol.pack, {slug: cover.surroundings(target)})
+    pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
     first = next((one for one in planned(call, pipeline, target, RunOptions()).stages if not one.reused), None)
     return () if first is None else (f"{first.stage} would run: {first.reason}",)

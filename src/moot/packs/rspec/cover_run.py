@@ -21,7 +21,7 @@ from moot.core.record import Record
 from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, REVIEWER
 from moot.packs.rspec.architect import CHOICES
 from moot.packs.rspec.cover_report import CoverReport, FileReport, said
-from moot.packs.rspec.cover_targets import Project, project_of, target_of
+from moot.packs.rspec.cover_targets import MIRROR, Project, project_of, slug_in, target_of
 from moot.packs.rspec.discovery_documents import documents
 from moot.packs.rspec.isolation import LEVELS
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
@@ -101,7 +101,7 @@ def newest(call: Call) -> Run | None:
 
 def newest_of(call: Call, slug: str) -> Run | None:
     """The newest run over waves that has this document."""
-    return next((run for run in _runs(call) if any(slug in wave for wave in run.waves)), None)
+    return next((run for run in _runs(call) if any(slug in map(slug_in, wave) for wave in run.waves)), None)
 
 
 def last_run(call: Call) -> Run | None:
@@ -138,7 +138,7 @@ def _taken(call: Call) -> list[tuple[str, str]]:
     found = []
     for one in queries.things(store, "document", 10_000, ended=True):
         source = one.leaves.get("/source_file")
-        if one.mirror == "rspec/metadata" and isinstance(source, str) and "__" not in one.subject:
+        if one.mirror == MIRROR and isinstance(source, str) and "__" not in one.subject:
             found.append((one.subject, source))
     return found
 
@@ -232,15 +232,15 @@ class Cover:
         """The target of a document in the last wave that it has reached."""
         from moot.pipelines.running import runs_of
 
-        waves = {run.wave for run in runs_of(self.call, slug) if run.parent == self.id}
-        own = [target for target in self.targets if target.id == slug]
-        return next((target for target in reversed(own) if target.wave in waves), own[0])
+        own = [target for target in self.targets if slug_in(target.id) == slug]
+        reached = (one for one in reversed(own) if any(run.parent == self.id for run in runs_of(self.call, one.id)))
+        return next(reached, own[0])
 
     def _chosen(self, about: str, target: Target, given: str) -> tuple[str, str]:
         """What was chosen for a document, and by whom: by an option, or as the answer to the question."""
         if given:
             return given, self.call.caller.agent or self.call.login
-        found = self._checkpoint(f"{about}-{target.wave}-{target.id}")
+        found = self._checkpoint(question_of(about, target.id))
         return (found.answer or "", found.resolved_by or "") if found.status == "resolved" else ("", "")
 
     # --- questions ----------------------------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ class Cover:
         return found
 
     def _asked(self, target: Target, question: Question) -> MootError:
-        return self._ask(f"{question.about}-{target.wave}-{target.id}", question.text, question.options)
+        return self._ask(question_of(question.about, target.id), question.text, question.options)
 
     def _ask(self, about: str, question: str, options: Sequence[str]) -> MootError:
         """Record a question to a person, once. Returns the error that says that the run waits."""
@@ -293,7 +293,7 @@ class Cover:
         ]
         text = f"Tests of wave {wave} failed: {'; '.join(lines) or 'no example ran'}."
         if answer == "abort":
-            advice = f"Correct the code, or run `moot rspec stage {next(iter(failing))} {IMPLEMENTER}`."
+            advice = f"Correct the code, or run `moot rspec stage {slug_in(next(iter(failing)))} {IMPLEMENTER}`."
             self._gate_error = Refused("tests_failed", text, advice, run=self.id)
         else:
             question = f"{text} Skip the failed methods and go on, or abort?"
@@ -311,14 +311,15 @@ class Cover:
         )
 
     def _file(self, ended: PipelineStep) -> FileReport:
-        values, review = self.parts[ended.target].values, answer_of(self.call, ended.run, REVIEWER)
+        slug = slug_in(ended.target)
+        values, review = self.parts[slug].values, answer_of(self.call, ended.run, REVIEWER)
         own = [step for step in self.steps if step.run == ended.run]
         return FileReport(
             wave=ended.wave,
             path=str(values["source_file"]),
             class_name=str(values["class_name"]),
             spec=str(values["spec_path"]),
-            slug=ended.target,
+            slug=slug,
             outcome=ended.outcome,
             tests_passed=review.get("tests_passed"),
             examples=dict(review.get("examples") or {}),
@@ -346,6 +347,11 @@ class Cover:
         )
 
 
+def question_of(about: str, target: str) -> str:
+    """The end of the id of a question about a target."""
+    return f"{about}-{target.replace('@', '-')}"
+
+
 def report_step(call: Call, step: PipelineStep) -> None:
     """Say what happened while it happens."""
     report = getattr(call, "report", None)
@@ -366,10 +372,10 @@ def answer_of(call: Call, run: str, stage: str) -> dict[str, Any]:
 def written(call: Call, target: Target) -> bytes | None:
     """The spec file as moot last accepted it: the content that the last stage left which passed."""
     from moot.pipelines import contents
-    from moot.pipelines.running import runs_of
 
     path = target.paths["spec"][0]
-    for run in runs_of(call, target.id):
+    mine = [run for run in _runs(call) if slug_in(run.target) == slug_in(target.id)]
+    for run in mine:
         for attempt in reversed(run.tries):
             digest = attempt.outputs.get(f"file:{path}")
             if digest is None or attempt.stage not in (ARCHITECT, IMPLEMENTER) or attempt.status == "failed":

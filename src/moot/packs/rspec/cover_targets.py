@@ -41,15 +41,15 @@ class Project(Record):
 
     def document(self, slug: str) -> DocumentRef:
         path = f"{self.folder}/rspec_metadata/{slug}.yml"
-        return DocumentRef(key("rspec", self.worktree, slug), MIRROR, self.worktree, slug, path)
+        return DocumentRef(key("rspec", self.worktree, f"metadata.{slug}"), MIRROR, self.worktree, slug, path)
 
 
 def project_of(call: Call, settings: Mapping[str, Any]) -> Project:
     """Look at the project in the caller's worktree."""
-    from moot.location import worktrees
+    from moot.location import MAIN, worktrees
 
     root = os.path.realpath(call.place.root)
-    tree = next((one.name for one in worktrees(call.place) if os.path.realpath(one.root) == root), "-")
+    tree = next((one.name for one in worktrees(call.place) if os.path.realpath(one.root) == root), MAIN)
     lock = _text(root, "Gemfile.lock")
     gems = isolation.gems_of(_text(root, "Gemfile"), lock)
     return Project(
@@ -143,7 +143,7 @@ def target_of(
     paths = {"source": (source,), "spec": (values["spec_path"],), "factories": factory_files(models, project.factories)}
     title = f"{values['class_name']} ({source})"
     return Target(
-        id=slug,
+        id=target_id(slug, waves, wave),
         root=project.root,
         paths=paths,
         title=title,
@@ -151,6 +151,17 @@ def target_of(
         parameters=parameters,
         wave=wave,
     )
+
+
+def target_id(slug: str, waves: Iterable[int], wave: int) -> str:
+    """The id of a document's target: its slug in its first wave, and with a number in later ones."""
+    number = sorted(waves).index(wave)
+    return f"{slug}@{number}" if number else slug
+
+
+def slug_in(target: str) -> str:
+    """The slug in the id of a target."""
+    return target.partition("@")[0]
 
 
 def _reached(entry: Mapping[str, Any], reached: set[str]) -> dict[str, Any]:

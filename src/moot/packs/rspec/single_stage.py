@@ -36,7 +36,7 @@ def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
         raise Unknown("unknown_document", f"No run has a document {slug[:200]!r}.", "Start one: `moot rspec cover`.")
     cover = Cover(call, parent.parameters, CoverOptions(output=output), parent.id)
     target = cover.reached(slug)
-    pipeline = RspecPipeline(cover.protocol.pack, {slug: cover.surroundings(target)})
+    pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
     steps = []
     for step in run_target(call, pipeline, target, RunOptions(only=stage, output=output, parent=parent.id)):
         steps.append(step)

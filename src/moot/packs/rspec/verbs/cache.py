@@ -23,7 +23,7 @@ CACHE = Verb(
     "rspec cache",
     "Say whether the results for a source are valid.",
     cache,
-    kind="read",
+    kind="look",
     protocol=True,
     params=(Param("source", "A source file, or the slug of its document.", positional=True, required=True),),
     examples=("moot rspec cache app/models/payment.rb",),

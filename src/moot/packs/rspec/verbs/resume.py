@@ -27,21 +27,7 @@ def resume(
 ) -> Answer:
     from moot.packs.rspec import cover_run
 
-    waiting = _discovery(call) if not run else None
-    if waiting is not None:
-        return waiting
     return cover_run.resume(call, run or "", cover_run.options_of(limit, level, existing, gate, output=output))
-
-
-def _discovery(call: Call) -> Answer | None:
-    """Go on with a discovery that waits for the selection, if that is the newest run."""
-    from moot.packs.rspec import cover, cover_run
-
-    last = cover_run.last_run(call)
-    if last is None or last.waves or not last.open:
-        return None
-    found: Answer = cover.proceed(call, last)
-    return found
 
 
 def stage(call: Call, slug: str, name: str, output: bool) -> Answer:
@@ -54,7 +40,7 @@ RESUME = Verb(
     "rspec resume",
     "Go on with the last run, or with the one named.",
     resume,
-    kind="own",
+    kind="local-exec",
     protocol=True,
     params=(
         Param("run", "The run over waves. Default: the last one.", positional=True),
@@ -74,7 +60,7 @@ STAGE = Verb(
     "rspec stage",
     "Run one stage of one document.",
     stage,
-    kind="own",
+    kind="local-exec",
     protocol=True,
     params=(
         Param("slug", "The document, such as app_models_payment.", positional=True, required=True),
