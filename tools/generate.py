@@ -101,7 +101,6 @@ COMPOSED = {
         "Name a text file in UTF-8. For a text that begins with @, write @@ instead of @.",
     ),
     "who_are_you": ("", "Pass --agent NAME, or --person, or set MOOT_AGENT as `moot join` prints it."),
-    "run_failed": ("A run did not finish; the error says why.", "`moot run status` shows more."),
     "stage_failed": (
         "A stage of a run failed; the error names the stage and lists what is wrong.",
         "Correct it, then go on: `moot rspec resume`.",

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from moot.packs.rspec.caching import CacheState
     from moot.packs.rspec.cover import CoverPlan, CoverStop
+    from moot.packs.rspec.cover_report import CoverReport
+    from moot.packs.rspec.single_stage import StageResult
 
     Some = str | Sequence[str]
 
@@ -54,3 +57,24 @@ class Rspec(PackMethods):
     def select(self, answer: Some = (), *, run: str | None = None) -> CoverPlan | CoverStop:
         """Choose the methods of a run that waits for it, and go on."""
         return self._ask("rspec select", locals())
+
+    def resume(
+        self,
+        run: str | None = None,
+        *,
+        limit: int | None = None,
+        level: str | None = None,
+        existing: str | None = None,
+        gate: str | None = None,
+        output: bool = False,
+    ) -> CoverReport | CoverPlan | CoverStop:
+        """Go on with the last run, or with the one named."""
+        return self._ask("rspec resume", locals())
+
+    def stage(self, slug: str, name: str, *, output: bool = False) -> StageResult:
+        """Run one stage of one document."""
+        return self._ask("rspec stage", locals())
+
+    def cache(self, source: str) -> CacheState:
+        """Whether the results for a source file or a slug are valid."""
+        return self._ask("rspec cache", locals())

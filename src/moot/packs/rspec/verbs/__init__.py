@@ -7,5 +7,8 @@ TABLE = {
     "cover": f"{_HERE}.cover:COVER",
     "select": f"{_HERE}.select:SELECT",
     "discover": f"{_HERE}.discover:DISCOVER",
+    "resume": f"{_HERE}.resume:RESUME",
+    "stage": f"{_HERE}.resume:STAGE",
+    "cache": f"{_HERE}.cache:CACHE",
 }
 METHODS = "moot.packs.rspec.methods:Rspec"

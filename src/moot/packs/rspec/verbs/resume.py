@@ -25,8 +25,11 @@ def resume(
     gate: str | None,
     output: bool,
 ) -> Answer:
-    from moot.packs.rspec import cover_run
+    from moot.packs.rspec import cover, cover_run
 
+    last = None if run else cover_run.last_run(call)
+    if last is not None and last.open and cover.SELECTION in last.stages:  # it waits for the selection
+        return cover.proceed(call, last)
     return cover_run.resume(call, run or "", cover_run.options_of(limit, level, existing, gate, output=output))
 
 
