@@ -47,6 +47,8 @@ class Race:
     failed: int = 0  # emitters that ended with an error
     looks: int = 0
     invalid: int = 0  # looks that found no valid JSON
+    empty: int = 0  # of them, those that found an empty file
+    seconds: float = 0.0  # until all emitters have ended
     lost_again: int = 0  # events that a reader saw with a number, and that are not in the file at the end
     valid_at_end: bool = True
     in_step: bool = True  # the file has every event of the log
@@ -118,7 +120,7 @@ def parsed(path: str) -> dict[str, Any] | None:
 
 def _emit(race: Race, recipe: str, places: Sequence[str]) -> None:
     gate, hold = os.pipe()
-    emitters = []
+    emitters, start = [], time.monotonic()
     try:
         for task, place in enumerate(places, 1):
             words, env = _recipe(recipe, task)
@@ -136,10 +138,11 @@ def _emit(race: Race, recipe: str, places: Sequence[str]) -> None:
         os.close(gate)
         os.close(hold)  # the start signal
     for emitter in emitters:
-        _, said = emitter.communicate(timeout=_PATIENCE)
+        _, said = emitter.communicate(timeout=max(1.0, start + _PATIENCE - time.monotonic()))
         if emitter.returncode != 0:
             race.failed += 1
             race.errors.append(said.decode(errors="replace").strip()[-200:])
+    race.seconds = time.monotonic() - start
 
 
 def _recipe(recipe: str, task: int) -> tuple[list[str], dict[str, str]]:
@@ -188,6 +191,7 @@ def _reader(path: str, race: Race, seen: dict[int, Any]) -> Iterator[None]:
             content = parsed(path)
             if content is None:
                 race.invalid += 1
+                race.empty += _is_empty(path)
                 continue
             seen.update(_numbered(content))
 
@@ -198,6 +202,13 @@ def _reader(path: str, race: Race, seen: dict[int, Any]) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.stat(path).st_size == 0
+    except OSError:
+        return False
 
 
 def _settled(roots: Sequence[str], sent: int) -> int:

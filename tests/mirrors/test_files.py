@@ -328,6 +328,43 @@ def test_a_directory_that_may_not_be_written_is_a_reason():
             path.chmod(0o755)
 
 
+@pytest.mark.proves("S4-HRD-02")
+def test_the_new_file_is_written_beside_the_old_one_under_a_hidden_name_of_its_own(tree, monkeypatch):
+    seen, names = tree.write(b"one").signature, []
+    for number in range(3):
+        between(monkeypatch, lambda: names.append(set(os.listdir(tree.path.parent)) - {"mail.json"}))
+        seen = tree.write(b"%d" % number, seen).signature
+        assert os.listdir(tree.path.parent) == ["mail.json"], "the replaced file does not stay in the project"
+    assert [len(found) for found in names] == [1, 1, 1]
+    assert all(name.startswith(".moot.") for found in names for name in found)
+    assert len(set.union(*names)) == 3
+
+
+@pytest.mark.proves("S4-HRD-02")
+@pytest.mark.parametrize("moment", ["before the exchange", "after it"])
+def test_what_a_killed_process_leaves_beside_the_file_is_removed_later(tree, moment):
+    tree.write(b"one")
+    script = (
+        "import os, signal, sys\nfrom moot.mirrors import files\n"
+        "real = files.bring\n"
+        "def bring(out, path):\n"
+        "    if sys.argv[3] == 'after it':\n        real(out, path)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "files.bring = bring\n"
+        "mirror = files.MirrorFile(sys.argv[1], 'box/mail.json', sys.argv[2])\n"
+        "mirror.write(b'two', mirror.look(None).signature)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    words = [sys.executable, "-c", script, str(tree.root), str(tree.keep), moment]
+    assert subprocess.run(words, check=False, timeout=30, env=environment).returncode == -signal.SIGKILL
+    assert tree.path.read_bytes() == (b"two" if moment == "after it" else b"one")
+    assert len(os.listdir(tree.path.parent)) == 2
+    assert tree.mirror().graves(time.monotonic() + HOUR) == []
+    tree.mirror().graves(time.monotonic() + 2 * HOUR)
+    assert os.listdir(tree.path.parent) == ["mail.json"]
+    assert tree.kept() == []
+
+
 def test_on_another_device_old_files_are_kept_hidden_beside(tree):
     if not os.access("/dev/shm", os.W_OK) or os.stat("/dev/shm").st_dev == os.stat(tree.root).st_dev:
         pytest.skip("there is no second device here")
@@ -346,17 +383,18 @@ def test_on_another_device_old_files_are_kept_hidden_beside(tree):
 
 def test_two_mounts_of_one_device_are_noticed_when_it_comes_to_it(tree, monkeypatch):
     first = tree.write(b"one")
-    real = exchange.bring
+    real = exchange.Kept.renamed
 
-    def bring(out, path):
-        if out.home == str(tree.keep):
+    def renamed(kept, **changes):
+        if changes.get("home") == str(tree.keep):
             raise OSError(errno.EXDEV, "cross-device")
-        return real(out, path)
+        return real(kept, **changes)
 
-    monkeypatch.setattr(files, "bring", bring)
+    monkeypatch.setattr(exchange.Kept, "renamed", renamed)
     assert tree.write(b"two", first.signature).displaced == ()
     assert tree.path.read_bytes() == b"two"
     assert tree.kept() == []
+    assert [name.split(".")[3] for name in os.listdir(tree.path.parent) if name.startswith(".moot.")] == ["old"]
 
 
 # ---------------------------------------------------------------- graves

@@ -248,6 +248,7 @@ def test_a_file_that_git_tracks_is_left_out_and_named(command: Command) -> None:
     assert f"/{TO_DEVELOPER}\n".encode() not in exclude_file(command).read_bytes()
     assert f"/{FOLDER}/to-team-lead.json\n".encode() in exclude_file(command).read_bytes()
     assert command("doctor").code == 0
+    assert "git ignores the files that they write, except those that it tracks: " in command("init").out
     git(command.linked, "rm", "-q", "--cached", TO_DEVELOPER)
     answer = init(command)
     assert answer["warnings"] == []

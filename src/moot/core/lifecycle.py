@@ -116,6 +116,12 @@ class Lifecycle(Record):
         return tuple(edge for edge in edges if edge.source == source and self.is_verdict(edge))
 
     @property
+    def retried(self) -> tuple[str, ...]:
+        """The states of rejected tasks that wait until somebody opens them again."""
+        after = dict.fromkeys(edge.target for edge in self.edges if edge.verb == "reject")
+        return tuple(state for state in after if self.phase(state) == "stopped" and self.targets(state))
+
+    @property
     def names_owners(self) -> bool:
         """Whether one of its edges assigns a task to its owner."""
         return any(edge.holds == "owner" for edge in self.edges)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _SHORT = 16  # letters of an id, enough to tell two contents of one file apart
 _FILES = 50_000  # limits outside git, where no .gitignore excludes files
 _BYTES = 1 << 30
+TEMPORARY = ".moot."  # the beginning of the names that files of moot have while they are replaced
 _FAST = ("-c", "core.looseCompression=0", "-c", "core.safecrlf=false")
 _WHOLE = ("-c", "core.sparseCheckout=false")  # otherwise git hides or rejects files outside the sparse checkout
 
@@ -88,7 +89,8 @@ class _Index:
             if line.startswith(b":160000 "):
                 return Tree(commit=commit or None, dirty=True, why="a submodule has changes of its own")
         if self._without:
-            self._git.ask("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", *self._without)
+            replaced = dict.fromkeys(f"{os.path.dirname(path)}/{TEMPORARY}*".lstrip("/") for path in self._without)
+            self._git.ask("rm", "-r", "--quiet", "--cached", "--ignore-unmatch", "--", *self._without, *replaced)
         name = self._git.ask("write-tree")
         others = [f":(exclude,top){path}" for path in self._without]
         differs = not commit or self._git.fails(
@@ -156,7 +158,7 @@ def _of_folder(root: str, without: Sequence[str]) -> Tree:
         links = [name for name in folders if os.path.islink(os.path.join(folder, name))]  # os.walk does not follow them
         for name in sorted([*names, *links]):
             path = os.path.normpath(os.path.join(inside, name))
-            if path in skip:
+            if path in skip or name.startswith(TEMPORARY):
                 continue
             files += 1
             try:

@@ -39,7 +39,7 @@ _LINUX_SYSCALL = {"x86_64": 316, "aarch64": 276, "riscv64": 276, "loongarch64": 
 _REFUSED = frozenset({errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP})
 _NO_LINKS = _REFUSED | {errno.EPERM, errno.EMLINK}
 _ATTEMPTS = 16
-_PREFIX = ".moot"
+PREFIX = ".moot"
 _MARK_NS = 315_619_200 * 1_000_000_000  # 1980-01-02
 _REBOOT_NS = 60_000_000_000  # a stamp this far in the future is from before a reboot
 
@@ -59,7 +59,7 @@ class Kept(Record):
     @property
     def path(self) -> str:
         fields = (self.mirror, self.kind, str(self.stamp), f"{self.inode:x}", self.render, self.seen, self.nonce)
-        return os.path.join(self.home, ".".join((_PREFIX, *fields)))
+        return os.path.join(self.home, ".".join((PREFIX, *fields)))
 
     def age(self, now: int) -> float:
         """Seconds since the stamp. Infinite for one from before a reboot: no program has that file open."""
@@ -90,7 +90,7 @@ def kept_in(home: str, mirror: str) -> list[Kept]:
         names = os.listdir(home)
     except OSError:
         return []
-    ours = f"{_PREFIX}.{mirror}."
+    ours = f"{PREFIX}.{mirror}."
     return [kept for name in names if name.startswith(ours) and (kept := _parse(home, name))]
 
 

@@ -132,24 +132,20 @@ class MirrorFile:
             os.close(fd)
         return unknown if found is None else found
 
-    def write(
-        self, data: bytes, seen: Signature | None, *, sync: bool = False, beside: bool = False
-    ) -> Written | Unwritable:
+    def write(self, data: bytes, seen: Signature | None, *, sync: bool = False) -> Written | Unwritable:
         """Replace the content atomically. `seen`: the content that is already absorbed or held.
 
-        `sync`: flush it to the disk. `beside`: write the new file in the directory of the old one.
+        `sync`: flush it to the disk.
         """
         try:
             with self._folder(make=self._makes) as folder:
-                return self._write(folder, data, seen, sync=sync, beside=beside)
+                return self._write(folder, data, seen, sync=sync)
         except Stopped as stopped:
             return Unwritable(stopped.reason)
         except OSError as error:
             return Unwritable(_reason(error))
 
-    def _write(
-        self, folder: Folder, data: bytes, seen: Signature | None, *, sync: bool, beside: bool
-    ) -> Written | Unwritable:
+    def _write(self, folder: Folder, data: bytes, seen: Signature | None, *, sync: bool) -> Written | Unwritable:
         path = folder.at(os.path.basename(self.path))
         make_folder(self._keep)
         # A file that resembles `seen` is not read. If its content differs all the same, `_replace` finds it.
@@ -159,25 +155,7 @@ class MirrorFile:
         render = digest_of(data)
         if not isinstance(there, Missing) and there.signature.digest == render:
             return Written(there.signature, ())
-        if not beside and os.stat(self._keep).st_dev == os.stat(folder.path).st_dev:
-            try:
-                return self._replace(folder, path, self._keep, data, render, seen, sync=sync)
-            except OSError as error:
-                if error.errno != errno.EXDEV:  # the same device, but two mounts
-                    raise
-        written = self._replace(folder, path, folder.path, data, render, seen, sync=sync)
-        if beside:
-            self._move_kept(folder)
-        return written
-
-    def _move_kept(self, folder: Folder) -> None:
-        """Move the replaced files from the directory to the other kept ones, so that only documents are left."""
-        for kept in kept_in(folder.path, self._mirror):
-            try:
-                if kept.kind == "old":
-                    kept.renamed(home=self._keep)
-            except OSError:
-                return  # on another file system: `graves` removes them
+        return self._replace(folder, path, data, render, seen, sync=sync)
 
     def graves(self, now: float | None = None) -> list[Displaced]:
         """Content of replaced files that is not absorbed yet, oldest first. `now` is monotonic.
@@ -204,7 +182,7 @@ class MirrorFile:
                 found.grave.renamed(kind=kind, seen=seen, stamp=stamp())
                 return
             with self._folder() as folder:
-                found.grave.replace(home=folder.path).renamed(kind=kind, seen=seen, stamp=stamp())
+                self._put_away(found.grave.replace(home=folder.path), kind=kind, seen=seen, stamp=stamp())
         except (FileNotFoundError, Stopped):
             pass  # already marked, or it is found again
 
@@ -218,10 +196,20 @@ class MirrorFile:
             return Unchanged(got.signature)
         return got
 
+    def _put_away(self, kept: Kept, **changes: str | int) -> None:
+        """Rename a kept file, and move it out of the project, unless that is on another file system than the log."""
+        try:
+            kept.renamed(home=self._keep, **changes)
+        except OSError as error:
+            if error.errno != errno.EXDEV:
+                raise
+            kept.renamed(**changes)
+
     def _replace(
-        self, folder: Folder, path: str, home: str, data: bytes, render: str, seen: Signature | None, *, sync: bool
+        self, folder: Folder, path: str, data: bytes, render: str, seen: Signature | None, *, sync: bool
     ) -> Written | Unwritable:
-        new = Kept(home, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
+        """Write a hidden file beside the old one, and exchange the two."""
+        new = Kept(folder.path, self._mirror, "new", stamp(), 0, render, seen.digest if seen else "-", nonce())
         fd, ours = os.open(new.path, _CREATE, 0o644), new
         try:
             _resemble(fd, path, folder, self._accepts)
@@ -292,7 +280,7 @@ class MirrorFile:
             if age > self._linger:  # a younger one may be about to be exchanged
                 os.unlink(out.path)
         elif digest in (out.render, out.seen):
-            out.renamed(kind="old", seen=digest, stamp=now)
+            self._put_away(out, kind="old", seen=digest, stamp=now)
         else:
             return Displaced(got.data, out, age)
         return None

@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import threading  # noqa: TID253 (loaded on demand)
 
+from moot.mirrors.exchange import PREFIX
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -128,6 +130,8 @@ class _Watch:
             self._ready.set()
 
     def _concerns(self, path: str) -> bool:
+        if os.path.basename(path).startswith(f"{PREFIX}."):
+            return False  # moot is replacing a file
         return os.path.dirname(path) in self.leaves or path in self._above or path in self.leaves
 
     def _tell(self) -> None:

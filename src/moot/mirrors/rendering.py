@@ -64,7 +64,7 @@ class Renderer:
             context.know(path, absent="" if known.signature else "nothing", due=False, memo=memo)
             return True
         form = seen.form
-        written = seen.file.write(rendering.data, known.signature, sync=form.durable, beside=form.beside)
+        written = seen.file.write(rendering.data, known.signature, sync=form.durable)
         if isinstance(written, Unwritable):
             said = f"{path} cannot be written: {written.reason}. A later command tries again."
             context.warn("mirror_pending", said)

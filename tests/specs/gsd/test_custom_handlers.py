@@ -100,6 +100,16 @@ def test_the_list_of_a_type_is_complete_and_runs_in_its_order(site: Site) -> Non
     }
 
 
+def test_the_check_names_a_built_in_handler_that_stands_behind_a_custom_one(site: Site) -> None:
+    site.script("one")
+    site.handlers(
+        task_completed=["custom:one", "builtin:blackboard-sync"], task_failed=["builtin:error-handler", "custom:one"]
+    )
+    code, found = site.check()
+    assert (code, [(one["place"], one["note"]) for one in found]) == (0, [('event_handlers["task:completed"]', True)])
+    assert found[0]["message"].startswith("builtin:blackboard-sync runs in the commit of the event")
+
+
 @pytest.mark.proves("S4-CUS-03")
 @pytest.mark.parametrize("file", ["tell", "tell.sh", "tell.py", "tell.js"])
 def test_a_custom_handler_is_an_executable_with_any_extension_that_gets_the_complete_event(

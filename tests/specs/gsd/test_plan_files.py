@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -227,3 +228,33 @@ def test_unchanged_plans_are_not_read_again(site: Site, monkeypatch: pytest.Monk
         opened.clear()
         person.board()
         assert opened == []
+
+
+def test_a_plan_whose_file_cannot_be_read_is_not_ready(site: Site) -> None:
+    site.plan("01-01", tasks=1)
+    site.plan("01-02", "wave: [1", tasks=1)
+    site.plan("01-03").write_bytes(b"\xff\xfe\x00")
+    (site.root / ".planning" / "phases" / "01-base" / "01-04-PLAN.md").mkdir()
+    found = {one["plan"]: one for one in site.moot("gsd", "phase", "01", "--json").result["plans"]}
+    states = {plan: one["state"] for plan, one in found.items()}
+    assert states == {"01-01": "ready", "01-02": "ready", "01-03": "unreadable", "01-04": "unreadable"}
+    lines = site.moot("gsd", "phase", "01").out.splitlines()
+    assert [line for line in lines if line.startswith("  !")] == [
+        f"  ! {problem}" for plan in ("01-02", "01-03", "01-04") for problem in found[plan]["problems"]
+    ]
+    assert "  ! it is a directory" in lines
+
+
+def test_the_check_names_a_file_that_cannot_be_used_once(site: Site) -> None:
+    (site.root / ".planning" / "phases" / "01-base" / "01-04-PLAN.md").mkdir(parents=True)
+    code, found = site.check()
+    assert (code, [one["message"] for one in found]) == (6, ["the file cannot be used: it is a directory"])
+
+
+def test_a_held_entry_of_a_file_is_corrected_in_the_file(site: Site) -> None:
+    path = ".planning/blackboard/events.json"
+    content = site.board("events")
+    (site.root / path).write_text(json.dumps({**content, "events": [*content["events"], {"type": "task:started"}]}))
+    warned = site.moot("gsd", "events").err
+    assert f"Correct all of them and add the entry to {path} again." in warned
+    assert "--dry-run" not in warned

@@ -188,6 +188,16 @@ def test_a_rejection_in_progress_has_no_report(team: Project) -> None:
     assert "attempt 1: reject by Lead: No longer wanted." in team.voice("task", "show", "task-001").out
 
 
+@pytest.mark.proves("S0-INS-01")
+def test_the_board_shows_rejected_tasks_until_they_are_reopened(team: Project) -> None:
+    team.assign(agent="Lead")
+    team.run("task reject", "Lead", task="task-001", reason="Not like this.")
+    assert team.run("board").say[0] == "task-001 rejected Task Title"
+    team.run("task reopen", "Lead", task="task-001")
+    assert [task.state for task in team.run("board").result["tasks"]] == ["pending"]
+    assert team.run("board", all=True).result["counts"] == {"pending": 1}
+
+
 @pytest.mark.proves("S0-INS-07")
 def test_the_log_of_a_task_has_its_messages_newest_last_with_a_limit(team: Project) -> None:
     lived(team)

@@ -89,6 +89,7 @@ def test_the_developers_silence_counts_and_not_the_leads(team: Team) -> None:
     assert [note.partition(".")[0] for note in team.notes()] == [
         "task-001 is stuck: no activity for 12m (limit 10m)",
     ]
+    assert team.notes()[0].endswith("By file: set its status in queue.json to rejected, with a rejectionReason.")
 
 
 @pytest.mark.proves("S0-HRD-11")

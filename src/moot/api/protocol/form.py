@@ -98,7 +98,6 @@ class Form(ABC):
 
     writable = True  # whether moot writes the file
     durable = False  # whether a write is flushed to the disk
-    beside = False  # whether the new file is written in the directory of the old one, before it replaces it
     repairs = True  # whether a file that cannot be read is written again after it was quarantined
     rests = False  # whether its files are only looked at when there is a reason: see `resting`
     shows_its_end = True  # whether a content that was cut off cannot be read

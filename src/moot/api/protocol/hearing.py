@@ -68,10 +68,16 @@ def accepted(pack: Pack, saying: Saying, beyond: Iterable[Defect] = (), flags: I
     raise Refused(
         "bad_message",
         f"The {saying.type or saying.spec.name} has {counted(len(wrong), 'defect')}: {listed}.",
-        f"{_types(pack, wrong)}{_EVENT if saying.spec.how == 'event' else _MESSAGE}",
+        f"{_types(pack, wrong)}{_correction(saying)}",
         type=saying.spec.name,
         defects=[d.full() for d in wrong],
     )
+
+
+def _correction(saying: Saying) -> str:
+    if saying.source is not None:
+        return f"Correct all of them and add the entry to {saying.source} again."
+    return _EVENT if saying.spec.how == "event" else _MESSAGE
 
 
 def without_instructions(work: Work, pack: Pack, saying: Saying) -> Saying:

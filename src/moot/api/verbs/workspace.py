@@ -113,13 +113,14 @@ class Opener(ABC):
 def init(opener: Opener, pack: tuple[str, ...], carry_over: bool, no_exclude: bool) -> Answer:
     created = opener.create(pack, carry_over=carry_over, exclude=not no_exclude)
     written = created.excluded and not created.exclude_problem
+    beside = ", except those that it tracks" if created.tracked else ""
     weak = f"This `moot init` allows settings in moot.toml that weaken a rule: {', '.join(created.allowed)}."
     lines = [
         f"{'Created a' if created.new else 'Found the'} workspace in {created.root} (state in {created.state}).",
         *([f"The log continues; the old one is kept as {created.carried_over}."] if created.carried_over else []),
         *([f"Active packs: {', '.join(created.packs)}."] if created.packs else []),
         *([f"Taken over from their files: {created.adopted}."] if created.adopted else []),
-        *([f"git ignores the files that they write: {created.exclude_file}"] if written else []),
+        *([f"git ignores the files that they write{beside}: {created.exclude_file}"] if written else []),
         *([weak, "To undo that: moot allow settings --revoke"] if created.allowed else []),
         "",
         "Suggested text for AGENTS.md or CLAUDE.md:",

@@ -107,7 +107,6 @@ class DocumentForm(Form):
         self.repairs = spec.fields.get("repair", True)
         self._format = format_of(spec)
         self.shows_its_end = self._format.shows_its_end
-        self.beside = self._format.name == "yaml"
         self._names_version = self._format.name == "yaml"
 
     @classmethod

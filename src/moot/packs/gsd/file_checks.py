@@ -46,6 +46,11 @@ def _check_config(call: Call, files: PackFiles) -> Iterator[FileProblem]:
     table = handlers.read(content, lambda place: place)
     for kind in table.lists:
         yield from _check_custom(call, files, root, kind, table)
+    for kind, name in table.out_of_order:
+        said = f"builtin:{name} runs in the commit of the event, so before the custom handlers in front of it"
+        yield files.problem(root, CONFIG, said, place=_list(kind)).replace(
+            note=True, remedy="Put it first in the list."
+        )
     for kind, name in table.switched_off:
         note = files.problem(root, CONFIG, f"builtin:{name} is switched off for {kind}", place=_list(kind))
         yield note.replace(note=True, remedy=f'Add "builtin:{name}" to the list to switch it on.')
@@ -107,8 +112,8 @@ def _problems(files: PackFiles, root: str, name: str, facts: PlanFacts) -> tuple
     plan = plan_of(name)
     try:
         data = files.read(root, facts.path)
-    except BadFile as bad:
-        return (bad.problem.message,)
+    except BadFile:
+        return ()  # the check of the file itself reports it
     return plans.read(data, plan).problems if data is not None and plan is not None else ()
 
 

@@ -84,6 +84,16 @@ class HandlerTable(Record):
         return found
 
     @property
+    def out_of_order(self) -> tuple[tuple[str, str], ...]:
+        """The built-in handlers that stand behind custom ones, each after its type of event."""
+        return tuple(
+            (kind, name.removeprefix(BUILTIN))
+            for kind, names in self.lists.items()
+            for place, name in enumerate(names)
+            if name.startswith(BUILTIN) and any(before.startswith(CUSTOM) for before in names[:place])
+        )
+
+    @property
     def switched_off(self) -> tuple[tuple[str, str], ...]:
         """The built-in handlers that do not run, each after its type of event."""
         return tuple((kind, name) for kind, name in BUILT_IN.items() if not self.acts(name, kind))

@@ -22,6 +22,7 @@ from moot.packs.gsd.status_records import (
     READY,
     RUNNING,
     STALLED,
+    UNREADABLE,
     WAITING,
     HeldPath,
     MissingArtifact,
@@ -153,6 +154,8 @@ class Snapshot:
         for state in (FAILED, STALLED, WAITING, RUNNING):
             if state in held:
                 return state
+        if facts.problems and not tasks:
+            return UNREADABLE
         if missing or not all(map(self.is_done, facts.depends_on)):
             return BLOCKED
         return RUNNING if COMPLETED in held else READY

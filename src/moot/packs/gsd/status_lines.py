@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.text import age, counted, first_few, one_line
-from moot.packs.gsd.status_records import BLOCKED, COMPLETED, DONE, FAILED, READY, RUNNING, STALLED, WAITING
+from moot.packs.gsd.status_records import BLOCKED, COMPLETED, DONE, FAILED, READY, RUNNING, STALLED, UNREADABLE, WAITING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _LONG = 200
 _SHORT = 60
+_PROBLEM = 300
 _TONES = {
     "completed": "good",
     "done": "good",
@@ -22,6 +23,7 @@ _TONES = {
     "waiting": "warn",
     "stalled": "bad",
     "failed": "bad",
+    "unreadable": "bad",
     "blocked": "dim",
     "planned": "dim",
 }
@@ -50,7 +52,7 @@ def summary_lines(phase: PhaseStatus) -> Iterator[Line]:
         yield (*plan_line(plan), ("  ", ""), *_now(plan))
 
 
-_URGENCY = (FAILED, STALLED, WAITING, RUNNING, BLOCKED, READY)
+_URGENCY = (FAILED, STALLED, UNREADABLE, WAITING, RUNNING, BLOCKED, READY)
 
 
 def _now(plan: PlanStatus) -> Line:
@@ -58,7 +60,9 @@ def _now(plan: PlanStatus) -> Line:
     task = next((task for task in plan.tasks if task.state == plan.state), None)
     if task is not None:
         return task_line(task)
-    return missing_line(plan.missing[0]) if plan.missing else ()
+    if plan.missing:
+        return missing_line(plan.missing[0])
+    return problem_line(plan.problems[0]) if plan.problems else ()
 
 
 def phase_lines(phase: PhaseStatus) -> Iterator[Line]:
@@ -72,6 +76,7 @@ def phase_lines(phase: PhaseStatus) -> Iterator[Line]:
         yield from (task_line(task, indent="  ") for task in plan.tasks)
         yield from (missing_line(one, indent="  ") for one in plan.missing)
         yield from (claim_line(one, indent="  ") for one in plan.claims)
+        yield from (problem_line(one, indent="  ") for one in plan.problems)
 
 
 def plan_line(plan: PlanStatus) -> Line:
@@ -115,6 +120,11 @@ def claim_line(one: HeldPath, indent: str = "") -> Line:
         (one_line(one.path, _LONG), "busy"),
         (f" ({one_line(one.agent, _SHORT)}{left})", "dim"),
     )
+
+
+def problem_line(problem: str, indent: str = "") -> Line:
+    """What is wrong in the file of a plan."""
+    return ((f"{indent}! {one_line(problem, _PROBLEM)}", "bad"),)
 
 
 def decision_line(row: Mapping[str, Any]) -> Line:

@@ -13,8 +13,8 @@ PLANNED, RUNNING, STALLED, WAITING, COMPLETED, FAILED = (
     "completed",
     "failed",
 )
-# The states of a plan. `blocked`: it waits for artifacts or for other plans.
-READY, BLOCKED, DONE = "ready", "blocked", "done"
+# The states of a plan. `blocked`: it waits for artifacts or for other plans. `unreadable`: its file says no task.
+READY, BLOCKED, DONE, UNREADABLE = "ready", "blocked", "done", "unreadable"
 
 
 class TaskStatus(Record):

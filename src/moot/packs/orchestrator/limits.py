@@ -141,13 +141,20 @@ def _unflag(work: Work, task: Task) -> None:
 def _flag(work: Work, task: Task, idle: Idle, limit: float) -> None:
     said = _said(task, idle, limit)
     work.do("task", task.id, FlagTask(reason=said, silent_for=round(idle.seconds, 3), ttl=limit))
-    _tell(work, task, f"{task.id} is {said}. Next: {_next(task, idle)}")
+    states = "rejected, with a rejectionReason"
+    states = f"completed, or {states}" if task.state == IN_REVIEW else states
+    _tell(work, task, f"{task.id} is {said}. Next: {_next(task, idle)}. {_in_queue(states)}")
 
 
 def _expire(work: Work, task: Task, idle: Idle, limit: float) -> None:
     reason = _said(task, idle, limit).replace("stuck", "timed out", 1)
     work.do("task", task.id, MoveTask(verb="reject", actor=MOOT, reason=reason, flags=("timed_out: by moot",)))
-    _tell(work, task, f"{task.id} is rejected: {reason}. Next: {by_verb('reopen', task.id)}")
+    _tell(work, task, f"{task.id} is rejected: {reason}. Next: {by_verb('reopen', task.id)}. {_in_queue('pending')}")
+
+
+def _in_queue(states: str) -> str:
+    """The same by file: a lead that knows only the files reads this in log.md."""
+    return f"By file: set its status in queue.json to {states}."
 
 
 def _said(task: Task, idle: Idle, limit: float) -> str:

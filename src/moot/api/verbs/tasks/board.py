@@ -18,7 +18,7 @@ from moot.views import queries, states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container, Iterable, Iterator
 
     from moot.api.call import Call
     from moot.api.message_view import Letter
@@ -171,6 +171,8 @@ def board(call: Call, state: str | None, all: bool, mine: bool) -> Answer:  # no
             "unknown_state", f"{state[:80]!r} is not a task state.", f"Known: {', '.join(dict.fromkeys(known))}."
         )
     tasks = queries.tasks(store, state, ended=all or state is not None)
+    if state is None and not all:
+        tasks += _rejected(store, lives)
     counts = queries.counts(store)
     gone = _gone(store, tasks)
     rows: tuple[tuple[str, ...], ...] = tuple(_row(task, gone) for task in tasks)
@@ -185,6 +187,17 @@ def board(call: Call, state: str | None, all: bool, mine: bool) -> Answer:  # no
     table = Table(columns, rows, title=f"Board: {total}")
     result = {"tasks": tasks, "counts": {name: n for name, _, n, _ in counts}}
     return Answer(result=result, say=tuple(lines), table=table if rows else None)
+
+
+def _rejected(store: Store, lives: Iterable[Lifecycle]) -> list[Task]:
+    """Tasks that have ended for now: they wait until somebody opens them again."""
+    return [
+        task
+        for life in lives
+        for state in life.retried
+        for task in queries.tasks(store, state, ended=True)
+        if task.lifecycle == life.name
+    ]
 
 
 def _in_state(call: Call, task: Task) -> str:

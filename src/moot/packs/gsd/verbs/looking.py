@@ -66,7 +66,7 @@ def plan(call: Call, plan: str) -> Answer:
     lines += [status_lines.claim_line(one, indent="  ") for one in found.claims]
     said = list(status_lines.text(lines))
     said += ["  " + one_line(f"{row['id']} {row['decision']} ({row['rationale']})", 500) for row in decisions]
-    said += [f"  ! {one_line(problem, 300)}" for problem in found.problems]
+    said += status_lines.text(status_lines.problem_line(problem, indent="  ") for problem in found.problems)
     said += [f"  depends on {', '.join(found.depends_on)}"] if found.depends_on else []
     ids = tuple(str(row["id"]) for row in decisions)
     result = PlanDetails(plan=found.replace(decisions=ids), decisions=decisions)
