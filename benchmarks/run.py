@@ -27,6 +27,7 @@ import looking
 import mailboxes
 import million
 import noticing
+import parsing
 import sending
 import starting
 import watching
@@ -49,6 +50,7 @@ PARTS = {
     "carrying": carrying.measure,
     "emitting": emitting.measure,
     "absorbing": absorbing.measure,
+    "parsing": parsing.measure,
 }
 SIZES = {size.name: size for size in (common.FULL, common.QUICK, common.SMOKE)}
 

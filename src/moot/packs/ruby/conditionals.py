@@ -7,6 +7,8 @@ inside the method are left out. Code in `#{}` counts, the text around it does no
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from moot.core.record import Record
 from moot.packs.ruby.expressions import Expression, expression, leaves_by
 from moot.packs.ruby.syntax import first_line, last_line
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from moot.packs.ruby.methods import Method
 
+_WORDS = rb"\b(?:if|unless|case)\b|\?"  # without one of them there is no conditional
 _FORMS = {
     "if": "if",
     "unless": "unless",
@@ -124,13 +127,17 @@ def _block_of(node: Node) -> Node | None:
 
 
 def conditionals_in(root: Node) -> tuple[Conditional, ...]:
+    import re
+
     opened: list[_Open] = []
     found: list[_Open] = []
+    words = [root.start_byte + one.start() for one in re.finditer(_WORDS, root.text or b"")]
     stack: list[tuple[Node, _Place]] = [(root, _Place(sink=found, in_block=False, last=True))]
     while stack:
         node, place = stack.pop()
-        if node.type in _OTHER_SCOPES:
-            continue
+        first = bisect_left(words, node.start_byte)
+        if first == len(words) or words[first] >= node.end_byte or node.type in _OTHER_SCOPES:
+            continue  # most of a method has no conditional, and need not be entered
         if node.type in _FORMS and node.is_named:
             one = _Open(node, place)
             opened.append(one)
