@@ -9,7 +9,7 @@ import pytest
 
 from moot.core.errors import MootError
 from moot.location import Place
-from moot.packs.rspec.changes import BRANCH, FILE, STAGED, Changes, Source, find_changes
+from moot.packs.rspec.changes import BRANCH, FILE, STAGED, ChangedSource, Changes, find_changes
 from moot.packs.rspec.patches import Hunk
 from tests.packs.rspec.repository import Repository
 
@@ -20,7 +20,7 @@ def branch(repository: Repository, base: str | None = None) -> Changes:
     return find_changes(repository.place, BRANCH, None, base)
 
 
-def by_path(changes: Changes) -> dict[str, Source]:
+def by_path(changes: Changes) -> dict[str, ChangedSource]:
     return {source.path: source for source in changes.sources}
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from moot.core.errors import MootError
-from moot.packs.rspec.changes import BRANCH, Changes, Source
+from moot.packs.rspec.changes import BRANCH, ChangedSource, Changes
 from moot.packs.rspec.discovery import discover
 from moot.packs.rspec.discovery_documents import documents
-from moot.packs.rspec.selection import Choice, applied, from_options, items_of, must_ask, read_choice, view
+from moot.packs.rspec.selection import MethodChoice, applied, from_options, items_of, must_ask, read_choice, view
 
 PAYMENT = b"class Payment\n  def charge; end\n  def validate; end\n  def old; end\nend\n"
 SHOP = b"class Shop\n  def process; Payment.find(1); end\n  def process_all; end\nend\n"
@@ -18,13 +18,13 @@ SHOP = b"class Shop\n  def process; Payment.find(1); end\n  def process_all; end
 
 def plan(**more: bytes) -> dict[str, Any]:
     """Payment#charge, Payment#validate, Payment#old (unchanged), Shop#process_all, then Shop#process in wave 1."""
-    old = Source(path="app/payment.rb", data=PAYMENT, old=b"class Payment\n  def old; end\nend\n")
-    sources = [old, Source(path="app/shop.rb", data=SHOP)]
-    sources += [Source(path=f"app/{name}.rb", data=data) for name, data in more.items()]
+    old = ChangedSource(path="app/payment.rb", data=PAYMENT, old=b"class Payment\n  def old; end\nend\n")
+    sources = [old, ChangedSource(path="app/shop.rb", data=SHOP)]
+    sources += [ChangedSource(path=f"app/{name}.rb", data=data) for name, data in more.items()]
     return dict(discover(Changes(mode=BRANCH, sources=tuple(sources))).answer)
 
 
-def chosen(answer: dict[str, Any], choice: Choice) -> list[str]:
+def chosen(answer: dict[str, Any], choice: MethodChoice) -> list[str]:
     return [items_of(answer)[place]["method_id"] for place in sorted(choice.chosen)]
 
 
@@ -97,7 +97,7 @@ def test_a_deselected_method_keeps_its_place_and_says_why() -> None:
 # proves: S2-DISC-17
 def test_an_instruction_gives_its_reason_to_what_it_leaves_out() -> None:
     answer = plan()
-    changed, _ = applied(answer, Choice("instruction", chosen=frozenset((0,)), reason="Custom: only money"))
+    changed, _ = applied(answer, MethodChoice("instruction", chosen=frozenset((0,)), reason="Custom: only money"))
     assert {item.get("skip_reason") for item in items_of(changed)[1:]} == {"Custom: only money"}
     assert read_choice(answer, "instruction: only money").instruction == "only money"
 
@@ -180,7 +180,7 @@ def test_each_class_of_a_file_has_its_own_document() -> None:
         b"module Billing\n  class Extra\n    def a; end\n  end\n  class Payment\n    def a; end\n  end\nend\n"
         b"class Other\n  def b; end\nend\n"
     )
-    answer = discover(Changes(mode=BRANCH, sources=(Source(path="app/payment.rb", data=source),))).answer
+    answer = discover(Changes(mode=BRANCH, sources=(ChangedSource(path="app/payment.rb", data=source),))).answer
     found = {part.slug: (part.values["class_name"], part.values["methods_to_analyze"]) for part in documents(answer)}
     assert {slug: name for slug, (name, _) in found.items()} == {
         "app_payment": "Billing::Payment",
@@ -193,8 +193,8 @@ def test_each_class_of_a_file_has_its_own_document() -> None:
 # proves: S2-HARD-01
 def test_sources_with_one_slug_have_documents_of_their_own_now_and_later() -> None:
     sources = (
-        Source(path="app/foo/bar.rb", data=b"class Foo::Bar\n  def a; end\nend\n"),
-        Source(path="app/foo_bar.rb", data=b"class FooBar\n  def b; end\nend\n"),
+        ChangedSource(path="app/foo/bar.rb", data=b"class Foo::Bar\n  def a; end\nend\n"),
+        ChangedSource(path="app/foo_bar.rb", data=b"class FooBar\n  def b; end\nend\n"),
     )
     both = documents(discover(Changes(mode=BRANCH, sources=sources)).answer)
     assert both[0].slug == "app_foo_bar"

@@ -449,3 +449,16 @@ def test_values_without_letters_are_described() -> None:
     found = method("case mode", "when '' then 1", "when '-' then 2", 'when "\\n" then 3', "when /x/ then 4", "end")
     (one,) = found["characteristics"]
     assert [value["description"] for value in one["values"]] == ["empty", '"-"', '"\\n"', "/x/"]
+
+
+def test_a_chain_that_tests_one_value_twice_ends_there() -> None:
+    found = method("if mode == :a", "  1", "elsif mode == :b", "  2", "elsif mode == :a", "  3", "end")
+    assert [(one["name"], [v["value"] for v in one["values"]]) for one in found["characteristics"]] == [
+        ("mode", ["a", "b", "other"]),
+        ("mode_2", ["a", "not_a"]),
+    ]
+
+
+def test_a_call_named_by_a_participle_returns_something() -> None:
+    found = method("Checkout.reduced(1)")
+    assert found["bank"][found["behavior_id"]]["description"] == "returns reduced checkout"

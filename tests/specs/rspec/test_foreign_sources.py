@@ -10,7 +10,7 @@ import pytest
 
 from moot.core.errors import MootError
 from moot.packs.rspec.analysis import analyze
-from moot.packs.rspec.changes import FILE, Changes, Source
+from moot.packs.rspec.changes import FILE, ChangedSource, Changes
 from moot.packs.rspec.discovery import Plan, discover
 from moot.packs.rspec.discovery_documents import documents
 from moot.packs.rspec.document_check import errors_of
@@ -26,7 +26,7 @@ def some_files() -> list[Path]:
     return small[:: max(1, len(small) // FILES)]
 
 
-def _plan(source: Source) -> Plan | None:
+def _plan(source: ChangedSource) -> Plan | None:
     """The plan; None if the file has no public method."""
     try:
         return discover(Changes(mode=FILE, sources=(source,)))
@@ -41,7 +41,7 @@ def test_every_method_of_foreign_files_gives_a_valid_document() -> None:
     analysed = 0
     for path in some_files():
         data = path.read_bytes()
-        source = Source(path=f"lib/{path.name}", data=data, old=data)
+        source = ChangedSource(path=f"lib/{path.name}", data=data, old=data)
         plan = _plan(source)
         if plan is None:
             continue

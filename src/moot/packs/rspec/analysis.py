@@ -16,7 +16,7 @@ from moot.packs.rspec.analysis_setup import setup_of
 from moot.packs.rspec.analysis_words import PROGRESSIONS, STATE_MACHINES, words_of
 from moot.packs.rspec.behaviours import SIDE_EFFECT, SUCCESS, TERMINAL, Bank
 from moot.packs.rspec.contexts import contexts_of
-from moot.packs.rspec.discovery_methods import Known, local_names
+from moot.packs.rspec.discovery_methods import MethodTable, local_names
 from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.syntax import parse, text, walk
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-    from moot.packs.rspec.analysis_flow import Conditional, Outcome
+    from moot.packs.rspec.analysis_flow import Branching, ValueOutcome
     from moot.packs.rspec.contexts import Context
     from moot.packs.ruby.methods import Declarations, Method
     from moot.packs.ruby.syntax import Source
@@ -34,7 +34,7 @@ NOTHING_SELECTED = "No method is selected"
 _MANY_CHARACTERISTICS, _MANY_LEAVES, _MANY_EXAMPLES = 5, 25, 50
 
 
-class Analysis(Record):
+class SourceAnalysis(Record):
     """The data of code-analyzer's answer. `skip`: why there was nothing to do."""
 
     data: Mapping[str, Any]
@@ -44,7 +44,7 @@ class Analysis(Record):
 
 def analyze(
     document: Mapping[str, Any], source: bytes, mtime: int, parameters: Mapping[str, Any], slug: str = ""
-) -> Analysis:
+) -> SourceAnalysis:
     """Analyse the selected methods of a document.
 
     `parameters["classes"]`: the kind of each class of the project that the source may mean (`project_classes`).
@@ -52,7 +52,7 @@ def analyze(
     classes: Mapping[str, str] = parameters.get("classes") or {}
     entries = [entry for entry in document["methods_to_analyze"] if entry["selected"]]
     if not entries:
-        return Analysis(data={}, skip=NOTHING_SELECTED)
+        return SourceAnalysis(data={}, skip=NOTHING_SELECTED)
     parsed = parse(source)
     found = declarations(parsed)
     bank = Bank()
@@ -68,7 +68,7 @@ def analyze(
         "methods": methods,
     }
     warnings += [warning for method in methods for warning in size_warnings(method, data)]
-    return Analysis(data=data, warnings=tuple(warnings))
+    return SourceAnalysis(data=data, warnings=tuple(warnings))
 
 
 def _defined(document: Mapping[str, Any], entry: Mapping[str, Any], found: Declarations) -> Method:
@@ -113,7 +113,7 @@ class _Reader:
         warnings: list[str],
     ) -> None:
         self._own, self._class_kind, self._bank, self._warnings = own, class_kind, bank, warnings
-        self._known = Known({one.id: one for one in found.methods if one.owner == own and not one.nested})
+        self._known = MethodTable({one.id: one for one in found.methods if one.owner == own and not one.nested})
         self._machine = any(
             text(one).split("\n", 1)[0].split(" ", 1)[0].partition("(")[0] in STATE_MACHINES
             for one in walk(parsed.root, frozenset(("method", "singleton_method")))
@@ -186,7 +186,7 @@ class _Reader:
             "dependencies": classes_used(bodies, self._own),
         }
 
-    def _type(self, one: Conditional) -> str:
+    def _type(self, one: Branching) -> str:
         if one.test.kind != ENUM:
             return one.test.kind
         values = [str(outcome.tested.value) for outcome in one.outcomes if outcome.tested.value != "other"]
@@ -194,7 +194,7 @@ class _Reader:
             return SEQUENTIAL
         return SEQUENTIAL if len(values) > 2 and any(_is_part(values, steps) for steps in PROGRESSIONS) else ENUM
 
-    def _value(self, outcome: Outcome, one: Conditional, all_of_them: list[Conditional]) -> dict[str, Any]:
+    def _value(self, outcome: ValueOutcome, one: Branching, all_of_them: list[Branching]) -> dict[str, Any]:
         value = {
             "value": outcome.tested.value,
             "description": outcome.tested.description,
@@ -212,7 +212,7 @@ def _is_part(values: Sequence[str], steps: Sequence[str]) -> bool:
     return len(places) == len(values) and places == sorted(places)
 
 
-def _levels(conditionals: list[Conditional]) -> list[int]:
+def _levels(conditionals: list[Branching]) -> list[int]:
     """One more than the conditional above."""
     known: dict[int, int] = {}
     for one in conditionals:
@@ -227,13 +227,13 @@ def _levels(conditionals: list[Conditional]) -> list[int]:
     return [known[id(one)] for one in conditionals]
 
 
-def _lines(one: Conditional) -> str:
+def _lines(one: Branching) -> str:
     first = one.node.start_point[0] + 1
     last = one.node.end_point[0] + 1
     return str(first) if first == last else f"{first}-{last}"
 
 
-def _threshold(one: Conditional) -> dict[str, Any]:
+def _threshold(one: Branching) -> dict[str, Any]:
     if one.test.threshold is None:
         return {}
     operator, value = one.test.threshold

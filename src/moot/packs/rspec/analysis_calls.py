@@ -28,7 +28,7 @@ _VALUE_CALLS = frozenset(
 _MAKERS = frozenset(("new", "instance"))
 
 
-class Effect(Record):
+class SideEffect(Record):
     """A side effect and what it does."""
 
     kind: str
@@ -49,28 +49,28 @@ def calls(nodes: Iterable[Node]) -> Iterator[Node]:
                 yield one
 
 
-def side_effects(nodes: Iterable[Node]) -> list[Effect]:
+def side_effects(nodes: Iterable[Node]) -> list[SideEffect]:
     """The side effects in the order of the code, each once."""
     found = [effect for call in calls(nodes) if (effect := effect_of(call)) is not None]
     return list(dict.fromkeys(found))
 
 
-def effect_of(call: Node) -> Effect | None:
+def effect_of(call: Node) -> SideEffect | None:
     method, receiver = method_name(call), call.child_by_field_name("receiver")
     if receiver is None:
         return _publishing(call, method) if method in _PUBLISHES else _named_webhook(method, "")
     root = _root(receiver)
     if method in _DELIVERIES and receiver.type == "call" and root.endswith("Mailer"):
         mail = words_of(method_name(receiver))
-        return Effect("email", f"sends {mail} email")
+        return SideEffect("email", f"sends {mail} email")
     if _is_cache(receiver, root) and method in (_CACHE_WRITES | _REDIS_WRITES):
-        return Effect(
+        return SideEffect(
             "cache", "deletes the cached value" if method in {"delete", "del", "clear"} else "writes the cache"
         )
     if method in _PUBLISHES:
         return _publishing(call, method)
     if root.removeprefix("::") in HTTP_CLIENTS and (method in _HTTP_CALLS or receiver.type == "call"):
-        return Effect("external_api", f"sends an HTTP {method.partition('_')[0]} request")
+        return SideEffect("external_api", f"sends an HTTP {method.partition('_')[0]} request")
     return _named_webhook(method, root or words_of(text(receiver))[:40])
 
 
@@ -84,21 +84,21 @@ def _is_cache(receiver: Node, root: str) -> bool:
     )
 
 
-def _publishing(call: Node, method: str) -> Effect:
+def _publishing(call: Node, method: str) -> SideEffect:
     arguments = call.child_by_field_name("arguments")
     name = None
     if arguments is not None and arguments.named_children:
         name = literal_text(arguments.named_children[0]) or constant_name(arguments.named_children[0])
     said = words_of(name.replace(".", "_")) if name else ""
-    return Effect("event", f"publishes {said} event" if said else f"{does(method)} an event")
+    return SideEffect("event", f"publishes {said} event" if said else f"{does(method)} an event")
 
 
-def _named_webhook(method: str, root: str) -> Effect | None:
+def _named_webhook(method: str, root: str) -> SideEffect | None:
     if "webhook" not in f"{method} {root}".lower():
         return None
     words = " ".join(word for word in words_of(root if "webhook" in root.lower() else method).split() if word)
     thing = " ".join(word for word in words.split() if word not in {"webhook", "send", "deliver", "notify", "client"})
-    return Effect("webhook", f"sends {thing} webhook" if thing else "sends a webhook")
+    return SideEffect("webhook", f"sends {thing} webhook" if thing else "sends a webhook")
 
 
 def classes_used(nodes: Iterable[Node], own: str) -> list[str]:

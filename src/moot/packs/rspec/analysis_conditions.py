@@ -33,7 +33,7 @@ class Tested(Record):
     description: str
 
 
-class Test(Record):
+class ConditionTest(Record):
     """What one condition tests. `values`: for which it holds, and for which it does not; the reverse if `inverted`."""
 
     kind: str
@@ -46,11 +46,11 @@ class Test(Record):
     unclear: bool = False
 
 
-def tests_of(condition: Node) -> list[Test]:
+def tests_of(condition: Node) -> list[ConditionTest]:
     """The tests of a condition, in the order in which they are made."""
     node, inverted = _bare(condition)
     if node.type == "binary" and _operator(node) in {"&&", "and"} and not inverted:
-        found: list[Test] = []
+        found: list[ConditionTest] = []
         pending = [node]
         while pending:  # chains lean to the left and can be long
             one, flipped = _bare(pending.pop())
@@ -76,7 +76,7 @@ def _bare(node: Node) -> tuple[Node, bool]:
             return node, inverted
 
 
-def _test(node: Node, *, inverted: bool) -> Test:
+def _test(node: Node, *, inverted: bool) -> ConditionTest:
     if node.type == "binary":
         return _binary(node, inverted=inverted)
     if node.type == "call":
@@ -93,7 +93,7 @@ def _test(node: Node, *, inverted: bool) -> Test:
     return _boolean(node, inverted=inverted).replace(unclear=node.type not in {"true", "false"})
 
 
-def _binary(node: Node, *, inverted: bool) -> Test:
+def _binary(node: Node, *, inverted: bool) -> ConditionTest:
     left, right, operator = node.named_children[0], node.named_children[-1], _operator(node)
     if operator in _COMPARISONS:
         return _range(left, right, operator, inverted=inverted)
@@ -112,12 +112,14 @@ def _binary(node: Node, *, inverted: bool) -> Test:
     return _boolean(node, inverted=inverted).replace(unclear=True)
 
 
-def equality(subject: Node, literal: Node, *, inverted: bool = False) -> Test:
+def equality(subject: Node, literal: Node, *, inverted: bool = False) -> ConditionTest:
     given = value_of(literal)
     name, receiver = name_of(subject)
     shown = described(str(given))
     other = Tested(value=f"not_{given}", description=f"NOT {shown}")
-    return Test(ENUM, name, receiver, subject, (Tested(value=given, description=shown), other), inverted=inverted)
+    return ConditionTest(
+        ENUM, name, receiver, subject, (Tested(value=given, description=shown), other), inverted=inverted
+    )
 
 
 def described(value: str) -> str:
@@ -127,7 +129,7 @@ def described(value: str) -> str:
     return f'"{ascii(value)[1:-1]}"' if value else "empty"
 
 
-def _range(left: Node, right: Node, operator: str, *, inverted: bool) -> Test:
+def _range(left: Node, right: Node, operator: str, *, inverted: bool) -> ConditionTest:
     if is_literal(left) and not is_literal(right):
         left, right, operator = right, left, _MIRRORED[operator]
     limit = value_of(right)
@@ -135,7 +137,7 @@ def _range(left: Node, right: Node, operator: str, *, inverted: bool) -> Test:
     name, receiver = name_of(left)
     holds, fails = _COMPARISONS[operator]
     threshold = limit if isinstance(limit, (int, float)) and not isinstance(limit, bool) else text(right)[:200]
-    return Test(
+    return ConditionTest(
         RANGE,
         name,
         receiver,
@@ -149,30 +151,30 @@ def _range(left: Node, right: Node, operator: str, *, inverted: bool) -> Test:
     )
 
 
-def _presence(subject: Node, *, inverted: bool) -> Test:
+def _presence(subject: Node, *, inverted: bool) -> ConditionTest:
     name, receiver = name_of(subject)
     there = Tested(value=PRESENT, description=f"{words_of(name)} present")
     missing = Tested(value=ABSENT, description=f"no {words_of(name)}")
-    return Test(PRESENCE, name, receiver, subject, (there, missing), inverted=inverted)
+    return ConditionTest(PRESENCE, name, receiver, subject, (there, missing), inverted=inverted)
 
 
-def _boolean(subject: Node, *, inverted: bool) -> Test:
+def _boolean(subject: Node, *, inverted: bool) -> ConditionTest:
     name, receiver = name_of(subject)
     shown = words_of(name)
     values = (Tested(value=True, description=shown), Tested(value=False, description=f"NOT {shown}"))
-    return Test(BOOLEAN, name, receiver, subject, values, inverted=inverted)
+    return ConditionTest(BOOLEAN, name, receiver, subject, values, inverted=inverted)
 
 
-def _either(left: Node, right: Node, *, inverted: bool) -> Test:
+def _either(left: Node, right: Node, *, inverted: bool) -> ConditionTest:
     """`a || b` is one test."""
     first, second = (_test(one, inverted=flipped) for one, flipped in (_bare(left), _bare(right)))
     name = "_or_".join(dict.fromkeys((first.name, second.name)))[:80]
     shown = " or ".join(dict.fromkeys((_holding(first), _holding(second))))
     values = (Tested(value=True, description=shown), Tested(value=False, description=f"neither {shown}"))
-    return Test(BOOLEAN, name, "", left, values, inverted=inverted)
+    return ConditionTest(BOOLEAN, name, "", left, values, inverted=inverted)
 
 
-def _holding(test: Test) -> str:
+def _holding(test: ConditionTest) -> str:
     return test.values[1 if test.inverted else 0].description
 
 

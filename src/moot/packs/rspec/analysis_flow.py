@@ -12,7 +12,7 @@ from moot.packs.rspec.analysis_conditions import (
     BOOLEAN,
     ENUM,
     OTHER,
-    Test,
+    ConditionTest,
     Tested,
     described,
     equality,
@@ -21,7 +21,7 @@ from moot.packs.rspec.analysis_conditions import (
     tests_of,
 )
 from moot.packs.rspec.analysis_words import GUARD_LAYERS, does, is_terminal_name
-from moot.packs.rspec.behaviours import RAISES, Ending, ending_of
+from moot.packs.rspec.behaviours import RAISES, BranchEnding, ending_of
 from moot.packs.ruby.syntax import text
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    _Parent = tuple["Conditional", tuple["Outcome", ...]] | None
+    _Parent = tuple["Branching", tuple["ValueOutcome", ...]] | None
     _Pair = tuple[tuple[Node, ...] | None, tuple[Node, ...] | None]
 
 MOST = 100  # characteristics of one method
@@ -48,7 +48,7 @@ class Flow(Record):
     does: str
 
 
-class Outcome:
+class ValueOutcome:
     """A value of a characteristic and what follows from it."""
 
     def __init__(self, tested: Tested, *, terminal: bool, does: str) -> None:
@@ -57,15 +57,15 @@ class Outcome:
         self.does = does
 
 
-class Conditional:
+class Branching:
     """A characteristic while the method is being read."""
 
-    def __init__(self, test: Test, outcomes: list[Outcome], node: Node) -> None:
+    def __init__(self, test: ConditionTest, outcomes: list[ValueOutcome], node: Node) -> None:
         self.test = test
         self.outcomes = outcomes
         self.node = node
-        self.parent: Conditional | None = None
-        self.when: tuple[Outcome, ...] = ()
+        self.parent: Branching | None = None
+        self.when: tuple[ValueOutcome, ...] = ()
         self.guard = False
 
     @property
@@ -85,12 +85,12 @@ class _Branch(Record):
     statements: tuple[Node, ...] | None
 
 
-def conditionals_of(name: str, body: Node | None) -> list[Conditional]:
+def conditionals_of(name: str, body: Node | None) -> list[Branching]:
     """The conditionals of a method with this name and body, from top to bottom."""
     return _Walk(name, statements_of(body)).found
 
 
-def in_order(conditionals: Sequence[Conditional]) -> list[Conditional]:
+def in_order(conditionals: Sequence[Branching]) -> list[Branching]:
     """Guards first, in the order of their layers; the rest from top to bottom."""
     guards = sorted((one for one in conditionals if one.guard), key=lambda one: one.layer)
     return [*guards, *(one for one in conditionals if not one.guard)]
@@ -121,7 +121,7 @@ def _is_conditional(node: Node) -> bool:
 
 class _Walk:
     def __init__(self, name: str, statements: tuple[Node, ...]) -> None:
-        self.found: list[Conditional] = []
+        self.found: list[Branching] = []
         self._method = name
         flow = Flow(terminal=False, does=main_flow(name, statements))
         self._stack: list[tuple[Node, _Parent, Flow, bool]] = []
@@ -163,7 +163,7 @@ class _Walk:
 
     def _decide(
         self,
-        tests: list[Test],
+        tests: list[ConditionTest],
         pair: _Pair,
         node: Node,
         parent: _Parent,
@@ -183,8 +183,8 @@ class _Walk:
                 self._push_branch(statements, (made, (outcome,)), flow)
 
     def _two(
-        self, test: Test, pair: _Pair, node: Node, parent: _Parent, flow: Flow, *, guard: bool = False
-    ) -> Conditional:
+        self, test: ConditionTest, pair: _Pair, node: Node, parent: _Parent, flow: Flow, *, guard: bool = False
+    ) -> Branching:
         holds, fails = pair[::-1] if test.inverted else pair
         branches = [_Branch((test.values[0],), holds), _Branch((test.values[1],), fails)]
         return self._add(test, branches, node, parent, flow, guard=guard)
@@ -212,7 +212,7 @@ class _Walk:
             branches.append(_Branch((Tested(f"not_{only.value}", f"NOT {only.description}"),), None))
         name, receiver = name_of(subject)
         first = branches[0].values[0]
-        self._choose(Test(ENUM, name, receiver, subject, (first, first)), branches, node, parent, flow)
+        self._choose(ConditionTest(ENUM, name, receiver, subject, (first, first)), branches, node, parent, flow)
 
     def _cases_without_subject(self, clauses: list[Node], default: Node | None, parent: _Parent, flow: Flow) -> None:
         """`case` without a value is a chain of `elsif`."""
@@ -231,7 +231,7 @@ class _Walk:
             self._push_branch(holds, (made, (holding,)), flow)
             parent = (made, (failing,))
 
-    def _choose(self, test: Test, branches: list[_Branch], node: Node, parent: _Parent, flow: Flow) -> None:
+    def _choose(self, test: ConditionTest, branches: list[_Branch], node: Node, parent: _Parent, flow: Flow) -> None:
         """One test with a branch for each of its values."""
         made = self._add(test, branches, node, parent, flow)
         at = len(made.outcomes)
@@ -248,14 +248,14 @@ class _Walk:
 
     def _add(
         self,
-        test: Test,
+        test: ConditionTest,
         branches: list[_Branch],
         node: Node,
         parent: _Parent,
         flow: Flow,
         *,
         guard: bool = False,
-    ) -> Conditional:
+    ) -> Branching:
         endings = [None if branch.statements is None else _ending(branch.statements) for branch in branches]
         all_return = all(one is not None and one.leaves and not one.raises for one in endings)
         outcomes = [
@@ -263,7 +263,7 @@ class _Walk:
             for branch, ending in zip(branches, endings, strict=True)
             for value in branch.values
         ]
-        made = Conditional(test, outcomes, node)
+        made = Branching(test, outcomes, node)
         made.guard = guard and parent is None
         if parent is not None:
             made.parent, made.when = parent
@@ -273,18 +273,20 @@ class _Walk:
         return made
 
 
-def _outcome(test: Test, value: Tested, ending: Ending | None, flow: Flow, *, guard: bool, early: bool) -> Outcome:
+def _outcome(
+    test: ConditionTest, value: Tested, ending: BranchEnding | None, flow: Flow, *, guard: bool, early: bool
+) -> ValueOutcome:
     name = value.value if isinstance(value.value, str) else test.name if value.value is True else ""
     if ending is None:
         by_name = not guard and not flow.terminal and bool(name) and is_terminal_name(name)
-        return Outcome(value, terminal=flow.terminal or by_name, does=_NOTHING if by_name else flow.does)
+        return ValueOutcome(value, terminal=flow.terminal or by_name, does=_NOTHING if by_name else flow.does)
     made_up = test.kind in {"range", "presence"} or (value is test.values[1] and value is not test.values[0])
     by_name = bool(name) and not made_up and is_terminal_name(name)
     terminal = flow.terminal or (ending.leaves and early) or by_name
-    return Outcome(value, terminal=terminal, does=ending.does or flow.does)
+    return ValueOutcome(value, terminal=terminal, does=ending.does or flow.does)
 
 
-def _ending(statements: tuple[Node, ...]) -> Ending:
+def _ending(statements: tuple[Node, ...]) -> BranchEnding:
     """How a branch ends. A side effect or a further conditional at its end says nothing about its result."""
     found = ending_of(list(statements))
     if not found.leaves and statements and (_is_conditional(statements[-1]) or effect_of_statement(statements[-1])):
@@ -316,17 +318,18 @@ def _guarded(node: Node) -> _Pair | None:
     return ((right,), None) if text(operator) in {"&&", "and"} else (None, (right,))
 
 
-def _equality_chain(node: Node) -> Iterator[tuple[Test, Node]]:
+def _equality_chain(node: Node) -> Iterator[tuple[ConditionTest, Node]]:
     """`if x == :a … elsif x == :b …`, as far as it tests the same thing."""
-    subject = None
+    subject, seen = None, set[object]()
     current: Node | None = node
     while current is not None and current.type in {"if", "elsif"}:
         condition = current.child_by_field_name("condition")
         tests = [] if condition is None else tests_of(condition)
         if len(tests) != 1 or tests[0].kind != ENUM or tests[0].inverted:
             return
-        if subject is not None and text(tests[0].subject) != subject:
+        if (subject is not None and text(tests[0].subject) != subject) or tests[0].values[0].value in seen:
             return
+        seen.add(tests[0].values[0].value)
         subject = text(tests[0].subject)
         yield tests[0], current
         current = current.child_by_field_name("alternative")
@@ -348,7 +351,7 @@ def _other(statements: tuple[Node, ...]) -> _Branch:
     return _Branch((Tested(value=OTHER, description=OTHER),), statements)
 
 
-def collapsed(conditional: Conditional, said: str) -> None:
+def collapsed(conditional: Branching, said: str) -> None:
     """Turn a test of an external result into one of the flows of this code: two are boolean, more are an enum."""
     test = conditional.test
     if len(conditional.outcomes) != 2:

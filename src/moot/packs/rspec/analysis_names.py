@@ -8,10 +8,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from moot.packs.rspec.analysis_flow import Conditional
+    from moot.packs.rspec.analysis_flow import Branching
 
 
-def unique_names(conditionals: Sequence[Conditional]) -> list[str]:
+def unique_names(conditionals: Sequence[Branching]) -> list[str]:
     """A name for each. What stands before it is added to a generic name, and to names that would be equal."""
     short = [one.test.name or "condition" for one in conditionals]
     names = [
@@ -29,5 +29,5 @@ def unique_names(conditionals: Sequence[Conditional]) -> list[str]:
     return names
 
 
-def _prefixed(one: Conditional, name: str) -> str:
+def _prefixed(one: Branching, name: str) -> str:
     return f"{one.test.receiver}_{name}" if one.test.receiver else name

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from moot.packs.rspec.analysis_conditions import Test
+    from moot.packs.rspec.analysis_conditions import ConditionTest
 
 MODEL, DATA, ACTION = "model", "data", "action"
 _SESSIONS = frozenset(("session", "cookies"))
@@ -22,7 +22,7 @@ _TRANSITIONS = ("may_", "can_")
 
 
 def setup_of(
-    test: Test, own: str, known_names: frozenset[str], class_kind: Callable[[str], str], *, external: bool
+    test: ConditionTest, own: str, known_names: frozenset[str], class_kind: Callable[[str], str], *, external: bool
 ) -> dict[str, Any]:
     """`known_names`: parameters and local variables. `class_kind`: model, object or an empty text for a class name."""
     subject = test.subject
@@ -41,7 +41,7 @@ def setup_of(
     return {"type": DATA, "class": None}
 
 
-def _is_time(test: Test) -> bool:
+def _is_time(test: ConditionTest) -> bool:
     limit = test.threshold[1] if test.threshold is not None else ""
     words = set(str(limit).replace(".", " ").replace(":", " ").split())
     return bool(words & TIME_WORDS) or test.name.endswith(("_at", "_on", "_until"))

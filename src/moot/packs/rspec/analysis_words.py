@@ -47,6 +47,7 @@ _GUARDS = (
     ("validation", "valid invalid nil blank present empty missing errors required format positive negative zero"),
 )
 GUARD_LAYERS = tuple((layer, word_set(words)) for layer, words in _GUARDS)
+_VERBS_LIKE_PARTICIPLES = word_set("bring embed exceed proceed speed spring string succeed")
 _ODD_VERBS = {"have": "has", "be": "is", "do": "does", "go": "goes"}
 
 
@@ -93,7 +94,14 @@ def does(name: str) -> str:
     if name.endswith("?"):
         return f"returns whether {words_of(name)}"
     verb, _, rest = words_of(name).partition(" ")
+    if is_participle(verb):
+        return f"returns {words_of(name)}"
     return f"{third_person(verb)} {rest}".strip() if verb else "runs"
+
+
+def is_participle(word: str) -> bool:
+    """Whether it says what something is like, such as `reduced` or `pending`, and not what is done."""
+    return word.endswith(("ed", "ing")) and len(word) > 4 and word not in _VERBS_LIKE_PARTICIPLES
 
 
 def is_terminal_name(name: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.core.record import Record
-from moot.packs.rspec.analysis_words import does, snake_of, third_person, words_of
+from moot.packs.rspec.analysis_words import does, is_participle, snake_of, third_person, words_of
 from moot.packs.ruby.syntax import constant_name, literal_text, text
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ _LITERALS = frozenset(("simple_symbol", "string", "integer", "float", "true", "f
 _LONGEST = 120
 
 
-class Ending(Record):
+class BranchEnding(Record):
     """How a branch ends: whether the method is left there, and what the branch does. An empty text says nothing."""
 
     leaves: bool
@@ -36,14 +36,16 @@ class Ending(Record):
     raises: bool = False
 
 
-def ending_of(statements: list[Node]) -> Ending:
+def ending_of(statements: list[Node]) -> BranchEnding:
     """The ending of a branch. A statement that always leaves ends it, whatever follows."""
     for statement in statements:
         if statement.type in _LEAVES:
-            return Ending(leaves=True, does=_left_with(statement))
+            return BranchEnding(leaves=True, does=_left_with(statement))
         if _called(statement) in RAISES and statement.child_by_field_name("receiver") is None:
-            return Ending(leaves=True, does=_raised(statement), raises=True)
-    return Ending(leaves=False, does=done_by(statements[-1])) if statements else Ending(leaves=False, does="")
+            return BranchEnding(leaves=True, does=_raised(statement), raises=True)
+    return (
+        BranchEnding(leaves=False, does=done_by(statements[-1])) if statements else BranchEnding(leaves=False, does="")
+    )
 
 
 def done_by(statement: Node) -> str:
@@ -80,6 +82,8 @@ def _done_by_call(node: Node) -> str:
         return f"returns whether {thing} is {words_of(name)}"
     constant = constant_name(receiver)
     verb, _, rest = words_of(name).partition(" ")
+    if is_participle(verb):
+        return f"returns {words_of(name)} {thing}"
     if constant is not None and name in {"call", "perform", "run", "execute", "perform_later", "perform_async"}:
         return f"{third_person(verb)} {thing}"
     return f"{third_person(verb)} the {thing} {rest}".strip() if verb else ""

@@ -33,7 +33,7 @@ _MOST_FILES = 2000
 _AT_ONCE = 200  # file names in one command
 
 
-class Source(Record):
+class ChangedSource(Record):
     """A changed source file. `old` is None if the base does not have it, `known` False if there is no base at all."""
 
     path: str
@@ -47,7 +47,7 @@ class Changes(Record):
     """The sources, the commit they were compared with, and warnings about files that were left out."""
 
     mode: str
-    sources: tuple[Source, ...]
+    sources: tuple[ChangedSource, ...]
     base: str = ""
     warnings: tuple[str, ...] = ()
 
@@ -86,7 +86,7 @@ class Repository:
         if changed:
             return self._changes(FILE, commit, changed)
         old = None if self._quietly("cat-file", "-e", f"{commit}:{path}") is None else data
-        return Changes(mode=FILE, base=commit, sources=(Source(path=path, data=data, old=old),))
+        return Changes(mode=FILE, base=commit, sources=(ChangedSource(path=path, data=data, old=old),))
 
     def _changes(self, mode: str, commit: str, changed: Sequence[Entry]) -> Changes:
         warnings: list[str] = []
@@ -108,7 +108,7 @@ class Repository:
         old = self._blobs({entry.blob for entry in taken if set(entry.blob) != {"0"} and entry.status != "A"})
         lines = self._changed_lines(commit, taken)
         sources = [
-            Source(
+            ChangedSource(
                 path=os.fsdecode(entry.path),
                 data=read_source(self._root, os.fsdecode(entry.path)),
                 old=old.get(entry.blob) if entry.status != "A" else None,
@@ -218,7 +218,7 @@ def find_changes(place: Place, mode: str, path: str | None, base: str | None) ->
             raise _no_git(place.root)
         if not is_testable(path):
             raise not_testable(path)
-        return Changes(mode=FILE, sources=(Source(path=path, data=read_source(place.root, path), known=False),))
+        return Changes(mode=FILE, sources=(ChangedSource(path=path, data=read_source(place.root, path), known=False),))
     repository = Repository(place)
     if mode == FILE:
         if path is None:

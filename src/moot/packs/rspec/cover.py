@@ -21,7 +21,7 @@ from moot.packs.rspec.discovery_documents import DocumentPart, documents
 from moot.packs.rspec.selection import (
     INSTRUCTION,
     PROPOSED,
-    Choice,
+    MethodChoice,
     applied,
     from_options,
     must_ask,
@@ -51,7 +51,7 @@ _ADVICE = "A class with more than 10 public methods is hard to test: consider sp
 _SHOWN = 20_000  # characters of the plan in a question
 
 
-class Wanted(Record):
+class CoverScope(Record):
     """What to look at: `mode` is branch, staged or file."""
 
     mode: str
@@ -86,7 +86,7 @@ class CoverStop(Record):
     checkpoint: str | None = None
 
 
-def discovered(call: Call, wanted: Wanted) -> Plan:
+def discovered(call: Call, wanted: CoverScope) -> Plan:
     """The plan of the caller's worktree, as it is now. Changes nothing."""
     settings = call.packs.protocol(PACK).settings or {}
     path = relative_path(call.place.root, call.cwd, wanted.file) if wanted.file is not None else None
@@ -94,7 +94,7 @@ def discovered(call: Call, wanted: Wanted) -> Plan:
     return discover(find_changes(call.place, wanted.mode, path, base))
 
 
-def cover(call: Call, wanted: Wanted, beforehand: Beforehand) -> Answer:
+def cover(call: Call, wanted: CoverScope, beforehand: Beforehand) -> Answer:
     """Discover and settle the selection; or stop, or wait for an answer."""
     plan = discovered(call, wanted)
     choice = None
@@ -107,7 +107,7 @@ def cover(call: Call, wanted: Wanted, beforehand: Beforehand) -> Answer:
         return _stopped(call, run, plan.answer)
     asks, _ = must_ask(plan.answer)
     if choice is None and call.prompt is None and not asks:
-        choice = Choice(PROPOSED, chosen=read_choice(plan.answer, PROPOSED).chosen)
+        choice = MethodChoice(PROPOSED, chosen=read_choice(plan.answer, PROPOSED).chosen)
     if choice is not None:
         return _settled(call, run, plan, choice)
     return _asked(call, run, plan)
@@ -121,7 +121,7 @@ def proceed(call: Call, run: Run) -> Answer:
     if question is None or question.open:
         return _asked(call, run.id, plan)
     if question.status == "withdrawn":
-        return _settled(call, run.id, plan, Choice("cancel"))
+        return _settled(call, run.id, plan, MethodChoice("cancel"))
     try:
         choice = _usable(read_choice(plan.answer, question.answer or ""))
     except MootError as problem:
@@ -156,7 +156,7 @@ def waiting_run(call: Call, name: str | None = None) -> Run:
 # --- the record ------------------------------------------------------------------------------------------------------
 
 
-def _opened(call: Call, plan: Plan, wanted: Wanted) -> str:
+def _opened(call: Call, plan: Plan, wanted: CoverScope) -> str:
     """Record the discovery. If it stopped, the run ends in the same commit."""
     answer = call.put_blob(dumps(dict(plan.answer)).encode())
     name = ""
@@ -201,7 +201,7 @@ def _plan_of(call: Call, run: Run) -> Plan:
     return Plan(answer, stored.warnings, str(run.parameters["base"]), str(run.parameters["mode"]))
 
 
-def _settled(call: Call, run: str, plan: Plan, choice: Choice, said: str | None = None) -> Answer:
+def _settled(call: Call, run: str, plan: Plan, choice: MethodChoice, said: str | None = None) -> Answer:
     """Record what was chosen, together with the answer that was given at the terminal, and go on."""
     answer, warnings = applied(plan.answer, choice)
     stored = call.put_blob(dumps(answer).encode())
@@ -317,7 +317,7 @@ def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint) -> 
         return _settled(call, run, plan, choice, said or "yes")
 
 
-def _usable(choice: Choice) -> Choice:
+def _usable(choice: MethodChoice) -> MethodChoice:
     if choice.kind == INSTRUCTION:
         raise Refused(
             "instruction_without_agent",

@@ -11,7 +11,7 @@ from moot.core.text import counted
 from moot.packs.rspec.changes import FILE
 from moot.packs.rspec.discovery_methods import UNCHANGED, classes_used, examine
 from moot.packs.rspec.sources import spec_path
-from moot.packs.rspec.waves import Waiting, wave_name, waves_of
+from moot.packs.rspec.waves import WaitingMethod, wave_name, waves_of
 from moot.packs.rspec.zones import GREEN, RED, ZONES
 
 TYPE_CHECKING = False
@@ -105,7 +105,7 @@ def _answer(
     used = {name: classes_used(method, classes) for name, method in methods.items()}
     found = waves_of(
         [
-            Waiting(method_id=name, class_name=one.class_name, needs=used[name], order=(one.path, one.first))
+            WaitingMethod(method_id=name, class_name=one.class_name, needs=used[name], order=(one.path, one.first))
             for name, one in methods.items()
         ]
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from moot.packs.rspec.changes import Source
+    from moot.packs.rspec.changes import ChangedSource
     from moot.packs.ruby.methods import Declarations, Method
 
 NEW, MODIFIED, UNCHANGED = "new", "modified", "unchanged"
@@ -23,7 +23,7 @@ _INNER = frozenset(("method", "singleton_method", "class", "module", "singleton_
 _BY_NAME = frozenset(("send", "__send__", "public_send", "method"))
 
 
-class Uses(Record):
+class MethodUses(Record):
     """What one definition calls: constants, instance variables, and methods of its own object."""
 
     constants: tuple[str, ...]
@@ -42,7 +42,7 @@ class PublicMethod(Record):
     first: int
     last: int
     mode: str
-    uses: tuple[Uses, ...]  # of its own body and of the private methods that it reaches
+    uses: tuple[MethodUses, ...]  # of its own body and of the private methods that it reaches
     absorbed: tuple[str, ...]
 
 
@@ -57,7 +57,7 @@ class ExaminedFile(Record):
     warnings: tuple[str, ...]
 
 
-def examine(source: Source) -> ExaminedFile:
+def examine(source: ChangedSource) -> ExaminedFile:
     parsed = parse(source.data)
     if parsed.problems:
         first = parsed.problems[0]
@@ -75,7 +75,7 @@ def examine(source: Source) -> ExaminedFile:
     base = _ids_of_base(source)
     modes = {method.start: _mode(source, method, base) for method in found.methods}
     latest = {method.id: method for method in found.methods if _belongs_to_class(method)}
-    known = Known(latest)
+    known = MethodTable(latest)
     public = [one for one in latest.values() if one.visibility == "public" and one.name != "initialize"]
     return ExaminedFile(
         path=source.path,
@@ -104,7 +104,7 @@ def _doubts(path: str, found: Declarations, latest: Mapping[str, Method]) -> Ite
             yield f"{path}:{method.first_line}: {method.id} is defined again on line {last}; the last one counts."
 
 
-def _ids_of_base(source: Source) -> frozenset[str] | None:
+def _ids_of_base(source: ChangedSource) -> frozenset[str] | None:
     """The methods that the base version has; None if there is no base to compare with."""
     if not source.known:
         return None
@@ -116,7 +116,7 @@ def _ids_of_base(source: Source) -> frozenset[str] | None:
         return frozenset()
 
 
-def _mode(source: Source, method: Method, base: frozenset[str] | None) -> str:
+def _mode(source: ChangedSource, method: Method, base: frozenset[str] | None) -> str:
     if base is None:
         return MODIFIED
     if method.id not in base:
@@ -124,14 +124,14 @@ def _mode(source: Source, method: Method, base: frozenset[str] | None) -> str:
     return MODIFIED if any(hunk.touches(method.first_line, method.last_line) for hunk in source.hunks) else UNCHANGED
 
 
-class Known:
+class MethodTable:
     """The methods of a file by id, and what each of them uses, looked up once."""
 
     def __init__(self, methods: Mapping[str, Method]) -> None:
         self.methods = methods
-        self._uses: dict[int, Uses] = {}
+        self._uses: dict[int, MethodUses] = {}
 
-    def uses(self, method: Method) -> Uses:
+    def uses(self, method: Method) -> MethodUses:
         if method.start not in self._uses:
             self._uses[method.start] = uses(method.node)
         return self._uses[method.start]
@@ -151,7 +151,7 @@ class Known:
         return list(found.values())
 
 
-def _public(path: str, method: Method, mode: str, known: Known) -> PublicMethod:
+def _public(path: str, method: Method, mode: str, known: MethodTable) -> PublicMethod:
     absorbed = known.reached(method)
     both = method.kind == "class" and f"{method.owner}#{method.name}" in known.methods
     return PublicMethod(
@@ -168,7 +168,7 @@ def _public(path: str, method: Method, mode: str, known: Known) -> PublicMethod:
     )
 
 
-def uses(node: Node) -> Uses:
+def uses(node: Node) -> MethodUses:
     """What a definition calls. Definitions inside it are not looked at."""
     constants: dict[str, None] = {}
     variables: dict[str, None] = {}
@@ -185,7 +185,7 @@ def uses(node: Node) -> Uses:
                 constants[name] = None
         elif one.type == "identifier" and text(one) not in locals_:
             own[text(one)] = None
-    return Uses(constants=tuple(constants), variables=tuple(variables), own=tuple(own))
+    return MethodUses(constants=tuple(constants), variables=tuple(variables), own=tuple(own))
 
 
 def _called_names(call: Node) -> Iterator[str]:

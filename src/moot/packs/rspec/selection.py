@@ -37,7 +37,7 @@ _LONGEST = 20_000
 _MOST_WORDS = 2000
 
 
-class Choice(Record):
+class MethodChoice(Record):
     """What was chosen. `chosen` has the place of each selected method; `reason` is why the others are not."""
 
     kind: str
@@ -51,7 +51,7 @@ def items_of(answer: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [item for wave in answer["method_waves"] for item in wave["items"]]
 
 
-def read_choice(answer: Mapping[str, Any], said: str) -> Choice:
+def read_choice(answer: Mapping[str, Any], said: str) -> MethodChoice:
     """What an answer of a person means. Raises `nothing_matches` and others; then the question is asked again."""
     words = said.strip()
     if len(words) > _LONGEST:
@@ -59,14 +59,14 @@ def read_choice(answer: Mapping[str, Any], said: str) -> Choice:
     items = items_of(answer)
     head, colon, rest = words.partition(":")
     if colon and head.strip().lower() == INSTRUCTION and rest.strip():
-        return Choice(INSTRUCTION, instruction=rest.strip())
+        return MethodChoice(INSTRUCTION, instruction=rest.strip())
     kind = _WORDS.get(words.lower())
     if kind == CANCEL:
-        return Choice(CANCEL)
+        return MethodChoice(CANCEL)
     if kind == ALL:
-        return Choice(ALL, chosen=frozenset(range(len(items))))
+        return MethodChoice(ALL, chosen=frozenset(range(len(items))))
     if kind == PROPOSED:
-        return Choice(PROPOSED, chosen=_proposed(items))
+        return MethodChoice(PROPOSED, chosen=_proposed(items))
     parts = words.replace(",", " ").split()
     if not parts:
         raise _unreadable("it is empty")
@@ -75,16 +75,18 @@ def read_choice(answer: Mapping[str, Any], said: str) -> Choice:
     toggles = [part for part in parts if part[0] in "+-" and len(part) > 1]
     if toggles and len(toggles) < len(parts):
         raise _unreadable("it mixes toggles (+NAME, -NAME) with patterns")
-    return Choice("pattern", chosen=_toggled(items, toggles) if toggles else _matching_any(items, parts))
+    return MethodChoice("pattern", chosen=_toggled(items, toggles) if toggles else _matching_any(items, parts))
 
 
-def from_options(answer: Mapping[str, Any], *, everything: bool, only: Sequence[str], but: Sequence[str]) -> Choice:
+def from_options(
+    answer: Mapping[str, Any], *, everything: bool, only: Sequence[str], but: Sequence[str]
+) -> MethodChoice:
     """The choice that options make: all or only some of the methods, and those left out of them."""
     items = items_of(answer)
     some = frozenset(range(len(items))) if everything else _proposed(items)
     chosen = _matching_any(items, only) if only else some
     left_out = _matching_any(items, but) if but else frozenset()
-    return Choice("pattern" if only or but else ALL if everything else PROPOSED, chosen=chosen - left_out)
+    return MethodChoice("pattern" if only or but else ALL if everything else PROPOSED, chosen=chosen - left_out)
 
 
 def _proposed(items: Sequence[Item]) -> frozenset[int]:
@@ -150,7 +152,7 @@ def _numbered(items: Sequence[Item], word: str) -> Iterator[int]:
     yield from range(max(start, 1) - 1, min(end, len(items)))
 
 
-def applied(answer: Mapping[str, Any], choice: Choice) -> tuple[dict[str, Any], tuple[str, ...]]:
+def applied(answer: Mapping[str, Any], choice: MethodChoice) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The answer with this selection, and a warning for each selected method that uses a class left out."""
     from moot.packs.rspec.discovery import CANCELLED, STOP, summary
 
@@ -178,7 +180,7 @@ def applied(answer: Mapping[str, Any], choice: Choice) -> tuple[dict[str, Any], 
     return changed, tuple(_missing_dependencies(items))
 
 
-def _marked(item: Item, choice: Choice, place: int) -> dict[str, Any]:
+def _marked(item: Item, choice: MethodChoice, place: int) -> dict[str, Any]:
     """The item with its selection, and the keys in their order."""
     selected = place in choice.chosen
     marked: dict[str, Any] = {}

@@ -17,7 +17,7 @@ ENTRY_POINTS = "Entry points"
 _CONTROLLER = "Controller"
 
 
-class Waiting(Record):
+class WaitingMethod(Record):
     """A method and the classes it needs. `order` sorts the methods of one wave."""
 
     method_id: str
@@ -29,12 +29,12 @@ class Waiting(Record):
 class Waves(Record):
     """The methods of each wave, in order, and a warning for each cycle that was cut."""
 
-    waves: tuple[tuple[Waiting, ...], ...]
+    waves: tuple[tuple[WaitingMethod, ...], ...]
     warnings: tuple[str, ...]
 
 
-def waves_of(methods: Sequence[Waiting]) -> Waves:
-    known: Mapping[str, Waiting] = {method.method_id: method for method in methods}
+def waves_of(methods: Sequence[WaitingMethod]) -> Waves:
+    known: Mapping[str, WaitingMethod] = {method.method_id: method for method in methods}
     found = layers_of(
         {method.method_id: method.class_name for method in methods}, {m.method_id: m.needs for m in methods}
     )

@@ -9,7 +9,7 @@ from moot.core.errors import Usage
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.api.call import Call
-    from moot.packs.rspec.cover import Wanted
+    from moot.packs.rspec.cover import CoverScope
 
 WHERE = (
     Param("path", "A source file.", positional=True, limit=4096),
@@ -23,10 +23,10 @@ WHERE = (
 )
 
 
-def wanted(path: str | None, branch: bool, staged: bool, base: str | None) -> Wanted:
+def wanted(path: str | None, branch: bool, staged: bool, base: str | None) -> CoverScope:
     """What to look at. Exactly one of a file, --branch and --staged."""
     from moot.packs.rspec.changes import BRANCH, FILE, STAGED
-    from moot.packs.rspec.cover import Wanted
+    from moot.packs.rspec.cover import CoverScope
 
     given = [mode for mode, used in ((FILE, path is not None), (BRANCH, branch), (STAGED, staged)) if used]
     if len(given) != 1:
@@ -37,7 +37,7 @@ def wanted(path: str | None, branch: bool, staged: bool, base: str | None) -> Wa
         )
     if staged and base is not None:
         raise Usage("base_with_staged", "Staged changes are always compared with HEAD.", "Leave out --base.")
-    return Wanted(given[0], path, base)
+    return CoverScope(given[0], path, base)
 
 
 def discover(call: Call, path: str | None, branch: bool, staged: bool, base: str | None) -> Answer:
