@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from moot.api.protocol.strict_yaml import TornYaml, load_mapping
-from moot.api.protocol.yaml_blocks import WINDOW, Block, last_block
+from moot.api.protocol.yaml_blocks import WINDOW, YamlBlock, last_block
 
 F = "```"
 QUOTED = f"The prompt says:\n\n{F}yaml\nstatus: success\n{F}\n\n"
@@ -76,5 +76,5 @@ def test_only_the_end_of_a_very_long_output_is_read():
     long = QUOTED + "a line of a log\n" * 3_500_000
     assert len(long) > 50_000_000
     assert last_block(long) is None
-    assert last_block(f"{long}\nstatus: error\n") == Block("status: error\n", long.count("\n") + 2, fenced=False)
+    assert last_block(f"{long}\nstatus: error\n") == YamlBlock("status: error\n", long.count("\n") + 2, fenced=False)
     assert last_block("status: success\n" + "warning_0: x\n" * (WINDOW // 10)) is None  # its start was cut off

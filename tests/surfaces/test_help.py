@@ -21,7 +21,7 @@ FOR_PACKS = [
     *(
         name
         for name in catalogue.names()
-        if name.split()[0] in ("mailbox", "mailboxes", "held", "pack", "instructions")
+        if name.split()[0] in ("mailbox", "mailboxes", "held", "doc", "pack", "instructions")
     ),
     "brief",
     "mirror",

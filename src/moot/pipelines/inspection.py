@@ -252,6 +252,7 @@ VERBS = (
             "or pending. A run whose process was killed is shown as interrupted at once."
         ),
         writes=False,
+        everything=True,
     ),
     Verb(
         "run explain",
@@ -262,6 +263,7 @@ VERBS = (
         examples=("moot run explain last", "moot run explain last --stage review"),
         detail="Names the inputs that changed since the attempt before: files, parts of the document, parameters.",
         writes=False,
+        everything=True,
     ),
     Verb(
         "run restore",

@@ -31,7 +31,7 @@ _INSIDE = re.compile(r"[ \t]|- |-$|#|---$|\.\.\.$|[}\]]")
 _BEFORE = re.compile(r"[ \t]*(?:#[^\n]*|---[ \t]*)?\n")  # a line that may stand before the first key
 
 
-class Block(Record):
+class YamlBlock(Record):
     """A block of an output."""
 
     text: str
@@ -48,7 +48,7 @@ class _Fenced(Record):
     language: str
 
 
-def last_block(output: str) -> Block | None:
+def last_block(output: str) -> YamlBlock | None:
     """The last YAML block of the output; None if there is none."""
     cut = output.find("\n", len(output) - WINDOW - 1) + 1 if len(output) > WINDOW else 0
     text = output[cut:]
@@ -67,13 +67,13 @@ def last_block(output: str) -> Block | None:
         if bare is not None:
             if cut and not bare[0]:  # its start was cut off
                 return None
-            return Block(text[bare[0] : bare[1]], _line(output, cut, text, bare[0]), fenced=False)
+            return YamlBlock(text[bare[0] : bare[1]], _line(output, cut, text, bare[0]), fenced=False)
     if last is None:
         return None
     inside = text[last.start : last.end]
     if last.indent:
         inside = re.sub(rf"^ {{1,{last.indent}}}", "", inside, flags=re.MULTILINE)
-    return Block(inside, _line(output, cut, text, last.start), fenced=True)
+    return YamlBlock(inside, _line(output, cut, text, last.start), fenced=True)
 
 
 def _line(output: str, cut: int, text: str, at: int) -> int:

@@ -324,7 +324,7 @@ VERBS = (
             "another format or order is not a difference."
         ),
         writes=False,
-        quiet=True,
+        syncs=False,
         past=False,
     ),
     Verb(
