@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from moot.core import claim_queue
 from moot.core.claims import (
-    Awaited,
     AwaitFiles,
+    ClaimAwaited,
     Claimed,
     ClaimFiles,
     ClaimsState,
+    ClaimUnawaited,
     LapseClaims,
     ReleaseAll,
     Released,
     ReleaseFiles,
     StopAwaiting,
     SupersedeHolder,
-    Unawaited,
 )
 from moot.core.deciders.claims import decide, evolve
 from moot.core.errors import MootError, Refused
@@ -65,8 +65,8 @@ def test_free_files_are_granted_at_once(world):
 
 def test_the_first_who_waits_gets_the_file_in_the_releasing_commit(world):
     world.wait(A, "f", name="1")
-    assert kinds(world.wait(B, "f", name="2")) == [Awaited]
-    assert kinds(world.wait(C, "f", name="3")) == [Awaited]
+    assert kinds(world.wait(B, "f", name="2")) == [ClaimAwaited]
+    assert kinds(world.wait(C, "f", name="3")) == [ClaimAwaited]
     decided = world.free(A, "f")
     assert kinds(decided) == [Released, Claimed]
     assert (decided[1].id, decided[1].holder) == ("2", B)
@@ -88,7 +88,7 @@ def test_several_paths_are_granted_together_or_not_at_all(world):
 def test_nobody_who_waits_overtakes_an_earlier_one(world):
     world.wait(A, "f", name="1")
     world.wait(B, "f", "g", name="2")
-    assert kinds(world.wait(C, "g", name="3")) == [Awaited]  # g is free, but B has waited longer for it
+    assert kinds(world.wait(C, "g", name="3")) == [ClaimAwaited]  # g is free, but B has waited longer for it
     assert [payload.id for payload in world.free(A, "f")[1:]] == ["2"]
     assert [payload.id for payload in world.free(B, "g")[1:]] == ["3"]
 
@@ -112,7 +112,7 @@ def test_a_holder_that_is_gone_no_longer_waits(world, end):
     world.wait(A, "f", name="1")
     world.wait(B, "f", name="2")
     world.wait(C, "f", name="3")
-    assert kinds(world.do(end)) == [Unawaited]
+    assert kinds(world.do(end)) == [ClaimUnawaited]
     world.free(A, "f")
     assert world.holders() == {"f": C}
 
@@ -122,7 +122,7 @@ def test_who_gives_up_lets_the_next_one_pass(world):
     world.wait(B, "f", "g", name="2")
     world.wait(C, "g", name="3")
     assert world.do(StopAwaiting(id="2", holder=C)) == []
-    assert kinds(world.do(StopAwaiting(id="2", holder=B))) == [Unawaited, Claimed]
+    assert kinds(world.do(StopAwaiting(id="2", holder=B))) == [ClaimUnawaited, Claimed]
     assert world.holders() == {"f": A, "g": C}
 
 

@@ -12,18 +12,18 @@ from __future__ import annotations
 from moot.core.claims import (
     CLAIM_LIMIT,
     OWN_CLAIM_LIMIT,
-    Awaited,
     AwaitFiles,
     Claim,
+    ClaimAwaited,
     Claimed,
     ClaimFiles,
     ClaimsState,
+    ClaimUnawaited,
     Lapsed,
     ReleaseAll,
     Released,
     StopAwaiting,
     SupersedeHolder,
-    Unawaited,
 )
 from moot.core.errors import Held, Refused
 from moot.core.kind import NOWHERE
@@ -41,7 +41,7 @@ def decide_queue(state: ClaimsState, command: AwaitFiles | StopAwaiting) -> list
         waiting = state.waiting.get(command.id)
         if waiting is None or waiting.holder != command.holder:
             return []
-        return [Unawaited(waiting.id, waiting.holder, waiting.paths, command.reason)]
+        return [ClaimUnawaited(waiting.id, waiting.holder, waiting.paths, command.reason)]
     from moot.core.deciders.claims import checked_paths, decide, standing
 
     asking = ClaimFiles(**command.__dict__).replace(paths=checked_paths(command))
@@ -54,7 +54,7 @@ def decide_queue(state: ClaimsState, command: AwaitFiles | StopAwaiting) -> list
             if held.code != "file_held":
                 raise
     _check_length(state, command.holder)
-    return [Awaited(**{name: value for name, value in asking.__dict__.items() if name in _FIELDS})]
+    return [ClaimAwaited(**{name: value for name, value in asking.__dict__.items() if name in _FIELDS})]
 
 
 def granted(state: ClaimsState, command: Command, decided: list[Payload]) -> list[Payload]:
@@ -64,7 +64,7 @@ def granted(state: ClaimsState, command: Command, decided: list[Payload]) -> lis
     found = _gone(state, command)
     for payload in (*decided, *found):
         state = evolve(state, payload, NOWHERE)
-    if not any(isinstance(payload, (Released, Lapsed, Unawaited)) for payload in (*decided, *found)):
+    if not any(isinstance(payload, (Released, Lapsed, ClaimUnawaited)) for payload in (*decided, *found)):
         return found
     for one in list(state.waiting.values()):
         asking = _asking(one)
@@ -85,7 +85,7 @@ def _gone(state: ClaimsState, command: Command) -> list[Payload]:
         case _:
             return []
     mine = (one for one in state.waiting.values() if one.holder in gone)
-    return [Unawaited(one.id, one.holder, one.paths, "its holder is gone") for one in mine]
+    return [ClaimUnawaited(one.id, one.holder, one.paths, "its holder is gone") for one in mine]
 
 
 def _overtakes(state: ClaimsState, asking: ClaimFiles) -> bool:

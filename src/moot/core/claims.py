@@ -101,14 +101,14 @@ class Overridden(Payload):
     reason: str = ""
 
 
-class Awaited(Claimed):
+class ClaimAwaited(Claimed):
     """The holder waits for these paths. It gets the claim, with this id, in the commit that frees the last of them."""
 
     type = "file:awaited"
     said = "waits for {paths} ({mode})"
 
 
-class Unawaited(Payload):
+class ClaimUnawaited(Payload):
     type = "file:unawaited"
     said = "{holder} no longer waits for {paths}"
     words = ("reason",)
@@ -121,7 +121,7 @@ class Unawaited(Payload):
 
 
 EVENTS: dict[str, type[Payload]] = {
-    cls.type: cls for cls in (Claimed, Released, Lapsed, Overridden, Awaited, Unawaited)
+    cls.type: cls for cls in (Claimed, Released, Lapsed, Overridden, ClaimAwaited, ClaimUnawaited)
 }
 
 

@@ -181,6 +181,7 @@ class _Waves:
         call = self._call
         with call.workspace.call(call.caller, call.cwd) as own:
             own.output = call.output
+            own.login  # noqa: B018 (looked up now, because a decision must not)
             try:
                 for step in run_target(own, self._pipeline, target, self._options, self._cancelled.is_set):
                     self._told.put(step)

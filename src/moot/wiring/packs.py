@@ -31,7 +31,7 @@ GROUP = "moot.packs"
 SHIPPED = {
     "gsd": "moot.packs.gsd.protocol:Gsd",
     "orchestrator": "moot.packs.orchestrator.protocol:Orchestrator",
-    "rspec": "moot.packs.rspec.protocol:Rspec",
+    "rspec": "moot.packs.rspec.protocol:RspecProtocol",
     "rspec-v1": "moot.packs.rspec_v1.protocol:RspecV1",
 }
 _PACKS = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs")

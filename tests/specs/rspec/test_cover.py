@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from moot import Workspace
-from moot.packs.rspec.cover import CoverPlan, CoverStop
+from moot.core.errors import Refused
+from moot.packs.rspec.cover import CoverStop
 from moot.packs.rspec.methods import Rspec
 from tests.specs.rspec.payments import method, payments
 from tests.specs.rspec.samples import sample
@@ -178,7 +179,9 @@ def test_options_select_beforehand_without_a_question(
         assert "No method matches '*#m[2]*'" in ran.err
         assert project.runs() == []
         return
-    assert ran.code == (0 if selected else 3), ran
+    assert ran.code == (1 if selected else 3), ran
+    if selected:
+        assert "test-implementer needs a command" in ran.err  # it went on to the first stage that needs one
     assert project("checkpoints", "--json", "--all").result == []
     if not selected:
         assert project.runs()[0]["reason"] == "user_cancelled"
@@ -192,7 +195,7 @@ def test_unattended_a_small_file_goes_on_and_a_larger_one_waits(project: Project
     project.repository.write(
         "app/small.rb", "class Small\n" + "".join(f"  def m{n}; end\n" for n in range(5)) + "end\n"
     )
-    assert project("rspec", "cover", "app/small.rb").code == 0
+    assert "test-implementer needs a command" in project("rspec", "cover", "app/small.rb").err
     project.repository.write("app/big.rb", SIX)
     ran = project("rspec", "cover", "app/big.rb", "--json")
     assert ran.code == 3
@@ -225,7 +228,7 @@ def test_the_question_is_durable_is_answered_once_and_is_asked_again_if_nothing_
     (question,) = project("checkpoints", "--json").result
     assert "No method matches 'Nothing#*'" in question["question"]
     assert project("rspec", "select", "None#*").code == 1, "the question stays open"
-    assert project("rspec", "select", "--", "-Big#m3").code == 0
+    assert "test-implementer needs a command" in project("rspec", "select", "--", "-Big#m3").err
     assert project("checkpoint", "resolve", asked["checkpoint"], "all").code == 3
     assert project("rspec", "select", "all").code == 1, "nothing waits any more"
     assert project("checkpoints", "--json").result == []
@@ -297,6 +300,7 @@ def test_programs_discover_and_choose_by_typed_methods(project: Project, monkeyp
         waiting = rspec.cover(branch=True)
         assert isinstance(waiting, CoverStop)
         assert waiting.status == "waiting"
-        found = rspec.select(["Big#m1", "Big#m2"])
-        assert isinstance(found, CoverPlan)
-        assert [part.waves for part in found.documents] == [{0: ("m1", "m2")}]
+        with pytest.raises(Refused, match="test-implementer needs a command"):
+            rspec.select(["Big#m1", "Big#m2"])
+    document = yaml.safe_load((project.repo / "tmp/rspec_metadata/app_big.yml").read_text())
+    assert [one["name"] for one in document["methods"]] == ["m1", "m2"]

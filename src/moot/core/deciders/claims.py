@@ -34,12 +34,13 @@ from moot.core.claims import (
     SHOWN_LIMIT,
     STREAM,
     TTL_LIMIT,
-    Awaited,
     AwaitFiles,
     Claim,
+    ClaimAwaited,
     Claimed,
     ClaimFiles,
     ClaimsState,
+    ClaimUnawaited,
     Collision,
     LapseClaims,
     Lapsed,
@@ -51,7 +52,6 @@ from moot.core.claims import (
     ReleaseForTask,
     StopAwaiting,
     SupersedeHolder,
-    Unawaited,
     covering,
 )
 from moot.core.errors import Held, Refused, Unknown, Usage
@@ -107,7 +107,7 @@ def _decide(state: ClaimsState, command: Command) -> list[Payload]:
 
 def evolve(state: ClaimsState, payload: Payload, meta: Meta) -> ClaimsState:
     match payload:
-        case Awaited():
+        case ClaimAwaited():
             return state.replace(waiting={**state.waiting, payload.id: Claim(token=meta.position, **payload.__dict__)})
         case Claimed():
             live = dict(_without(state, payload))
@@ -124,7 +124,7 @@ def evolve(state: ClaimsState, payload: Payload, meta: Meta) -> ClaimsState:
             del live[payload.id]
         case Overridden():
             return state
-        case Unawaited():
+        case ClaimUnawaited():
             return state.replace(waiting={name: one for name, one in state.waiting.items() if name != payload.id})
         case _:
             raise TypeError(f"not an event of the claims: {payload!r}")

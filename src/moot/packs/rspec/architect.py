@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec.contexts import Context
-    from moot.packs.rspec.spec_blocks import MethodBlock, SpecBlocks
+    from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
     from moot.packs.ruby.spec_tree import Group, Part
 
     Wanted = dict[str, tuple[Mapping[str, Any], list[Context]]]  # by name: the method and its contexts
@@ -36,7 +36,7 @@ NEW_CHOICES = ("overwrite", "keep")  # for a method that is new: overwrite its b
 _STEP = "  "
 
 
-class Conflict(Record):
+class BlockConflict(Record):
     """A block that only a person may replace. `choices` are what the person can choose."""
 
     method: str
@@ -54,7 +54,7 @@ class PlannedSpec(Record):
 
     data: bytes
     structure: Mapping[str, Any]
-    conflicts: tuple[Conflict, ...] = ()
+    conflicts: tuple[BlockConflict, ...] = ()
     kept: tuple[str, ...] = ()
     replaced: Mapping[str, bytes] = {}  # blocks that a person let moot overwrite, as they were
 
@@ -103,7 +103,7 @@ class _Plan:
     def __init__(self, found: SpecBlocks, accepted: SpecBlocks | None) -> None:
         self._found, self._accepted = found, accepted
         self.edits: list[_Edit] = []
-        self.conflicts: list[Conflict] = []
+        self.conflicts: list[BlockConflict] = []
         self.kept: list[str] = []
         self.added: list[str] = []
         self.replaced: dict[str, bytes] = {}
@@ -133,7 +133,7 @@ class _Plan:
         else:
             self.conflicts.append(conflict)
 
-    def _conflict(self, title: str, method: Mapping[str, Any], block: MethodBlock) -> Conflict | None:
+    def _conflict(self, title: str, method: Mapping[str, Any], block: DescribeBlock) -> BlockConflict | None:
         """None: the block is exactly as moot last wrote it."""
         old = None if self._accepted is None else self._accepted.block(title)
         if self._accepted is not None and old is not None and self._accepted.source(old) == self._found.source(block):
@@ -141,11 +141,13 @@ class _Plan:
         return _conflict(title, method, block.group.line, known=old is not None)
 
 
-def _conflict(title: str, method: Mapping[str, Any], line: int, *, known: bool) -> Conflict:
+def _conflict(title: str, method: Mapping[str, Any], line: int, *, known: bool) -> BlockConflict:
     if method["method_mode"] == "new":
-        return Conflict(title, "the method is new, and the spec file already has a block for it", line, NEW_CHOICES)
+        return BlockConflict(
+            title, "the method is new, and the spec file already has a block for it", line, NEW_CHOICES
+        )
     why = "its block was changed since moot wrote it" if known else "moot did not write its block"
-    return Conflict(title, why, line)
+    return BlockConflict(title, why, line)
 
 
 def _structure(name: str, wanted: Wanted, kept: Sequence[str]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from moot.core.text import cut, visible
 from moot.packs.rspec.agents import DISCOVERY
 from moot.packs.rspec.changes import FILE, find_changes
 from moot.packs.rspec.discovery import CANCELLED, STOP, Plan, discover
-from moot.packs.rspec.discovery_documents import DocumentPart, documents
 from moot.packs.rspec.selection import (
     INSTRUCTION,
     PROPOSED,
@@ -40,6 +39,7 @@ if TYPE_CHECKING:
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.run import Run
     from moot.engine.unit_of_work import Work
+    from moot.packs.rspec.cover_run import CoverOptions
 
 PACK = "rspec"
 SELECTION = "selection"
@@ -68,16 +68,8 @@ class Beforehand(Record):
     but: tuple[str, ...] = ()
 
 
-class CoverPlan(Record):
-    """What was selected: one document for each class."""
-
-    run: str
-    base: str
-    documents: tuple[DocumentPart, ...]
-
-
 class CoverStop(Record):
-    """A cover that ended before its first stage. `status`: stop or waiting."""
+    """A cover that ended early. `status`: stop, or waiting for the answer to a question of this `reason`."""
 
     status: str
     run: str
@@ -94,7 +86,7 @@ def discovered(call: Call, wanted: CoverScope) -> Plan:
     return discover(find_changes(call.place, wanted.mode, path, base))
 
 
-def cover(call: Call, wanted: CoverScope, beforehand: Beforehand) -> Answer:
+def cover(call: Call, wanted: CoverScope, beforehand: Beforehand, options: CoverOptions | None = None) -> Answer:
     """Discover and settle the selection; or stop, or wait for an answer."""
     plan = discovered(call, wanted)
     choice = None
@@ -109,34 +101,34 @@ def cover(call: Call, wanted: CoverScope, beforehand: Beforehand) -> Answer:
     if choice is None and call.prompt is None and not asks:
         choice = MethodChoice(PROPOSED, chosen=read_choice(plan.answer, PROPOSED).chosen)
     if choice is not None:
-        return _settled(call, run, plan, choice)
-    return _asked(call, run, plan)
+        return _settled(call, run, plan, choice, options)
+    return _asked(call, run, plan, options)
 
 
-def proceed(call: Call, run: Run) -> Answer:
+def proceed(call: Call, run: Run, options: CoverOptions | None = None) -> Answer:
     """Go on with a discovery that waits for its selection."""
     _check_open(run)
     plan = _plan_of(call, run)
     question = _last_question(call, run.id)
     if question is None or question.open:
-        return _asked(call, run.id, plan)
+        return _asked(call, run.id, plan, options)
     if question.status == "withdrawn":
-        return _settled(call, run.id, plan, MethodChoice("cancel"))
+        return _settled(call, run.id, plan, MethodChoice("cancel"), options)
     try:
         choice = _usable(read_choice(plan.answer, question.answer or ""))
     except MootError as problem:
-        return _asked(call, run.id, plan, problem)
-    return _settled(call, run.id, plan, choice)
+        return _asked(call, run.id, plan, options, problem)
+    return _settled(call, run.id, plan, choice, options)
 
 
-def select(call: Call, run: Run, said: str) -> Answer:
+def select(call: Call, run: Run, said: str, options: CoverOptions | None = None) -> Answer:
     """Answer the question of a discovery, and go on. An answer that cannot be used leaves the question open."""
     _check_open(run)
     plan = _plan_of(call, run)
     question = _last_question(call, run.id)
     if question is None or not question.open:
-        return proceed(call, run)
-    return _settled(call, run.id, plan, _usable(read_choice(plan.answer, said)), said)
+        return proceed(call, run, options)
+    return _settled(call, run.id, plan, _usable(read_choice(plan.answer, said)), options, said)
 
 
 def waiting_run(call: Call, name: str | None = None) -> Run:
@@ -201,7 +193,9 @@ def _plan_of(call: Call, run: Run) -> Plan:
     return Plan(answer, stored.warnings, str(run.parameters["base"]), str(run.parameters["mode"]))
 
 
-def _settled(call: Call, run: str, plan: Plan, choice: MethodChoice, said: str | None = None) -> Answer:
+def _settled(
+    call: Call, run: str, plan: Plan, choice: MethodChoice, options: CoverOptions | None, said: str | None = None
+) -> Answer:
     """Record what was chosen, together with the answer that was given at the terminal, and go on."""
     answer, warnings = applied(plan.answer, choice)
     stored = call.put_blob(dumps(answer).encode())
@@ -220,18 +214,9 @@ def _settled(call: Call, run: str, plan: Plan, choice: MethodChoice, said: str |
         call.warn("discovery", warning)
     if answer["status"] == STOP:
         return _stopped(call, run, answer)
-    return _planned(plan.replace(answer=answer, warnings=(*plan.warnings, *warnings)), run)
+    from moot.packs.rspec.cover_run import start
 
-
-def _planned(plan: Plan, run: str) -> Answer:
-    """What will be covered."""
-    found = CoverPlan(run=run, base=plan.base, documents=tuple(documents(plan.answer)))
-    lines = [
-        f"wave {wave}: {part.values['class_name']} ({part.values['source_file']}): {', '.join(names)}"
-        for part in found.documents
-        for wave, names in part.waves.items()
-    ]
-    return Answer(result=found, say=tuple(sorted(lines)), code=WARNED if plan.warnings else 0)
+    return start(call, plan.replace(answer=answer, warnings=(*plan.warnings, *warnings)), run, options)
 
 
 def _stopped(_call: Call, run: str, answer: Mapping[str, Any]) -> Answer:
@@ -257,13 +242,13 @@ def _last_question(call: Call, run: str) -> Checkpoint | None:
     return last
 
 
-def _asked(call: Call, run: str, plan: Plan, problem: MootError | None = None) -> Answer:
+def _asked(call: Call, run: str, plan: Plan, options: CoverOptions | None, problem: MootError | None = None) -> Answer:
     """Ask, or say that the question is still open. At a terminal, read the answer there."""
     question = _last_question(call, run)
     if question is None or not question.open:
         question = _reached(call, run, plan, 1 if question is None else _number(question) + 1, problem)
     if call.prompt is not None and call.caller.person:
-        return _at_the_terminal(call, run, plan, question)
+        return _at_the_terminal(call, run, plan, question, options)
     message = f"{_QUESTION}? Answer and go on: `moot rspec select ANSWER`."
     result = CoverStop(status="waiting", run=run, reason=SELECTION, message=message, checkpoint=question.id)
     lines = (*_shown(plan, problem), f"{question.id} waits for a person.", message)
@@ -299,7 +284,7 @@ def _shown(plan: Plan, problem: MootError | None) -> list[str]:
     ]
 
 
-def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint) -> Answer:
+def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint, options: CoverOptions | None) -> Answer:
     """Read answers until one can be used. The end of the input leaves the question open."""
     assert call.prompt is not None
     lines = tuple(_shown(plan, None))
@@ -314,7 +299,7 @@ def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint) -> 
         except MootError as problem:
             lines = (f"{problem.message} {problem.remedy}",)
             continue
-        return _settled(call, run, plan, choice, said or "yes")
+        return _settled(call, run, plan, choice, options, said or "yes")
 
 
 def _usable(choice: MethodChoice) -> MethodChoice:

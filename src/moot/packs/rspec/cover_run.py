@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 
+from moot.api.answer import Answer
 from moot.core.deciders.checkpoint import ReachCheckpoint
 from moot.core.deciders.run import PASSED
 from moot.core.errors import Refused, Unknown, Usage
@@ -20,8 +21,9 @@ from moot.core.json_codec import loads
 from moot.core.record import Record
 from moot.packs.rspec.agents import ARCHITECT, IMPLEMENTER, REVIEWER
 from moot.packs.rspec.architect import CHOICES
+from moot.packs.rspec.cover import STOP_CODE, CoverStop
 from moot.packs.rspec.cover_report import CoverReport, FileReport, said
-from moot.packs.rspec.cover_targets import MIRROR, Project, project_of, slug_in, target_of
+from moot.packs.rspec.cover_targets import MIRROR, RspecProject, project_of, slug_in, target_of
 from moot.packs.rspec.discovery_documents import documents
 from moot.packs.rspec.isolation import LEVELS
 from moot.packs.rspec.pipeline import RspecPipeline, Surroundings
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from moot.api.answer import Answer
     from moot.api.call import Call
     from moot.core.deciders.checkpoint import Checkpoint
     from moot.core.errors import MootError
@@ -59,7 +60,7 @@ class CoverOptions(Record):
     output: bool = False
 
 
-class Part(Record):
+class CoverPart(Record):
     """A document of the run: discovery's part of it, and its methods by wave."""
 
     slug: str
@@ -69,7 +70,7 @@ class Part(Record):
 
 def start(call: Call, plan: Plan, discovery: str = "", options: CoverOptions | None = None) -> Answer:
     """Begin the run of a discovery whose selection is settled."""
-    parts = [Part(one.slug, one.values, one.waves) for one in documents(plan.answer, _taken(call))]
+    parts = [CoverPart(one.slug, one.values, one.waves) for one in documents(plan.answer, _taken(call))]
     parameters = {
         "parts": [_plain(part) for part in parts],
         "base": plan.base,
@@ -143,17 +144,17 @@ def _taken(call: Call) -> list[tuple[str, str]]:
     return found
 
 
-def _plain(part: Part) -> dict[str, Any]:
+def _plain(part: CoverPart) -> dict[str, Any]:
     waves = {str(number): list(names) for number, names in part.waves.items()}
     return {"slug": part.slug, "values": dict(part.values), "waves": waves}
 
 
-def parts_of(parameters: Mapping[str, Any]) -> dict[str, Part]:
+def parts_of(parameters: Mapping[str, Any]) -> dict[str, CoverPart]:
     """The documents of a run, from its record."""
     found = {}
     for one in parameters["parts"]:
         waves = {int(number): tuple(names) for number, names in one["waves"].items()}
-        found[one["slug"]] = Part(one["slug"], one["values"], waves)
+        found[one["slug"]] = CoverPart(one["slug"], one["values"], waves)
     return found
 
 
@@ -165,12 +166,12 @@ class Cover:
         self._resumed = bool(resumed)
         self.protocol = call.packs.protocol(PACK)
         self.settings = self.protocol.settings or {}
-        self.project: Project = project_of(call, self.settings)
+        self.project: RspecProject = project_of(call, self.settings)
         self.parts = parts_of(parameters)
         self.targets = [self.target(part, wave) for part in self.parts.values() for wave in part.waves]
         self.targets.sort(key=lambda target: target.wave)
         self.steps: list[PipelineStep] = []
-        self._gate_error: MootError | None = None
+        self._gated: MootError | Answer | None = None  # what the gate says, if the run does not go on
 
     def go(self) -> Answer:
         """Take all waves through the stages. Raises if a stage fails, or the run waits for an answer."""
@@ -191,18 +192,20 @@ class Cover:
             self.id = self.id or step.run
             self.steps.append(step)
             report_step(self.call, step)
-        if self._gate_error is not None:
-            raise self._gate_error
+        if isinstance(self._gated, Answer):
+            return self._gated
+        if self._gated is not None:
+            raise self._gated
         for target in self.targets:
             if target.id in pipeline.questions:
-                raise self._asked(target, pipeline.questions[target.id])
+                return self._asked(target, pipeline.questions[target.id])
         if self.steps[-1].outcome != PASSED:
             raise self._failed()
         return said(self.report(), PASSED)
 
     # --- what goes in -------------------------------------------------------------------------------------------------
 
-    def target(self, part: Part, wave: int) -> Target:
+    def target(self, part: CoverPart, wave: int) -> Target:
         from moot.packs.rspec.project_classes import classes_for
 
         source = os.path.join(self.project.root, part.values["source_file"])
@@ -249,11 +252,11 @@ class Cover:
         found: Checkpoint = states.state(self.call.engine.read(), "checkpoint", f"k-{self.id}-{about}")[0]
         return found
 
-    def _asked(self, target: Target, question: Question) -> MootError:
+    def _asked(self, target: Target, question: Question) -> Answer:
         return self._ask(question_of(question.about, target.id), question.text, question.options)
 
-    def _ask(self, about: str, question: str, options: Sequence[str]) -> MootError:
-        """Record a question to a person, once. Returns the error that says that the run waits."""
+    def _ask(self, about: str, question: str, options: Sequence[str]) -> Answer:
+        """Record a question to a person, once. The answer says that the run waits."""
         name = f"k-{self.id}-{about}"
 
         def act(work: Any) -> None:
@@ -264,15 +267,12 @@ class Cover:
         if not self._checkpoint(about).exists:
             self.call.commit(act)
         kind = about.partition("-")[0]
-        return Refused(
-            "waits_for_answer",
-            f"The run {self.id} waits for your answer: {question}",
+        advice = (
             f"Answer {' or '.join(options)}: `moot rspec resume --{kind} {options[0]}`; or "
-            f"`moot checkpoint resolve {name} {options[0]}` and then `moot rspec resume`.",
-            checkpoint=name,
-            options=list(options),
-            run=self.id,
+            f"`moot checkpoint resolve {name} {options[0]}`, and then `moot rspec resume`."
         )
+        stop = CoverStop(status="waiting", run=self.id, reason=kind, message=f"{question} {advice}", checkpoint=name)
+        return Answer(result=stop, say=(f"{self.id} waits for your answer: {question}", advice), code=STOP_CODE)
 
     # --- the gate -----------------------------------------------------------------------------------------------------
 
@@ -294,10 +294,10 @@ class Cover:
         text = f"Tests of wave {wave} failed: {'; '.join(lines) or 'no example ran'}."
         if answer == "abort":
             advice = f"Correct the code, or run `moot rspec stage {slug_in(next(iter(failing)))} {IMPLEMENTER}`."
-            self._gate_error = Refused("tests_failed", text, advice, run=self.id)
+            self._gated = Refused("tests_failed", text, advice, run=self.id)
         else:
             question = f"{text} Skip the failed methods and go on, or abort?"
-            self._gate_error = self._ask(f"gate-{wave}", question, GATE)
+            self._gated = self._ask(f"gate-{wave}", question, GATE)
         return text
 
     # --- what comes out -----------------------------------------------------------------------------------------------

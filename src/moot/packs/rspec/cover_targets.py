@@ -27,7 +27,7 @@ LATER = "Custom: its wave comes later"
 _LARGEST = 1 << 20
 
 
-class Project(Record):
+class RspecProject(Record):
     """What the stages need to know of a project."""
 
     root: str
@@ -44,7 +44,7 @@ class Project(Record):
         return DocumentRef(key("rspec", self.worktree, f"metadata.{slug}"), MIRROR, self.worktree, slug, path)
 
 
-def project_of(call: Call, settings: Mapping[str, Any]) -> Project:
+def project_of(call: Call, settings: Mapping[str, Any]) -> RspecProject:
     """Look at the project in the caller's worktree."""
     from moot.location import MAIN, worktrees
 
@@ -52,7 +52,7 @@ def project_of(call: Call, settings: Mapping[str, Any]) -> Project:
     tree = next((one.name for one in worktrees(call.place) if os.path.realpath(one.root) == root), MAIN)
     lock = _text(root, "Gemfile.lock")
     gems = isolation.gems_of(_text(root, "Gemfile"), lock)
-    return Project(
+    return RspecProject(
         root=root,
         worktree=tree,
         type=isolation.project_type(sorted(os.listdir(root)), gems, settings.get("project_type", "auto")),
@@ -116,7 +116,7 @@ def plural(name: str) -> str:
 
 
 def target_of(
-    project: Project,
+    project: RspecProject,
     slug: str,
     values: Mapping[str, Any],
     waves: Mapping[int, Iterable[str]],

@@ -27,7 +27,7 @@ REMNANTS = ("test_level", "target")
 _OF_TYPE = {True: "terminal", False: "success"}
 
 
-class Finding(Record):
+class DocumentFinding(Record):
     path: str
     text: str
     severity: str = "error"  # or warning
@@ -37,23 +37,25 @@ class Finding(Record):
         return f"{self.path or 'the document'}: {self.text}"
 
 
-def check_document(document: Mapping[str, Any]) -> list[Finding]:
+def check_document(document: Mapping[str, Any]) -> list[DocumentFinding]:
     """All findings, errors first."""
     shape = placed(document_schema(), document)
-    found = [Finding(pointed(place), f"expected {defect.expected}, found {defect.found}") for place, defect in shape]
+    found = [
+        DocumentFinding(pointed(place), f"expected {defect.expected}, found {defect.found}") for place, defect in shape
+    ]
     found += [
-        Finding(key, "is a remnant of the older format and has no meaning here", "warning")
+        DocumentFinding(key, "is a remnant of the older format and has no meaning here", "warning")
         for key in REMNANTS
         if key in document
     ]
     if shape:
         return found
-    found += [Finding(pointed(place), text) for place, text in _broken(document)]
-    found += [Finding(pointed(place), text, "warning") for place, text in _odd(document)]
+    found += [DocumentFinding(pointed(place), text) for place, text in _broken(document)]
+    found += [DocumentFinding(pointed(place), text, "warning") for place, text in _odd(document)]
     return found
 
 
-def errors_of(document: Mapping[str, Any]) -> list[Finding]:
+def errors_of(document: Mapping[str, Any]) -> list[DocumentFinding]:
     return [finding for finding in check_document(document) if finding.severity == "error"]
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from moot.packs.rspec.spec_blocks import MethodBlock, SpecBlocks
+    from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
     from moot.packs.ruby.calls import Call
     from moot.packs.ruby.spec_tree import Group
 
@@ -54,7 +54,7 @@ def spec_is_implemented(document: Mapping[str, Any], path: str, data: bytes) -> 
             yield from _created(block, document["class_name"], isolation["db"], path)
 
 
-def _unfinished(found: SpecBlocks, block: MethodBlock, path: str) -> Iterator[SpecProblem]:
+def _unfinished(found: SpecBlocks, block: DescribeBlock, path: str) -> Iterator[SpecProblem]:
     source = found.source(block)
     for number, line in enumerate(source.decode("utf-8", "replace").splitlines()):
         for placeholder in PLACEHOLDERS:
@@ -69,7 +69,7 @@ def _unfinished(found: SpecBlocks, block: MethodBlock, path: str) -> Iterator[Sp
             yield SpecProblem(f"{example.text!r} has no expectation", path, example.line)
 
 
-def _created(block: MethodBlock, class_name: str, database: str, path: str) -> Iterator[SpecProblem]:
+def _created(block: DescribeBlock, class_name: str, database: str, path: str) -> Iterator[SpecProblem]:
     """Records that are stored although the database is stubbed or unused."""
     for call in calls_of(block):
         if call.name not in _CREATES:
@@ -83,7 +83,7 @@ def _created(block: MethodBlock, class_name: str, database: str, path: str) -> I
             )
 
 
-def calls_of(block: MethodBlock) -> Iterator[Call]:
+def calls_of(block: DescribeBlock) -> Iterator[Call]:
     """All calls in a block: in its own body, its definitions, hooks and examples."""
     for group in block.group.walk():
         yield from group.calls

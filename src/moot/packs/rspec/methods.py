@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec.caching import CacheState
-    from moot.packs.rspec.cover import CoverPlan, CoverStop
+    from moot.packs.rspec.cover import CoverStop
     from moot.packs.rspec.cover_report import CoverReport
-    from moot.packs.rspec.single_stage import StageResult
+    from moot.packs.rspec.single_stage import SingleStage
 
     Some = str | Sequence[str]
 
@@ -50,11 +50,16 @@ class Rspec(PackMethods):
         only: Some = (),
         except_: Some = (),
         yes: bool = False,
-    ) -> CoverPlan | CoverStop:
+        limit: int | None = None,
+        level: str | None = None,
+        existing: str | None = None,
+        gate: str | None = None,
+        output: bool = False,
+    ) -> CoverReport | CoverStop:
         """Cover changed methods with tests. A `CoverStop` says that it was stopped, or waits for a selection."""
         return self._ask("rspec cover", locals())
 
-    def select(self, answer: Some = (), *, run: str | None = None) -> CoverPlan | CoverStop:
+    def select(self, answer: Some = (), *, run: str | None = None) -> CoverReport | CoverStop:
         """Choose the methods of a run that waits for it, and go on."""
         return self._ask("rspec select", locals())
 
@@ -67,11 +72,11 @@ class Rspec(PackMethods):
         existing: str | None = None,
         gate: str | None = None,
         output: bool = False,
-    ) -> CoverReport | CoverPlan | CoverStop:
+    ) -> CoverReport | CoverStop:
         """Go on with the last run, or with the one named."""
         return self._ask("rspec resume", locals())
 
-    def stage(self, slug: str, name: str, *, output: bool = False) -> StageResult:
+    def stage(self, slug: str, name: str, *, output: bool = False) -> SingleStage:
         """Run one stage of one document."""
         return self._ask("rspec stage", locals())
 

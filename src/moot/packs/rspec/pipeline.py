@@ -158,7 +158,7 @@ def implement_nothing(given: StageInput) -> StageOutput:
     return StageOutput() if _structure(given)["methods"] else StageOutput(skip=NOT_SELECTED)
 
 
-def run_rspec(given: StageInput, around: Surroundings) -> reviewing.TestResult:
+def run_rspec(given: StageInput, around: Surroundings) -> reviewing.RspecResult:
     """Run RSpec on the spec file. Raises `StageError` if it reports no result."""
     argv = [*around.rspec, *reviewing.arguments(given.path("spec"))]
     ran = given.run(argv, timeout=around.rspec_timeout, keep=16 << 20)
@@ -170,7 +170,7 @@ def run_rspec(given: StageInput, around: Surroundings) -> reviewing.TestResult:
         raise StageError(str(error), details=said[-2000:], suggestion=advice) from error
 
 
-def review_errors(violations: Sequence[Mapping[str, Any]], result: reviewing.TestResult | None) -> tuple[str, ...]:
+def review_errors(violations: Sequence[Mapping[str, Any]], result: reviewing.RspecResult | None) -> tuple[str, ...]:
     """The entries of a review in the list of errors."""
     found = [f"rule {one['rule']}: {one['description']} ({one['location']})" for one in violations]
     if result is not None and not result.passed:

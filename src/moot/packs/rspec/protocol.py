@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-class Rspec(Protocol):
+class RspecProtocol(Protocol):
     """See the module."""
 
     pipeline = "moot.packs.rspec.pipeline:RspecPipeline"

@@ -29,7 +29,7 @@ class Failure(Record):
     message: str
 
 
-class TestResult(Record):
+class RspecResult(Record):
     """What RSpec reported. `examples`: all of them; `ran`: those that were not pending."""
 
     passed: bool
@@ -50,7 +50,7 @@ def arguments(path: str) -> list[str]:
     return ["--format", "json", "--no-color", path]
 
 
-def result_of(output: bytes, code: int) -> TestResult:
+def result_of(output: bytes, code: int) -> RspecResult:
     """The result in the output of RSpec. Raises `NoResult`."""
     report = _report(output.decode("utf-8", "replace"))
     if report is None:
@@ -66,7 +66,7 @@ def result_of(output: bytes, code: int) -> TestResult:
         failures.append(Failure("the spec file cannot be loaded", "", said.strip()[:_SHOWN]))
     passed = code == 0 and not failed and not broken and ran > 0 and not int(summary.get("failure_count") or 0)
     descriptions = tuple(str(one.get("full_description", "")) for one in examples)
-    return TestResult(passed, int(summary["example_count"]), ran, tuple(failures), descriptions)
+    return RspecResult(passed, int(summary["example_count"]), ran, tuple(failures), descriptions)
 
 
 def _report(output: str) -> Any:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from moot.api.call import Call
 
 
-class StageResult(Record):
+class SingleStage(Record):
     """What came of the stage. `answer`: as the agent or moot gave it."""
 
     run: str
@@ -51,7 +51,7 @@ def run(call: Call, slug: str, stage: str, *, output: bool = False) -> Answer:
             stage=failed.stage,
         )
     done = next(step for step in reversed(steps) if step.stage == stage)
-    found = StageResult(done.run, slug, stage, done.what, answer_of(call, done.run, stage), done.warnings)
+    found = SingleStage(done.run, slug, stage, done.what, answer_of(call, done.run, stage), done.warnings)
     more = f": {done.text}" if done.what == "skipped" else ""
     return Answer(
         result=found,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from moot.packs.ruby.spec_tree import Example, SpecFile
 
 
-class MethodBlock(Record):
+class DescribeBlock(Record):
     """The `describe "#method"` of one method."""
 
     name: str
@@ -29,12 +29,12 @@ class SpecBlocks(Record):
 
     spec: SpecFile
     group: Group | None
-    blocks: tuple[MethodBlock, ...]
+    blocks: tuple[DescribeBlock, ...]
 
-    def block(self, name: str) -> MethodBlock | None:
+    def block(self, name: str) -> DescribeBlock | None:
         return next((block for block in self.blocks if block.name == name), None)
 
-    def source(self, block: MethodBlock) -> bytes:
+    def source(self, block: DescribeBlock) -> bytes:
         return self.spec.data[block.group.start : block.group.end]
 
 
@@ -43,7 +43,7 @@ def blocks_of(data: bytes, class_name: str) -> SpecBlocks:
     spec = parse_spec(data)
     group = next((one for one in _groups(spec.groups) if _names(one, class_name)), None)
     inner = group.groups if group else ()
-    blocks = [MethodBlock(one.text, one) for one in inner if one.text and one.text[0] in "#."]
+    blocks = [DescribeBlock(one.text, one) for one in inner if one.text and one.text[0] in "#."]
     return SpecBlocks(spec, group, tuple(blocks))
 
 

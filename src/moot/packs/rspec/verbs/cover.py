@@ -5,6 +5,7 @@ from __future__ import annotations
 from moot.api.catalogue import Param, Verb
 from moot.core.errors import Usage
 from moot.packs.rspec.verbs.discover import WHERE, wanted
+from moot.packs.rspec.verbs.resume import RUNNING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,13 +23,20 @@ def cover(
     only: tuple[str, ...],
     except_: tuple[str, ...],
     yes: bool,
+    limit: int | None,
+    level: str | None,
+    existing: str | None,
+    gate: str | None,
+    output: bool,
 ) -> Answer:
     from moot.packs.rspec import cover as covering
+    from moot.packs.rspec.cover_run import options_of
 
     if all and only:
         raise Usage("all_or_only", "--all and --only exclude each other.", "Leave one of them out.")
     beforehand = covering.Beforehand(given=all or yes or bool(only or except_), everything=all, only=only, but=except_)
-    return covering.cover(call, wanted(path, branch, staged, base), beforehand)
+    options = options_of(limit, level, existing, gate, output=output)
+    return covering.cover(call, wanted(path, branch, staged, base), beforehand, options)
 
 
 COVER = Verb(
@@ -42,6 +50,7 @@ COVER = Verb(
         Param("only", "Select only methods whose id matches, such as 'Payment#*'.", many=True, limit=500),
         Param("except_", "Leave out methods whose id matches.", many=True, limit=500),
         Param("yes", "Select what is proposed: new and modified methods, all methods of a single file.", type="flag"),
+        *RUNNING,
     ),
     examples=(
         "moot rspec cover --branch",

@@ -14,6 +14,7 @@ LEVEL = Param("level", "The level of methods that are unclear: unit, integration
 EXISTING = Param("existing", "What happens to blocks that you changed: overwrite, keep or append.")
 GATE_CHOICE = Param("gate", "What happens after failed tests of a wave: skip or abort.")
 OUTPUT = Param("output", "Show the output of the agents' commands.", type="flag")
+RUNNING = (LIMIT, LEVEL, EXISTING, GATE_CHOICE, OUTPUT)
 
 
 def resume(
@@ -27,10 +28,11 @@ def resume(
 ) -> Answer:
     from moot.packs.rspec import cover, cover_run
 
+    options = cover_run.options_of(limit, level, existing, gate, output=output)
     last = None if run else cover_run.last_run(call)
     if last is not None and last.open and cover.SELECTION in last.stages:  # it waits for the selection
-        return cover.proceed(call, last)
-    return cover_run.resume(call, run or "", cover_run.options_of(limit, level, existing, gate, output=output))
+        return cover.proceed(call, last, options)
+    return cover_run.resume(call, run or "", options)
 
 
 def stage(call: Call, slug: str, name: str, output: bool) -> Answer:
@@ -47,11 +49,7 @@ RESUME = Verb(
     protocol=True,
     params=(
         Param("run", "The run over waves. Default: the last one.", positional=True),
-        LIMIT,
-        LEVEL,
-        EXISTING,
-        GATE_CHOICE,
-        OUTPUT,
+        *RUNNING,
     ),
     examples=("moot rspec resume", "moot rspec resume --gate skip"),
     detail=(
