@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec.analysis_flow import Branching, ValueOutcome
     from moot.packs.rspec.contexts import Context
     from moot.packs.ruby.methods import Declarations, Method
-    from moot.packs.ruby.syntax import Source
+    from moot.packs.ruby.syntax import RubySource
 
 NOTHING_SELECTED = "No method is selected"
 _MANY_CHARACTERISTICS, _MANY_LEAVES, _MANY_EXAMPLES = 5, 25, 50
@@ -106,7 +106,7 @@ class _Reader:
     def __init__(
         self,
         own: str,
-        parsed: Source,
+        parsed: RubySource,
         found: Declarations,
         class_kind: Callable[[str], str],
         bank: Bank,

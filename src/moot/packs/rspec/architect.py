@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from moot.packs.rspec.contexts import Context
     from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
-    from moot.packs.ruby.spec_tree import Group, Part
+    from moot.packs.ruby.spec_tree import Group, SpecPart
 
     Wanted = dict[str, tuple[Mapping[str, Any], list[Context]]]  # by name: the method and its contexts
 
@@ -239,7 +239,7 @@ def _code(data: bytes) -> list[bytes]:
     import re
 
     spec = parse_spec(data)
-    parts: list[Part] = [one for group in spec.groups for one in group.walk() if "context" in one.kind]
+    parts: list[SpecPart] = [one for group in spec.groups for one in group.walk() if "context" in one.kind]
     parts += spec.examples()
     for part in sorted(parts, key=lambda one: one.start, reverse=True):
         head = data[part.start : part.body_start]

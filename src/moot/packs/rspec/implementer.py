@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from moot.packs.rspec.spec_blocks import DescribeBlock, SpecBlocks
-    from moot.packs.ruby.calls import Call
+    from moot.packs.ruby.calls import RubyCall
     from moot.packs.ruby.spec_tree import Group
 
 _CREATES = frozenset(("create", "create!", "create_list", "create_pair"))
@@ -83,7 +83,7 @@ def _created(block: DescribeBlock, class_name: str, database: str, path: str) ->
             )
 
 
-def calls_of(block: DescribeBlock) -> Iterator[Call]:
+def calls_of(block: DescribeBlock) -> Iterator[RubyCall]:
     """All calls in a block: in its own body, its definitions, hooks and examples."""
     for group in block.group.walk():
         yield from group.calls
@@ -92,7 +92,7 @@ def calls_of(block: DescribeBlock) -> Iterator[Call]:
             yield from example.calls
 
 
-def group_calls(group: Group) -> Iterator[Call]:
+def group_calls(group: Group) -> Iterator[RubyCall]:
     """The calls in the definitions and hooks of a group."""
     for definition in group.definitions:
         yield from definition.calls

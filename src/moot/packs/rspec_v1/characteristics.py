@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from moot.core.errors import Refused
 from moot.core.record import Record
-from moot.packs.rspec_v1.condition_names import OTHER, Test, identifier, tests_of, whole_test, words
+from moot.packs.rspec_v1.condition_names import OTHER, NamedTest, identifier, tests_of, whole_test, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _drafts(one: Conditional) -> list[_Draft]:
     return [_of_test(test, unless=one.form == "unless") for test in tests_of(one.condition)]
 
 
-def _of_test(test: Test, *, unless: bool) -> _Draft:
+def _of_test(test: NamedTest, *, unless: bool) -> _Draft:
     by_branch = (test.failed, test.held) if unless else (test.held, test.failed)
     return _Draft(key=test.key, name=test.name, states=test.states, by_branch=by_branch, compares=test.compares)
 
@@ -216,7 +216,7 @@ def _of_chain(one: Conditional) -> _Draft:
     )
 
 
-def _chain_test(one: Conditional, branch: Branch) -> Test:
+def _chain_test(one: Conditional, branch: Branch) -> NamedTest:
     tested = branch.condition or (branch.values[0] if branch.values else one.condition)
     assert tested is not None
     test = whole_test(tested)
@@ -224,13 +224,13 @@ def _chain_test(one: Conditional, branch: Branch) -> Test:
         return type(test)(**{**test.__dict__, "negated": not test.negated})
     if len(branch.values) > 1:
         joined = "_or_".join(whole_test(value).held for value in branch.values)
-        return Test(
+        return NamedTest(
             key=", ".join(value.text for value in branch.values), name=test.name, states=(joined, f"not_{joined}")
         )
     return test
 
 
-def _chain_state(test: Test, *, same: bool) -> str:
+def _chain_state(test: NamedTest, *, same: bool) -> str:
     if test.compares and not test.negated:
         return test.bound if same else f"{test.name}_{test.bound}"
     if same and test.value and not test.negated:
@@ -238,7 +238,7 @@ def _chain_state(test: Test, *, same: bool) -> str:
     return test.held
 
 
-def _subject_name(test: Test) -> str:
+def _subject_name(test: NamedTest) -> str:
     return test.name.removesuffix(f"_{test.value}") if test.value else test.name
 
 

@@ -26,7 +26,7 @@ _BOUNDS = {">=": "at_least", ">": "above", "<": "below", "<=": "at_most"}
 _LITERALS = frozenset(("number", "string", "symbol", "nil", "true", "false"))
 
 
-class Test(Record):
+class NamedTest(Record):
     """What one condition tests. `states`: when it holds, and when it does not; both swapped if `negated`."""
 
     key: str  # equal for equal conditions, negated or not
@@ -48,7 +48,7 @@ class Test(Record):
         return self.states[0 if self.negated else 1]
 
 
-def tests_of(condition: Expression) -> list[Test]:
+def tests_of(condition: Expression) -> list[NamedTest]:
     """One test, or one for each part of `a && b`."""
     one, negated = _positive(condition)
     if one.kind == "and" and not negated:
@@ -56,7 +56,7 @@ def tests_of(condition: Expression) -> list[Test]:
     return [_test(one, negated=negated)]
 
 
-def whole_test(condition: Expression) -> Test:
+def whole_test(condition: Expression) -> NamedTest:
     """The whole condition as one test."""
     one, negated = _positive(condition)
     return _test(one, negated=negated)
@@ -112,7 +112,7 @@ def _positive(condition: Expression) -> tuple[Expression, bool]:
     return condition, negated
 
 
-def _test(one: Expression, *, negated: bool) -> Test:
+def _test(one: Expression, *, negated: bool) -> NamedTest:
     if one.kind == "comparison" and len(one.operands) == 2:
         return _comparison(one, negated=negated)
     if one.kind == "equality" and len(one.operands) == 2:
@@ -140,20 +140,20 @@ def _without_receiver(call: Expression) -> Expression:
     return type(call)(**{**call.__dict__, "receiver": None})
 
 
-def _plain(one: Expression, name: str, state: str, *, negated: bool) -> Test:
+def _plain(one: Expression, name: str, state: str, *, negated: bool) -> NamedTest:
     name, state = identifier(name), identifier(state)
     if state.startswith("not_"):
-        return Test(key=one.text, name=name, states=(state.removeprefix("not_"), state), negated=not negated)
-    return Test(key=one.text, name=name, states=(state, f"not_{state}"), negated=negated)
+        return NamedTest(key=one.text, name=name, states=(state.removeprefix("not_"), state), negated=not negated)
+    return NamedTest(key=one.text, name=name, states=(state, f"not_{state}"), negated=negated)
 
 
-def _comparison(one: Expression, *, negated: bool) -> Test:
+def _comparison(one: Expression, *, negated: bool) -> NamedTest:
     left, right = one.operands
     operator = one.operator
     if left.kind in _LITERALS and right.kind not in _LITERALS:
         left, right, operator = right, left, _MIRRORED[operator]
     subject = words(left) or f"value_on_line_{one.line}"
-    return Test(
+    return NamedTest(
         key=one.text,
         name=subject,
         states=_COMPARED[operator],
@@ -165,7 +165,7 @@ def _comparison(one: Expression, *, negated: bool) -> Test:
     )
 
 
-def _equality(one: Expression, *, negated: bool) -> Test:
+def _equality(one: Expression, *, negated: bool) -> NamedTest:
     left, right = one.operands
     if left.kind in _LITERALS or (one.operator == "===" and right.kind not in _LITERALS):
         left, right = right, left

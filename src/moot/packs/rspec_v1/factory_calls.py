@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from typing import Any
 
-    from moot.packs.ruby.calls import Argument, Call
+    from moot.packs.ruby.calls import Argument, RubyCall
     from moot.packs.ruby.spec_tree import Group
 
 _SINGLE = ("create", "build", "build_stubbed", "attributes_for")
@@ -41,7 +41,7 @@ class FactoryCall(Record):
         return self.method.startswith("create")
 
 
-def factory_call(call: Call, owner: str = "") -> FactoryCall | None:
+def factory_call(call: RubyCall, owner: str = "") -> FactoryCall | None:
     """The factory call that this call is; None if it is another one."""
     if call.name not in _METHODS or call.receiver not in _RECEIVERS or not call.positional:
         return None
@@ -69,7 +69,7 @@ def factory_calls(group: Group) -> Iterator[FactoryCall]:
             yield from _found(calls)
 
 
-def _found(calls: Iterable[Call], owner: str = "") -> Iterator[FactoryCall]:
+def _found(calls: Iterable[RubyCall], owner: str = "") -> Iterator[FactoryCall]:
     yield from (found for call in calls if (found := factory_call(call, owner)) is not None)
 
 

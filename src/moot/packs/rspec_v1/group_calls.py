@@ -6,11 +6,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from moot.packs.ruby.calls import Call
+    from moot.packs.ruby.calls import RubyCall
     from moot.packs.ruby.spec_tree import Group
 
 
-def calls_of(group: Group) -> Iterator[Call]:
+def calls_of(group: Group) -> Iterator[RubyCall]:
     """The calls of a group, without those of nested groups."""
     yield from group.calls
     yield from setup_calls(group)
@@ -18,7 +18,7 @@ def calls_of(group: Group) -> Iterator[Call]:
         yield from example.calls
 
 
-def setup_calls(group: Group) -> Iterator[Call]:
+def setup_calls(group: Group) -> Iterator[RubyCall]:
     for definition in group.definitions:
         yield from definition.calls
     for hook in group.hooks:

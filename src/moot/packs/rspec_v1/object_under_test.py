@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
     from typing import Any
 
-    from moot.packs.ruby.calls import Call
+    from moot.packs.ruby.calls import RubyCall
     from moot.packs.ruby.spec_tree import Definition, Group
 
 _VARIABLES = ("instance_variable_get", "instance_variable_set")
@@ -37,7 +37,7 @@ def calls_method(definition: Definition, method: str) -> bool:
     return (name.strip("=@") or name) in definition.body if name not in ("[]", "[]=") else "[" in definition.body
 
 
-def _sent(call: Call) -> str:
+def _sent(call: RubyCall) -> str:
     if call.name in _SENDERS and call.positional and call.positional[0].value:
         return call.positional[0].value
     return call.name

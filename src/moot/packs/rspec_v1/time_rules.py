@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from moot.packs.ruby.calls import Call
+    from moot.packs.ruby.calls import RubyCall
     from moot.packs.ruby.spec_tree import Group
 
 _NOW = frozenset(
@@ -64,11 +64,11 @@ def _remarks(group: Group, *, frozen: bool, back: bool) -> Iterator[Remark]:
         yield from _remarks(inner, frozen=frozen, back=back)
 
 
-def _freezes(call: Call) -> bool:
+def _freezes(call: RubyCall) -> bool:
     return (call.name in _FREEZERS and not call.receiver) or (call.receiver, call.name) == ("Timecop", "freeze")
 
 
-def _in_calls(calls: Sequence[Call], *, frozen: bool, back: bool) -> Iterator[Remark]:
+def _in_calls(calls: Sequence[RubyCall], *, frozen: bool, back: bool) -> Iterator[Remark]:
     for call in calls:
         said = f"`{call.receiver}.{call.name}`"
         if (call.receiver.removeprefix("::"), call.name) in _NOW and not frozen:

@@ -6,7 +6,7 @@ All lines are counted from 1.
 
 | module | what it answers |
 |---|---|
-| `syntax` | `parse(data) -> Source`: the tree; `source.problems`: syntax errors with line and column |
+| `syntax` | `parse(data) -> RubySource`: the tree; `source.problems`: syntax errors with line and column |
 | `declarations` | `declarations(source)`: classes with namespaces, methods with kind and visibility |
 | `methods` | the records that `declarations` returns: `Class`, `Method`, `Unclear` |
 | `targets` | `find_method(source, found, "#name", "A::B")`: the method that is meant, or an error |

@@ -1,7 +1,7 @@
 """The calls in a piece of Ruby, as records: name, receiver, arguments and place. Strings and comments have none.
 
 A bare word, such as `result` in `expect(result)`, may be a local variable or a call without arguments. Ruby decides
-that when it runs; here it is a `Call` with `bare` set.
+that when it runs; here it is a `RubyCall` with `bare` set.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Argument(Record):
     symbol: bool = False
 
 
-class Call(Record):
+class RubyCall(Record):
     """One call. `receiver` is its source, or empty. `block`: whether it has one."""
 
     name: str
@@ -49,7 +49,7 @@ class Call(Record):
         return {one.key: one for one in self.arguments if one.key is not None}
 
 
-def calls_in(root: Node, stop: Callable[[Node], bool] = lambda _: False) -> Iterator[Call]:
+def calls_in(root: Node, stop: Callable[[Node], bool] = lambda _: False) -> Iterator[RubyCall]:
     """The calls in a node, in the order of the source; nothing below a node for which `stop` holds."""
     stack: list[tuple[Node, str | None]] = [(root, None)]
     while stack:
@@ -66,10 +66,10 @@ def calls_in(root: Node, stop: Callable[[Node], bool] = lambda _: False) -> Iter
         stack.extend(reversed(children))
 
 
-def call_of(node: Node) -> Call:
+def call_of(node: Node) -> RubyCall:
     """The record of a `call` node."""
     method, receiver = node.child_by_field_name("method"), node.child_by_field_name("receiver")
-    return Call(
+    return RubyCall(
         name="call" if method is None else text(method),
         receiver="" if receiver is None else text(receiver),
         arguments=tuple(arguments_of(node)),
@@ -102,8 +102,8 @@ def _is_symbol(node: Node) -> bool:
     return node.type in ("simple_symbol", "delimited_symbol")
 
 
-def _bare(node: Node) -> Call:
-    return Call(
+def _bare(node: Node) -> RubyCall:
+    return RubyCall(
         name=text(node),
         receiver="",
         arguments=(),

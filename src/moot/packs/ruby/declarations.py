@@ -15,7 +15,7 @@ from moot.core.record import Record
 from moot.packs.ruby.argument_names import ATTRIBUTES, arguments, attribute_names, method_names
 from moot.packs.ruby.methods import Class, Declarations, Method, Unclear
 from moot.packs.ruby.parameters import parameters
-from moot.packs.ruby.syntax import Source, constant_name, first_line, last_line, literal_text, text
+from moot.packs.ruby.syntax import RubySource, constant_name, first_line, last_line, literal_text, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ class _Apply(Record):
     names: tuple[str, ...]
 
 
-def declarations(source: Source) -> Declarations:
+def declarations(source: RubySource) -> Declarations:
     return _Walk(source).result()
 
 
 class _Walk:
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: RubySource) -> None:
         import re
 
         self.source = source

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from moot.packs.ruby.syntax import Problem
+    from moot.packs.ruby.syntax import SyntaxProblem
 
 _LIBRARIES = frozenset(("FactoryBot", "FactoryGirl"))
 _OPENING = frozenset(("define", "modify"))
@@ -49,7 +49,7 @@ class Factory(Record):
 
 class FactoryFile(Record):
     factories: tuple[Factory, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[SyntaxProblem, ...]
 
 
 class Detected(Record):

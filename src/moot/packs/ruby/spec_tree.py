@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from moot.core.errors import Refused
 from moot.core.record import Record
-from moot.packs.ruby.calls import Call, call_of, calls_in
+from moot.packs.ruby.calls import RubyCall, call_of, calls_in
 from moot.packs.ruby.spec_words import (
     BRANCHES,
     DEFINITIONS,
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
-    from moot.packs.ruby.syntax import Problem
+    from moot.packs.ruby.syntax import SyntaxProblem
 
 DEEPEST = 60  # groups in each other
 
 
-class Part(Record):
+class SpecPart(Record):
     """A statement of the spec file and its place. `body` is the source of its block, without the delimiters."""
 
     kind: str  # the word: `describe`, `xit`, `let!`, `before`
@@ -48,17 +48,17 @@ class Part(Record):
     body: str
 
 
-class Definition(Part):
+class Definition(SpecPart):
     """A `let` or `subject`."""
 
     name: str
-    calls: tuple[Call, ...] = ()
+    calls: tuple[RubyCall, ...] = ()
 
 
-class Hook(Part):
+class Hook(SpecPart):
     """A `before`, `after` or `around`."""
 
-    calls: tuple[Call, ...] = ()
+    calls: tuple[RubyCall, ...] = ()
     expectations: tuple[Expectation, ...] = ()
 
 
@@ -72,19 +72,19 @@ class Expectation(Record):
     block: bool = False
 
 
-class Example(Part):
+class Example(SpecPart):
     """One example. `pending`: why it does not run, or empty. `branches`: loops and conditionals, as (word, line)."""
 
     text: str | None
     pending: str = ""
     expectations: tuple[Expectation, ...] = ()
-    shared: tuple[Call, ...] = ()  # `it_behaves_like` and its like
-    calls: tuple[Call, ...] = ()
+    shared: tuple[RubyCall, ...] = ()  # `it_behaves_like` and its like
+    calls: tuple[RubyCall, ...] = ()
     branches: tuple[tuple[str, int], ...] = ()
     aggregated: bool = False  # by metadata or a block
 
 
-class Group(Part):
+class Group(SpecPart):
     """A describe, a context, or shared examples. `constant`: what `RSpec.describe` names."""
 
     text: str | None
@@ -94,8 +94,8 @@ class Group(Part):
     children: tuple[Group | Example, ...] = ()
     definitions: tuple[Definition, ...] = ()
     hooks: tuple[Hook, ...] = ()
-    shared: tuple[Call, ...] = ()
-    calls: tuple[Call, ...] = ()  # in its own body, outside of all the above
+    shared: tuple[RubyCall, ...] = ()
+    calls: tuple[RubyCall, ...] = ()  # in its own body, outside of all the above
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -122,7 +122,7 @@ class Group(Part):
 
 class SpecFile(Record):
     data: bytes
-    problems: tuple[Problem, ...]
+    problems: tuple[SyntaxProblem, ...]
     groups: tuple[Group, ...]
 
     def examples(self) -> Iterator[Example]:
@@ -268,20 +268,20 @@ def _definition(node: Node, word: str) -> Definition:
     return Definition(**_part(node, word), name=name, calls=() if body is None else tuple(calls_in(body)))
 
 
-def _skipped(call: Call, word: str) -> str:
+def _skipped(call: RubyCall, word: str) -> str:
     if word.startswith("x") or word in PENDING:
         return word
     return next((f":{name}" for name in PENDING if _has_metadata(call, name)), "")
 
 
-def _has_metadata(call: Call, name: str) -> bool:
+def _has_metadata(call: RubyCall, name: str) -> bool:
     pair = call.pairs.get(name)
     if pair is not None and pair.source not in ("false", "nil"):
         return True
     return any(one.symbol and one.value == name for one in call.positional)
 
 
-def _is_skip(call: Call) -> bool:
+def _is_skip(call: RubyCall) -> bool:
     return call.name in PENDING and not call.receiver
 
 

@@ -24,7 +24,7 @@ _PROBLEMS = 50  # listed per file
 _parsers: list[Parser] = []
 
 
-class Problem(Record):
+class SyntaxProblem(Record):
     """A syntax error."""
 
     line: int
@@ -32,18 +32,18 @@ class Problem(Record):
     message: str
 
 
-class Source(Record):
+class RubySource(Record):
     """One parsed file. Offsets refer to `data`, so that a cut and a replacement keep all other bytes."""
 
     data: bytes
     root: Node
-    problems: tuple[Problem, ...]
+    problems: tuple[SyntaxProblem, ...]
 
     def __repr__(self) -> str:
-        return f"Source({len(self.data)} bytes, {len(self.problems)} problems)"
+        return f"RubySource({len(self.data)} bytes, {len(self.problems)} problems)"
 
 
-def parse(data: bytes) -> Source:
+def parse(data: bytes) -> RubySource:
     """Parse a file. Empty files, CRLF line ends, a byte order mark and text after `__END__` are ordinary input."""
     if len(data) > LARGEST:
         raise Refused(
@@ -58,7 +58,7 @@ def parse(data: bytes) -> Source:
             "Name a text file with Ruby source.",
         )
     root = _tree(data)
-    return Source(data=data, root=root, problems=tuple(_problems(root)) if root.has_error else ())
+    return RubySource(data=data, root=root, problems=tuple(_problems(root)) if root.has_error else ())
 
 
 def _parser() -> Parser:
@@ -109,7 +109,7 @@ def _tried(data: bytes) -> Tree:
     return tree
 
 
-def _problems(root: Node) -> Iterator[Problem]:
+def _problems(root: Node) -> Iterator[SyntaxProblem]:
     """The errors and the missing tokens, in the order of the file."""
     found = 0
     stack = [root]
@@ -122,13 +122,13 @@ def _problems(root: Node) -> Iterator[Problem]:
             stack.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
 
 
-def _problem(node: Node) -> Problem:
+def _problem(node: Node) -> SyntaxProblem:
     if node.is_missing:
         message = f"`{node.type}` is missing"
     else:
         words = text(node).split()
         message = f"syntax error near `{' '.join(words[:4])[:40]}`" if words else "syntax error"
-    return Problem(line=first_line(node), column=node.start_point[1] + 1, message=message)
+    return SyntaxProblem(line=first_line(node), column=node.start_point[1] + 1, message=message)
 
 
 def text(node: Node) -> str:

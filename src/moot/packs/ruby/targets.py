@@ -8,19 +8,19 @@ from moot.core.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from moot.packs.ruby.methods import Declarations, Method
-    from moot.packs.ruby.syntax import Source
+    from moot.packs.ruby.syntax import RubySource
 
 _LISTED = 40  # names in one message
 
 
-class Wanted(Record):
+class WantedMethod(Record):
     """What a caller asked for: `#name` is an instance method, `.name` a class method, `name` either."""
 
     name: str
     kind: str | None  # instance, class, or None for either
 
     @classmethod
-    def read(cls, text: str) -> Wanted:
+    def read(cls, text: str) -> WantedMethod:
         kind = {"#": "instance", ".": "class"}.get(text[:1])
         name = text[1:] if kind else text
         if not name:
@@ -30,9 +30,9 @@ class Wanted(Record):
         return cls(name=name, kind=kind)
 
 
-def find_method(source: Source, found: Declarations, method: str, class_name: str | None = None) -> Method:
+def find_method(source: RubySource, found: Declarations, method: str, class_name: str | None = None) -> Method:
     """The method's only definition. Raises if it is missing, ambiguous, or cannot be parsed."""
-    wanted = Wanted.read(method)
+    wanted = WantedMethod.read(method)
     candidates = [one for one in found.methods if not one.nested and one.name == wanted.name and one.owner]
     owners = {one.name for one in found.classes}
     if class_name is not None:
@@ -56,7 +56,7 @@ def find_method(source: Source, found: Declarations, method: str, class_name: st
     return candidates[0]
 
 
-def _class_named(name: str, owners: set[str], source: Source) -> str:
+def _class_named(name: str, owners: set[str], source: RubySource) -> str:
     """The full name: `B` is enough for `A::B` if there is no other B."""
     name = name.removeprefix("::")
     if name in owners:
@@ -98,7 +98,7 @@ def _one_kind(candidates: list[Method]) -> None:
         )
 
 
-def _missing(source: Source, found: Declarations, wanted: Wanted) -> Unknown | Refused:
+def _missing(source: RubySource, found: Declarations, wanted: WantedMethod) -> Unknown | Refused:
     broken = next((one for one in found.methods if one.name == wanted.name and one.broken), None)
     if broken is not None:
         return _unparsable(source, broken)
@@ -121,7 +121,7 @@ def _missing(source: Source, found: Declarations, wanted: Wanted) -> Unknown | R
     )
 
 
-def _unparsable(source: Source, method: Method) -> Refused:
+def _unparsable(source: RubySource, method: Method) -> Refused:
     inside = [one for one in source.problems if method.first_line <= one.line <= method.last_line]
     line, what = (inside[0].line, inside[0].message) if inside else (method.first_line, "syntax error")
     return Refused(
@@ -131,7 +131,7 @@ def _unparsable(source: Source, method: Method) -> Refused:
     )
 
 
-def _syntax_note(source: Source) -> str:
+def _syntax_note(source: RubySource) -> str:
     if not source.problems:
         return ""
     first = source.problems[0]
