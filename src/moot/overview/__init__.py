@@ -173,8 +173,17 @@ def _overview(call: Call, store: Store, recent: Recent) -> Overview:
         claim_count=len(live),
         mail=mail,
         events=recent.up_to(call, position),
-        packs=views(call) if call.packs.packs else (),
+        packs=(*views(call), *_runs(call)) if call.packs.packs else (),
     )
+
+
+def _runs(call: Call) -> tuple[PackView, ...]:
+    """The runs of files through the stages of packs."""
+    if not any(pack.stages for pack in call.packs.packs):
+        return ()
+    from moot.pipelines.watching import views as runs
+
+    return runs(call)
 
 
 # --- problems ------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LARGEST = 64 << 20  # bytes of one file
 MOST = 10_000  # files of one role
+_SUFFIX, _TOKEN = ".moot", 12  # the end of the names of files that are being written, and the letters before it
 NONE = "-"  # the digest of a file that does not exist
 
 
@@ -121,7 +122,7 @@ def _replace(place: str, path: str, data: bytes | None) -> None:
             return
         os.makedirs(os.path.dirname(place), exist_ok=True)
         mode = S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else 0o644
-        beside = f"{place}.{token_hex(6)}.moot"
+        beside = f"{place}.{token_hex(_TOKEN // 2)}{_SUFFIX}"
         try:
             file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
             with open(file, "wb") as opened:
@@ -134,6 +135,12 @@ def _replace(place: str, path: str, data: bytes | None) -> None:
             raise
     except OSError as error:
         raise StageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def is_temporary(name: str) -> bool:
+    """Whether this is the name of a file that is being written, and will be renamed."""
+    token = name.removesuffix(_SUFFIX).rpartition(".")[2]
+    return name.endswith(_SUFFIX) and len(token) == _TOKEN and frozenset("0123456789abcdef").issuperset(token)
 
 
 def _discard(path: str) -> None:

@@ -189,6 +189,7 @@ class StageInput(Record):
     attempt: int = 1
     programs: ProgramRunner | None = None
     output: StageOutput | None = None  # for criteria, in `after`: what the stage returned
+    earlier: Mapping[str, str] = {}  # the inputs of the newest attempt that passed, by name, each with a digest
 
     def path(self, role: str) -> str:
         """The path of a role with one file."""

@@ -136,6 +136,7 @@ def _both(one: StageOutput, other: StageOutput) -> StageOutput:
         removed=(*one.removed, *other.removed),
         files={**one.files, **other.files},
         warnings=(*one.warnings, *other.warnings),
+        errors=(*one.errors, *other.errors),
         answer=other.answer or one.answer,
     )
 

@@ -11,6 +11,7 @@ from moot.api.protocol.stage import ANSWER, DOCUMENT
 from moot.core.errors import MootError, Unavailable
 from moot.core.json_codec import loads
 from moot.core.record import Record
+from moot.core.text import command_line
 from moot.pipelines import commands, contents, documents, step_keys
 from moot.pipelines.contract import Problem, StageError, StageInput, StageOutput, StageWaits
 from moot.views import states
@@ -126,11 +127,13 @@ class Preparation:
         attempt: int = 1,
         at: str = "",
         leftover: Mapping[str, bytes] | None = None,
+        earlier: Mapping[str, str] | None = None,
         programs: ProgramRunner | None = None,
     ) -> Prepared:
         """Check the prerequisites. Raises `Unmet`.
 
-        `leftover`: files with unfinished work of an attempt that did not pass, as they were before it.
+        `leftover`: files with unfinished work of an attempt that did not pass, as they were before it. `earlier`: the
+        inputs of the newest attempt that passed.
         """
         checks = [FILES]
         if stage.after:
@@ -141,8 +144,10 @@ class Preparation:
             if not now.opened and self.target.document is not None:
                 raise Unmet(f"Document not found: {self.target.document.path or self.target.document.key}")
         self._check_files(stage, now)
+        self._check_document()
         old = {**now.contents.files, **(leftover or {})}
-        given = self.given(stage, now, old, answer).replace(attempt=attempt, now=at, programs=programs)
+        given = self.given(stage, now, old, answer)
+        given = given.replace(attempt=attempt, now=at, programs=programs, earlier=earlier or {})
         for name in stage.requires:
             problems = list(self._checked(name, given))
             if problems:
@@ -194,6 +199,16 @@ class Preparation:
         before = next(one for one in self.pack.stages if one.name == stage.after)
         if before.marker and now.leaves.get(before.marker) is not True:
             raise too_early(before)
+
+    def _check_document(self) -> None:
+        """Refuse to start while the file of the document cannot be read: what is in it may be somebody's work."""
+        if self.target.document is None or self.call.mirrors is None:
+            return
+        for file in self.call.mirrors.document_files(self.call, self.target.document.key):
+            if file.fault:
+                at = [Problem(file.fault, path=file.path, line=file.line)]
+                advice = f"Correct the file, or put it back: `{command_line('doc restore', file.document)}`."
+                raise Unmet(f"{file.path} cannot be parsed: {file.fault}", advice, at)
 
     def _check_files(self, stage: Stage, now: TargetState) -> None:
         for role in stage.reads:

@@ -74,7 +74,7 @@ class RunRecord:
         wanted = seats.thing(self.target.id)
         other = next((one for one in work.state("permit", STAGES).seats if wanted in one.wants), None)
         if other is not None:
-            raise seats.busy(self.call, other)
+            raise seats.busy(work.state("run", other.run), other)
         by: dict[str, Any] = {"pid": os.getpid(), "driver": self._token}
         if current is not None:
             self.id = current.id
@@ -171,7 +171,8 @@ class RunRecord:
             moved = seen != dict(now.digests) or self._leaves(work) != now.leaves
             if not moved:
                 self._do(work, start)
-                self._change(work, [self._unmarked(stage), *self._noted(work, stage)])
+                if self._has_document(work):
+                    self._change(work, [self._unmarked(stage), *self._noted(work, stage)])
 
         outcome = self.call.commit(act)
         return 0 if moved else outcome.last
@@ -228,7 +229,7 @@ class RunRecord:
         """What a stage that passed changes in the document, with its marker."""
         output = work.output
         yield from documents.by_author(self.pack, stage, output.document, output.removed)
-        if self.target.document is not None and not commit.state("document", self.target.document.key).status:
+        if not self._has_document(commit):
             later = self.pack.stages[[one.name for one in self.pack.stages].index(stage.name) + 1 :]
             yield from map(self._unmarked, later)
         yield documents.DocumentChange(stage.name, documents.marked(stage, output.skip))
@@ -236,7 +237,7 @@ class RunRecord:
 
     def _failure(self, commit: Any, stage: Stage, error: StageError) -> Iterator[documents.DocumentChange]:
         """What a stage that failed changes: its marker is taken back, whoever has set it, and its error is noted."""
-        opened = self.target.document is not None and commit.state("document", self.target.document.key).status
+        opened = self._has_document(commit)
         if error.document and not documents.foreign(self.pack, stage, error.document):
             yield from documents.by_author(self.pack, stage, error.document, ())
             opened = True
@@ -270,6 +271,10 @@ class RunRecord:
         self.call.commit(act)
 
     # --- the document -------------------------------------------------------------------------------------------------
+
+    def _has_document(self, work: Any) -> bool:
+        ref = self.target.document
+        return ref is not None and bool(work.state("document", ref.key).status)
 
     def _leaves(self, work: Any) -> Mapping[str, Any]:
         if self.target.document is None:

@@ -2,7 +2,8 @@
 
 The stages are looked at in order. A result is reused while everything that the stage read is the same. Later stages
 write the same files again, so what an earlier one left is no longer there: instead of the real content, a stage is
-compared with what the stage before it left, according to the record. In the end, the last reused stage must have left
+compared with what the stage before it left, according to the record, or with what a person made of that before the
+stage passed. In the end, the last reused stage must have left
 exactly what is there now. If not, somebody has edited a file since, and the first stage that reads it runs again.
 
 An attempt that failed or was interrupted may have written a part of its work. That is not an edit: the stage goes on
@@ -62,15 +63,19 @@ def plan(
     stale: Callable[[Stage, Earlier], str],
     last: StageTry | None = None,
     answer: str | None = None,
+    *,
+    alone: bool = False,
 ) -> Reuse:
     """Which of the stages to reuse. `files`: the digests of all files now. `last`: the last attempt of the run.
 
     `inputs`: the table of a stage as things are now, given the answer of the stage before. `documents`: digests of the
-    parts of the document that a stage owns, as they are now. `stale`: other reasons not to reuse a stage.
+    parts of the document that a stage owns, as they are now. `stale`: other reasons not to reuse a stage. `alone`: the
+    last stage is run alone, so no earlier one can make a file again that was deleted.
     """
     made = [path for stage in stages for role in stage.writes for path in target.paths.get(role, ())]
     kept: list[Earlier] = []
     left: dict[str, str] = {}
+    times: dict[str, str] = {}  # when each of them was left
     reason = ""
     for stage in stages:
         found = earlier.get(stage.name)
@@ -79,7 +84,8 @@ def plan(
             break
         before, now = found.attempt.inputs, inputs(stage, answer)
         for name in [name for name in {*before, *now} if is_of(name.removeprefix(step_keys.FILE), made)]:
-            then = left.get(name, before.get(name))
+            edited = found.attempt.at >= times.get(name, "")  # between the two, and accepted then
+            then = before.get(name) if edited else left[name]
             now = {**now, name: then} if then is not None else {n: one for n, one in now.items() if n != name}
         names = step_keys.changed(before, now)
         outputs = found.attempt.outputs
@@ -88,9 +94,11 @@ def plan(
         if reason:
             break
         kept.append(found)
-        left |= {name: one for name, one in found.attempt.outputs.items() if name.startswith(step_keys.FILE)}
+        written = {name: one for name, one in outputs.items() if name.startswith(step_keys.FILE)}
+        left |= written
+        times |= dict.fromkeys(written, found.attempt.ended)
         answer = found.attempt.answer
-    return _checked(stages, target, kept, left, files, reason, last)
+    return _checked(stages, target, kept, left, files, reason, last, alone=alone)
 
 
 def _removed(names: Sequence[str]) -> str:
@@ -106,6 +114,8 @@ def _checked(
     files: Mapping[str, str],
     reason: str,
     last: StageTry | None,
+    *,
+    alone: bool,
 ) -> Reuse:
     """The reused stages, without those that no longer have left what is there now."""
     drift = [name for name, one in left.items() if files.get(name.removeprefix(step_keys.FILE), NONE) != one]
@@ -117,12 +127,15 @@ def _checked(
     if not drift:
         paths = tuple(name.removeprefix(step_keys.FILE) for name in leftover)
         return Reuse(kept=tuple(kept), reason=reason, left=left, leftover=paths)
-    cut = _first_reader(stages[: len(kept)], target, drift)
+    lost = [] if alone else [name for name in drift if name.removeprefix(step_keys.FILE) not in files]
+    lost += [] if alone else [name for name in drift if files.get(name.removeprefix(step_keys.FILE)) == NONE]
+    cut = _first(stages[: len(kept) + 1], len(kept), target, drift, lost)
     edited = ", ".join(name.removeprefix(step_keys.FILE) for name in drift)
     still: dict[str, str] = {}
     for one in kept[:cut]:
         still |= {name: value for name, value in one.attempt.outputs.items() if name.startswith(step_keys.FILE)}
-    return Reuse(kept=tuple(kept[:cut]), reason=f"{edited} changed since it passed", left=still)
+    reason = f"{edited} changed since it passed" if cut < len(kept) else reason or f"{edited} changed"
+    return Reuse(kept=tuple(kept[:cut]), reason=reason, left=still)
 
 
 def _is_unfinished(name: str, stage: Stage, target: Target, last: StageTry | None, files: Mapping[str, str]) -> bool:
@@ -135,13 +148,19 @@ def _is_unfinished(name: str, stage: Stage, target: Target, last: StageTry | Non
     return last.status == INTERRUPTED or last.outputs.get(name) == files.get(path, NONE)
 
 
-def _first_reader(stages: Sequence[Stage], target: Target, drift: Sequence[str]) -> int:
-    """The number of the first stage that reads a changed file, or else of the last one that wrote it."""
-    paths = [name.removeprefix(step_keys.FILE) for name in drift]
+def _first(stages: Sequence[Stage], kept: int, target: Target, drift: Sequence[str], lost: Sequence[str]) -> int:
+    """The number of the first stage that must run: one that reads a changed file, or wrote one that is lost.
 
-    def touches(roles: Sequence[str]) -> bool:
-        return any(is_of(path, target.paths.get(role, ())) for role in roles for path in paths)
+    The one after those that are kept runs anyway. If nobody reads a changed file, it is the last one that wrote it.
+    """
 
-    readers = [number for number, stage in enumerate(stages) if touches(stage.reads)]
-    writers = [number for number, stage in enumerate(stages) if touches(stage.writes)]
-    return readers[0] if readers else writers[-1]
+    def touching(names: Sequence[str], roles: Callable[[Stage], Sequence[str]]) -> list[int]:
+        paths = [name.removeprefix(step_keys.FILE) for name in names]
+        return [
+            number
+            for number, stage in enumerate(stages)
+            if any(is_of(path, target.paths.get(role, ())) for role in roles(stage) for path in paths)
+        ]
+
+    first = [*touching(lost, lambda stage: stage.writes)[:1], *touching(drift, lambda stage: stage.reads)[:1]]
+    return min(first) if first else [one for one in touching(drift, lambda stage: stage.writes) if one < kept][-1]

@@ -168,7 +168,7 @@ class TargetRun:
             if not is_alive(self.call.place.state, other.driver):
                 seats.settle_dead(self.call)
             elif not self.options.wait:
-                raise seats.busy(self.call, other)
+                raise seats.busy(states.state(self.call.engine.read(), "run", other.run)[0], other)
             else:
                 self._check_cancelled()
                 seats.listen(self.call)
@@ -230,6 +230,7 @@ class TargetRun:
             stale,
             last=self._last,
             answer=self._answer,
+            alone=bool(self.options.only),
         )
 
     def _reused(self, stages: Sequence[Stage], plan: Reuse) -> Iterator[PipelineStep]:
@@ -268,7 +269,7 @@ class TargetRun:
 
     def _started(self, stage: Stage, plan: Reuse, lock: CommandLock) -> tuple[Prepared, int]:
         """Check the prerequisites and start the stage. Returns the position of the commit."""
-        leftover = self._before_leftover(stage, plan)
+        leftover, earlier = self._before_leftover(stage, plan), self._earlier.get(stage.name)
         programs = Programs(self.call, self.target.root, lock, self._cancel)
         for _ in range(_TRIES):
             now = self._preparation.look()
@@ -279,6 +280,7 @@ class TargetRun:
                 attempt=len(self._record.run().tries_of(stage.name)) + 1,
                 at=self.call.clock.wall(),
                 leftover=leftover,
+                earlier=earlier.attempt.inputs if earlier is not None else {},
                 programs=programs,
             )
             position = self._record.start(prepared, self._preparation, plan.reason)

@@ -98,9 +98,8 @@ def unmark(work: Any, pack: Any, document: str, stage: str) -> None:
         work.do("document", document, command)
 
 
-def busy(call: Call, seat: Seat) -> Held:
-    """The error for a target that another process works on."""
-    run: Run = states.state(call.engine.read(), "run", seat.run)[0]
+def busy(run: Run, seat: Seat) -> Held:
+    """The error for a target that another process works on, with this run."""
     last = run.running
     at = f"its stage {last.stage} is running since {last.at}" if last is not None else "its run waits for its turn"
     return Held(

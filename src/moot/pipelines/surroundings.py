@@ -8,6 +8,8 @@ from __future__ import annotations
 import os
 from hashlib import blake2b  # noqa: TID253 (this module itself is loaded on demand)
 
+from moot.pipelines.contents import is_temporary
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +35,7 @@ def look(root: str) -> dict[str, str]:
             if entry.is_dir(follow_symlinks=False):
                 if entry.name not in _TOOLS:
                     waiting.append(entry.path)
-            else:
+            elif not is_temporary(entry.name):
                 found[os.path.relpath(entry.path, root)] = _digest(entry)
     return found
 

@@ -162,6 +162,7 @@ VERBS = (
         "Let commands of agents work through the tasks of a pack, or run files through its stages.",
         run,
         kind="local-exec",
+        everything=True,
         params=(
             Param("name", "The pack.", positional=True, required=True),
             Param("paths", "The files to run through the stages of the pack.", positional=True, many=True),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from moot.core.event import Event
 
-VERSION = 7  # raise it with every change of search.sql or of what is folded into it
+VERSION = 8  # raise it with every change of search.sql or of what is folded into it
 
 OTHERS = "events"  # the name in search for events of kinds without a plural
 _OPEN, _CLOSE = "\x02", "\x03"

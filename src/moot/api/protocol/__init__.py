@@ -157,7 +157,7 @@ class Saying(Record):
     prints: tuple[str, ...] = ()  # the fingerprint of that entry: see `moot.core.deciders.feed`
 
 
-_TABLES = ("reactions", "closers", "forms", "verbs", "effects")
+_TABLES = ("reactions", "closers", "forms", "verbs", "effects", "pipeline")
 PARTS = ("observe", "hear", "same", "move", "lines", *_TABLES, "address", "guard", "check", "due", "watch", "concerns")
 
 

@@ -1,0 +1,167 @@
+"""Commands that lie, write where they may not, hang, or talk too much: each fails its stage, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from moot.core.errors import TimedOut
+from tests.pipelines.conftest import GOOD
+
+CHANGE_NOTE = """
+data = json.load(open(note))
+{change}
+json.dump(data, open(note, "w"))
+"""
+
+
+def failure(notes):
+    notes.run()
+    [failed] = [step for step in notes.steps if step.what == "failed"]
+    assert (failed.stage, notes.steps[-1].text) == ("draft_report", "failed at draft_report")
+    assert notes.note()["done"]["draft"] is False
+    return failed
+
+
+def test_a_marker_that_the_agent_sets_without_the_work_is_turned_back(notes):
+    notes.agent(CHANGE_NOTE.format(change='data["done"]["draft"] = True') + "print('status: success')")
+    failed = failure(notes)
+    assert failed.problems == ("reports/a.md: there is no report (names-every-heading)",)
+
+
+def test_a_claim_of_success_with_half_of_the_work_names_the_criterion_and_the_line(notes):
+    notes.agent(GOOD.replace("for h in headings", "for h in headings[:1]"))
+    assert failure(notes).problems == ("reports/a.md:1: 'Two' is missing (names-every-heading)",)
+
+
+def test_a_key_of_another_stage_is_refused_rendered_back_and_recorded(notes):
+    notes.agent(CHANGE_NOTE.format(change='data["outline"] = ["Mine"]') + GOOD)
+    failed = failure(notes)
+    assert failed.problems == ("/outline: belongs to outline; the change was refused",)
+    assert notes.note()["outline"] == ["One", "Two"]
+    [refused] = [e for e in notes.person.log(limit=500) if e.type == "document:refused"]
+    assert refused.data["set"] == {"/outline": ["Mine"]}
+
+
+def test_an_own_key_is_taken_over(notes):
+    notes.agent(CHANGE_NOTE.format(change='data["draft"] = {"words": 3}') + GOOD)
+    notes.run()
+    assert (notes.note()["draft"], notes.steps[-1].text) == ({"words": 3}, "finished")
+
+
+def test_other_files_that_change_meanwhile_fail_the_stage_and_are_not_reverted(notes):
+    notes.source("other.txt", "old")
+    notes.agent(GOOD + "open('other.txt', 'w').write('new'); open('a.txt', 'a').write('!'); open('made', 'w')")
+    failed = failure(notes)
+    assert [one.partition(":")[0] for one in failed.problems] == ["a.txt", "made", "other.txt"]
+    assert (notes.root / "other.txt").read_text() == "new"
+
+
+def test_files_that_git_ignores_and_files_that_are_only_touched_may_change(notes):
+    notes.source("other.txt", "old")
+    notes.source(".gitignore", "RAN\nFAULT\nnotes/\n*.log\n")
+    notes.agent(GOOD + "open('x.log', 'w').write('1'); os.utime('other.txt')")
+    notes.run()
+    assert notes.steps[-1].text == "finished"
+
+
+def test_only_the_last_block_of_the_output_counts(notes):
+    notes.agent(
+        GOOD.replace(
+            'print("status: success")',
+            "print('```yaml\\nstatus: success\\n```\\nHm.\\n```yaml\\nstatus: error\\nerror: no\\n```')",
+        )
+    )
+    assert failure(notes).text == "no"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("", "the output is empty"),
+        ("I am done.", "no YAML block"),
+        ("```yaml\nstatus: [\n```", "cannot be read"),
+        ("status: fine", "status: expected success, error, skip, got 'fine'"),
+        ("status: error", "error: expected a text"),
+        ("status: success\nerror: but", "error: not allowed with status success"),
+        ("status: success\nwarnings: none", "warnings: expected a list of texts"),
+        ("status: skip", "skip_reason: expected a text"),
+        ("status: success\nstatus: error", "cannot be read"),
+    ],
+)
+def test_an_answer_that_is_missing_or_invalid_fails_the_stage(notes, answer, said):
+    notes.agent(GOOD.replace('print("status: success")', f"print({json.dumps(answer)})"))
+    assert said in failure(notes).text
+
+
+def test_a_skip_by_the_agent_is_recorded_with_its_reason(notes):
+    notes.source("reports/a.md", "old\n")
+    notes.agent("print('status: skipped\\nskip_reason: nothing new')")
+    notes.run()
+    assert [step.text for step in notes.steps if step.what == "skipped"] == ["nothing new"]
+    assert notes.note()["done"]["draft_reason"] == "nothing new"
+
+
+def test_fifty_megabytes_of_output_do_not_hide_the_answer(notes):
+    notes.agent("for _ in range(50): sys.stdout.write('x' * (1 << 20) + '\\n')\n" + GOOD)
+    notes.run()
+    assert notes.steps[-1].text == "finished"
+    [attempt] = notes.person.runs()[0].tries_of("draft_report")
+    assert attempt.output_size > 50 << 20
+
+
+def test_at_the_time_limit_the_whole_process_group_is_ended(notes):
+    notes.configure(timeout="1s")
+    notes.reopen()
+    notes.person.allow("notes.draft_report", yes=True)
+    notes.agent("subprocess.Popen(['sleep', '60']); time.sleep(60)")
+    failed = failure(notes)
+    assert failed.text == "timed out after 1 s"
+    assert isinstance(notes.error, TimedOut)
+    assert notes.note()["errors"] == ["draft-report: timed out after 1 s"]
+
+
+def test_a_program_of_a_built_in_stage_has_a_time_limit_too(notes):
+    notes.agent(GOOD.replace('"\\n\\n"', '"programs\\n"'))
+    notes.run()
+    assert notes.steps[-2].text == "timed out after 0.3 s"
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("foreign", "wrote keys that it does not own: /outline"),
+        ("elsewhere", "wrote files that it may not write: other.md"),
+    ],
+)
+def test_a_built_in_stage_is_held_to_its_declaration_before_anything_is_written(notes, word, said):
+    notes.agent(GOOD.replace('"\\n\\n"', f'"{word}\\n"'))
+    notes.run()
+    assert notes.steps[-2].text == said
+    assert not (notes.root / "other.md").exists()
+
+
+def test_work_that_an_agent_deleted_cannot_be_laundered_by_trying_again(notes):
+    notes.agent(GOOD.replace("for h in headings", "for h in headings[:1]"))
+    failure(notes)
+    notes.agent("print('status: success')")  # leaves the half report as it is
+    assert "draft_report failed" in notes.run(resume=True)
+
+
+def test_a_link_out_of_the_repository_is_not_followed(notes, tmp_path):
+    (tmp_path / "secret.txt").write_text("# Secret\n")
+    (notes.root / "reports").mkdir()
+    (notes.root / "reports" / "a.md").symlink_to(tmp_path / "secret.txt")
+    notes.run()
+    assert notes.steps[-1].outcome == "failed"
+    assert "leads out of" in notes.error.message
+    assert (tmp_path / "secret.txt").read_text() == "# Secret\n"
+
+
+def test_a_document_that_cannot_be_parsed_stops_the_stage_with_its_line(notes):
+    notes.run(stage="outline")
+    (notes.root / "notes" / "a.json").write_text('{"outline": [\n')
+    notes.run(resume=True)
+    assert "notes/a.json cannot be parsed" in notes.error.message
+    assert (notes.root / "notes" / "a.json").read_text() == '{"outline": [\n'

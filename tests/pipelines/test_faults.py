@@ -1,0 +1,131 @@
+"""`kill -9` at every boundary of a stage and inside: the next command shows it, the run goes on, no lock is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from moot.core.errors import Held
+from tests.pipelines.conftest import GOOD, PATIENCE
+
+ALL = ["outline", "draft_report", "polish", "check"]
+POINTS = {  # the point, and the stage that was running; None: no stage had been started
+    "in outline": "outline",
+    "before draft": None,
+    "in prompt": "draft_report",
+    "after draft": "draft_report",
+    "in polish": "polish",
+    "after polish": "polish",
+    "in check": "check",
+}
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_killed_run_is_shown_as_interrupted_and_goes_on_at_the_right_stage(notes, point):
+    killed = notes.elsewhere(fault=point)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    stage = POINTS[point]
+    states = notes.states()
+    assert "running" not in states.values()
+    if stage is not None:
+        assert states[stage] == "interrupted"
+    before = [one for one in ALL if states[one] == "completed"]
+    assert before == ALL[: ALL.index(stage or "draft_report")]
+    found = notes.run(resume=True)
+    assert found == [*(f"{one} reused" for one in before), *(f"{one} passed" for one in ALL[len(before) :]), "ended"]
+    run = notes.person.runs()[0]
+    assert run.ending == "finished"
+    for name in ALL:
+        assert [one.status for one in run.tries_of(name)].count("passed") == 1
+    assert all(notes.note()["done"].values())
+    assert notes.drivers() == []
+    assert (notes.root / "reports/a.md").read_text() == "- One\n- Two\n"
+
+
+def test_an_agent_that_outlives_its_killed_driver_is_ended_before_the_next_attempt(notes):
+    notes.agent("open('PID', 'w').write(str(os.getpid()))\nos.kill(os.getppid(), signal.SIGKILL)\ntime.sleep(60)")
+    notes.source(".gitignore", "RAN\nFAULT\nPID\nnotes/\n")
+    assert notes.elsewhere().returncode == -signal.SIGKILL
+    assert notes.states()["draft_report"] == "interrupted"
+    orphan = int((notes.root / "PID").read_text())
+    os.kill(orphan, 0)
+    notes.agent(GOOD)
+    assert notes.run(resume=True)[-1] == "ended"
+    assert notes.steps[-1].text == "finished"
+    until(lambda: not _runs(orphan))
+
+
+def _runs(process):
+    try:
+        with open(f"/proc/{process}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_second_start_is_refused_with_the_active_stage_or_waits_if_asked(notes):
+    notes.agent("open('UP', 'w')\nwhile not os.path.exists('GO'): time.sleep(0.02)\n" + GOOD)
+    notes.source(".gitignore", "RAN\nFAULT\nUP\nGO\nnotes/\n")
+    notes.source("b.txt", "# B\n")
+    command = [sys.executable, "-m", "moot", "--person", "run", "notes", "a.txt"]
+    first = subprocess.Popen(command, cwd=notes.root, stdout=subprocess.DEVNULL)
+    try:
+        until((notes.root / "UP").exists)
+        before = len(notes.person.log(limit=1000))
+        with pytest.raises(Held, match="its stage draft_report is running since") as caught:
+            notes.run()
+        assert caught.value.details["stage"] == "draft_report"
+        assert len(notes.person.log(limit=1000)) == before
+        second = subprocess.Popen([*command, "--wait"], cwd=notes.root, stdout=subprocess.PIPE, text=True)
+        third = subprocess.Popen([*command[:-1], "b.txt"], cwd=notes.root, stdout=subprocess.PIPE, text=True)
+        until(lambda: any(run.title == "b.txt" for run in notes.person.runs()))
+        assert notes.person.run_status("b.txt").state == "waiting"
+        (notes.root / "GO").touch()
+        assert first.wait(PATIENCE) == 0
+        assert second.communicate(timeout=PATIENCE)[0].count("reused") == 4
+        third.communicate(timeout=PATIENCE)
+        assert third.returncode == 0
+    finally:
+        first.kill()
+        first.wait(PATIENCE)
+    events = [e for e in notes.person.log(limit=1000) if e.stream == "permit/stages"]
+    asked = [e.data["run"] for e in events if e.type == "permit:asked"]
+    granted = [e.data["run"] for e in events if e.type == "permit:granted"]
+    assert asked[:2] == granted[:2]
+
+
+def test_an_interrupt_is_recorded_as_such_and_the_command_is_ended(notes):
+    notes.agent("open('UP', 'w').write(str(os.getpid()))\ntime.sleep(60)")
+    notes.source(".gitignore", "RAN\nFAULT\nUP\nnotes/\n")
+    command = [sys.executable, "-m", "moot", "--person", "run", "notes", "a.txt"]
+    process = subprocess.Popen(command, cwd=notes.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until(lambda: (notes.root / "UP").exists() and (notes.root / "UP").read_text())
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130
+    assert notes.person.run_status("a.txt").state == "interrupted at draft_report"
+    assert not _runs(int((notes.root / "UP").read_text()))
+    assert notes.drivers() == []
+
+
+def test_the_file_before_an_interrupted_stage_can_be_restored_and_what_was_there_is_kept(notes):
+    notes.run()
+    notes.agent("open(report, 'w').write('half')\nos.kill(os.getppid(), signal.SIGKILL)")
+    notes.elsewhere("a.txt", "--again")
+    assert (notes.root / "reports/a.md").read_text() == "half"
+    restored = notes.person.run_restore("a.txt", stage="draft_report")
+    assert restored.restored == ("reports/a.md",)
+    assert (notes.root / "reports/a.md").read_text() == "- One\n- Two\n"
+    [event] = [e for e in notes.person.log(limit=1000) if e.type == "run:restored"]
+    assert len(event.data["replaced"]) == 1
