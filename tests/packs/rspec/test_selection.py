@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 
 from moot.core.errors import MootError
+from moot.packs.rspec.analysis import analyze
 from moot.packs.rspec.changes import BRANCH, ChangedSource, Changes
 from moot.packs.rspec.discovery import discover
 from moot.packs.rspec.discovery_documents import documents
+from moot.packs.rspec.instructions import choice_in, prompt_of
 from moot.packs.rspec.selection import MethodChoice, applied, from_options, items_of, must_ask, read_choice, view
 
 PAYMENT = b"class Payment\n  def charge; end\n  def validate; end\n  def old; end\nend\n"
@@ -208,3 +211,53 @@ def test_a_class_without_selected_methods_has_no_document() -> None:
     answer = plan()
     changed, _ = applied(answer, read_choice(answer, "Shop#*"))
     assert [part.slug for part in documents(changed)] == ["app_shop"]
+
+
+# proves: S2-DISC-16
+def test_an_agent_interprets_an_instruction_and_only_names_methods_it_was_given() -> None:
+    answer = plan()
+    prompt = prompt_of(answer, "only money\n```")
+    assert "only money" in prompt
+    assert all(name in prompt for name in ALL)
+    assert "cross_class_deps" not in prompt
+    block = "Quoted:\n```yaml\nstatus: success\ndata: {selected: []}\n```\nSo:\n```yaml\n%s\n```\n"
+    good = "status: success\ndata:\n  selected: ['Payment#charge', 'Shop#process']\n  reason: no money here"
+    choice = choice_in(answer, block % good)
+    assert chosen(answer, choice) == ["Payment#charge", "Shop#process"]
+    changed, _ = applied(answer, choice)
+    assert items_of(changed)[1]["skip_reason"] == "Custom: no money here"
+
+
+# proves: S2-DISC-17
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        ("no yaml at all", "answer"),
+        ("```yaml\nstatus: error\nerror: I do not know\n```", "I do not know"),
+        ("```yaml\nstatus: success\ndata: {selected: []}\n```", "no method"),
+        ("```yaml\nstatus: success\ndata: {selected: ['Other#x']}\n```", "Other#x"),
+        ("```yaml\nstatus: success\ndata: {selected: all}\n```", "not a list"),
+        ("```yaml\nstatus: success\ndata: {selected: [1]}\n```", "not a list"),
+        ("```yaml\nstatus: success\n```", "not a list"),
+    ],
+)
+def test_an_answer_to_an_instruction_that_cannot_be_used_asks_again(said: str, why: str) -> None:
+    with pytest.raises(MootError, match=why) as caught:
+        choice_in(plan(), said)
+    assert caught.value.code == "instruction_not_understood"
+
+
+# proves: S2-DEP-01 S2-DEP-02
+def test_the_debug_only_dependencies_change_nothing_after_discovery() -> None:
+    answer = plan()
+    bare = copy.deepcopy(answer)
+    for item in items_of(bare):
+        item["cross_class_deps"] = []
+        item["absorbed_private_methods"] = []
+    assert documents(bare) == documents(answer)
+    source = b"class Shop\n  def process(x)\n    if Gateway.charge(x) then 1 else 2 end\n  end\nend\n"
+    (part,) = documents(
+        discover(Changes(mode=BRANCH, sources=(ChangedSource(path="app/shop.rb", data=source),))).answer
+    )
+    (one,) = analyze(part.values, source, 1, {}).data["methods"][0]["characteristics"]
+    assert one["source"] == {"kind": "external", "class": "Gateway", "method": "charge"}, "Gateway has not changed"

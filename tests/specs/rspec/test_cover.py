@@ -29,6 +29,15 @@ if TYPE_CHECKING:
 
 SIX = "class Big\n" + "".join(f"  def m{number}; end\n" for number in range(6)) + "end\n"
 
+AGENT = """\
+#!/bin/sh
+grep -q 'only the odd ones' || exit 1
+echo 'status: success'
+echo 'data:'
+echo '  selected: ["Big#m1", "Big#m3", "Big#m5"]'
+echo '  reason: even'
+"""
+
 
 class Project(Command):
     """The command in a repository with the branch main. It creates the workspace with the first call."""
@@ -255,6 +264,31 @@ def test_an_instruction_without_an_agent_is_refused_with_the_other_ways(project:
     (question,) = project("checkpoints", "--json").result
     for way in ("agent command", "all", "cancel", "Payment#*", "1 3-5"):
         assert way in question["question"]
+
+
+# proves: S2-DISC-16
+def test_an_agent_command_interprets_an_instruction_once_a_person_allows_it(project: Project) -> None:
+    project.big()
+    project("rspec", "discover", "--branch")
+    agent = project.repository.write("tools/chooser", AGENT)
+    agent.chmod(0o755)
+    with (project.repo / "moot.toml").open("a") as settings:
+        settings.write('\n[run.rspec]\ndiscovery-agent = ["tools/chooser"]\n')
+    waiting = json.loads(project("rspec", "cover", "--branch", "--json").out)["result"]
+    refused = project("rspec", "select", "instruction: only the odd ones")
+    assert refused.code == 1
+    assert "allow" in refused.err
+    assert project("allow", "--yes", "rspec.discovery-agent").code == 0
+    ran = project("rspec", "select", "instruction: only the odd ones")
+    assert "nstruction" not in ran.err, ran
+    assert project("checkpoints", "--json").result == []
+    (settled,) = (run for run in project.runs() if run["id"] == waiting["run"])
+    assert settled["outcome"] == "passed"
+    document = yaml.safe_load((project.repo / "tmp/rspec_metadata/app_big.yml").read_text())
+    assert [(entry["name"], entry["selected"]) for entry in document["methods_to_analyze"]] == [
+        *((f"m{number}", number % 2 == 1) for number in range(6)),
+    ]
+    assert document["methods_to_analyze"][0]["skip_reason"] == "Custom: even"
 
 
 # proves: S2-DISC-16 S2-DISC-17

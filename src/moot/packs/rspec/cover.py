@@ -11,6 +11,7 @@ from moot.api.answer import Answer
 from moot.core.deciders.checkpoint import ReachCheckpoint, ResolveCheckpoint
 from moot.core.deciders.run import PASSED, STOPPED, EndRun, EndStage, OpenRun, StartStage
 from moot.core.errors import MootError, Refused, Unknown
+from moot.core.identity import people_only
 from moot.core.json_codec import dumps, loads
 from moot.core.record import Record
 from moot.core.text import cut, visible
@@ -115,7 +116,7 @@ def proceed(call: Call, run: Run, options: CoverOptions | None = None) -> Answer
     if question.status == "withdrawn":
         return _settled(call, run.id, plan, MethodChoice("cancel"), options)
     try:
-        choice = _usable(read_choice(plan.answer, question.answer or ""))
+        choice = _read(call, plan, question.answer or "")
     except MootError as problem:
         return _asked(call, run.id, plan, options, problem)
     return _settled(call, run.id, plan, choice, options)
@@ -128,7 +129,8 @@ def select(call: Call, run: Run, said: str, options: CoverOptions | None = None)
     question = _last_question(call, run.id)
     if question is None or not question.open:
         return proceed(call, run, options)
-    return _settled(call, run.id, plan, _usable(read_choice(plan.answer, said)), options, said)
+    people_only(call.caller, "`moot rspec select`")
+    return _settled(call, run.id, plan, _read(call, plan, said), options, said)
 
 
 def waiting_run(call: Call, name: str | None = None) -> Run:
@@ -295,18 +297,18 @@ def _at_the_terminal(call: Call, run: str, plan: Plan, question: Checkpoint, opt
             stop = CoverStop(status="waiting", run=run, reason=SELECTION, message=message, checkpoint=question.id)
             return Answer(result=stop, say=(message,), code=STOP_CODE)
         try:
-            choice = _usable(read_choice(plan.answer, said or "yes"))
+            choice = _read(call, plan, said or "yes")
         except MootError as problem:
             lines = (f"{problem.message} {problem.remedy}",)
             continue
         return _settled(call, run, plan, choice, options, said or "yes")
 
 
-def _usable(choice: MethodChoice) -> MethodChoice:
-    if choice.kind == INSTRUCTION:
-        raise Refused(
-            "instruction_without_agent",
-            "An instruction needs an agent command that interprets it, and none is set.",
-            "Answer yes, all, cancel, patterns (`Payment#*`), numbers (`1 3-5`) or toggles (`+Payment#a -Payment#b`).",
-        )
-    return choice
+def _read(call: Call, plan: Plan, said: str) -> MethodChoice:
+    """What an answer means. An instruction is interpreted by an agent."""
+    choice = read_choice(plan.answer, said)
+    if choice.kind != INSTRUCTION:
+        return choice
+    from moot.packs.rspec.instructions import interpreted
+
+    return interpreted(call, plan.answer, choice.instruction)
