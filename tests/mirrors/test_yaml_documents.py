@@ -377,6 +377,15 @@ def test_documents_without_an_open_run_are_looked_at_only_when_there_is_a_reason
     assert place.leaves(names[2])["/note"] == "edited"
 
 
+def test_the_watcher_looks_at_documents_that_rest(place):
+    name = place.begin()
+    place.end_runs()
+    place.path().write_text(place.path().read_text() + "note: edited\n")
+    place.call.mirrors.sync(place.call, patient=True)
+    assert place.leaves(name)["/note"] == "edited"
+    assert (str(place.path().parent), str(place.root)) in place.call.mirrors.folders(place.call)
+
+
 def test_a_file_that_rested_while_its_document_changed_is_merged_and_not_overwritten(place):
     name = place.begin()
     place.end_runs()

@@ -51,6 +51,7 @@ class MirrorMemory:
         self.maker = ""  # the version of moot that rendered
         self.boot = ""  # the boot in which agents that use only files were first stamped
         self.files: dict[str, Known] = {}
+        self._resting: dict[str, Any] = {}  # as they were read: hundreds of documents that most calls do not look at
         self._seen: tuple[int, ...] = ()
 
     def is_news(self) -> bool:
@@ -69,17 +70,34 @@ class MirrorMemory:
         try:
             self.turn, self.maker, self.boot = int(data["turn"]), str(data["maker"]), str(data["boot"])
             self.rendered, self.commit = int(data["rendered"]), str(data["commit"])
-            self.files = {path: Known.of(known) for path, known in data["files"].items()}
+            files = data["files"]
+            self._resting = {path: known for path, known in files.items() if known.get("rests")}
+            self.files = {path: Known.of(known) for path, known in files.items() if path not in self._resting}
         except (ValueError, KeyError, TypeError, AttributeError):
             self.turn, self.maker, self.boot, self.rendered, self.commit, self.files = 0, "", "", 0, None, {}
+            self._resting = {}
         return self
 
     def known(self, path: str) -> Known:
+        if path in self._resting:
+            self._wake(path)
         return self.files.get(path, _UNKNOWN)
+
+    def wake_all(self) -> None:
+        """Make `files` contain those that rest, too."""
+        for path in list(self._resting):
+            self._wake(path)
+
+    def _wake(self, path: str) -> None:
+        known = self._resting.pop(path)
+        try:
+            self.files[path] = Known.of(known)
+        except (ValueError, KeyError, TypeError, AttributeError):
+            self.files[path] = _UNKNOWN
 
     def write(self) -> None:
         self.turn += 1
-        files = {path: known.plain() for path, known in self.files.items()}
+        files = {**self._resting, **{path: known.plain() for path, known in self.files.items()}}
         said = {
             "turn": self.turn,
             "maker": self.maker,

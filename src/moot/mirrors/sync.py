@@ -272,6 +272,7 @@ class _Sync:
             self._look()
         if not self._is_of_this_log():
             self._memory.rendered, self._memory.commit = 0, None
+            self._memory.wake_all()
             self._memory.files = {path: known.replace(memo=None) for path, known in self._memory.files.items()}
         self._welcome()
         self._prepare_restoring()
@@ -308,6 +309,8 @@ class _Sync:
         """Read and render files again that are not listed now, if they come back as they were."""
         listed = {seen.file.path for seen in self._seen}
         everything = self._context.among is None
+        if everything:
+            self._memory.wake_all()
         away = [path for path, known in self._memory.files.items() if path not in listed]
         away = [path for path in away if everything or not self._memory.files[path].rests]
         for path in away[:-_AWAY]:
