@@ -88,6 +88,14 @@ def test_syntax_errors_have_a_line_and_a_message(text, line):
     assert problems[0].message
 
 
+@pytest.mark.parametrize("unit", [b"%w(", b"case x\n"])
+def test_input_that_takes_quadratic_time_is_given_up(unit, monkeypatch):
+    monkeypatch.setattr(syntax, "SECONDS", 0.3)
+    with pytest.raises(Refused, match="within 0.3 s") as refused:
+        parse(unit * 40_000)
+    assert refused.value.code == "ruby_too_complex"
+
+
 def test_without_the_extra_the_error_says_how_to_install_it(monkeypatch):
     monkeypatch.setattr(syntax, "_parsers", [])
     monkeypatch.setitem(sys.modules, "tree_sitter", None)

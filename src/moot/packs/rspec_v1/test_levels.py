@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import os
 
-from moot.packs.ruby.conditionals import body_of
-from moot.packs.ruby.syntax import constant_name, text, walk
+from moot.packs.ruby.constant_calls import constant_calls
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from moot.packs.ruby.methods import Class, Method
 
 UNIT, INTEGRATION, REQUEST = "unit", "integration", "request"
@@ -33,36 +30,23 @@ def level_of(path: str, owner: str, classes: tuple[Class, ...], used: set[str]) 
 
 def used_classes(method: Method) -> set[str]:
     """The models and services that a method calls: `User.find`, `Billing::Charge.new`. Errors are neither."""
-    body = body_of(method.node)
     own = {method.owner, method.owner.rpartition("::")[2]}
-    known = _not_of_a_project()
-    found = set()
-    for node in walk(body) if body is not None else ():
-        name = _called_on(node)
-        if name is None or name in own or name.partition("::")[0] in known:
-            continue
-        if name.endswith(("Error", "Exception")) or name.rpartition("::")[2].isupper():
-            continue
-        found.add(name)
-    return found
+    names = {one.constant for one in constant_calls(method)} - own
+    return {name for name in names if _of_a_project(name) and not _is_error_or_value(name)}
 
 
 def uses_models(method: Method) -> bool:
     """Whether the method queries or creates records: `User.where(…)`."""
-    body = body_of(method.node)
-    for node in walk(body) if body is not None else ():
-        name = _called_on(node)
-        called = node.child_by_field_name("method")
-        if name is not None and called is not None and text(called) in _QUERIES:
-            return name.partition("::")[0] not in _not_of_a_project()
-    return False
+    return any(one.method in _QUERIES and _of_a_project(one.constant) for one in constant_calls(method))
 
 
-def _called_on(node: Node) -> str | None:
-    """The constant that a call has as its receiver."""
-    receiver = node.child_by_field_name("receiver") if node.type == "call" else None
-    name = None if receiver is None else constant_name(receiver)
-    return None if name is None else name.removeprefix("::")
+def _is_error_or_value(name: str) -> bool:
+    last = name.rpartition("::")[2]
+    return last.endswith(("Error", "Exception")) or last.isupper()
+
+
+def _of_a_project(name: str) -> bool:
+    return name.partition("::")[0] not in _not_of_a_project()
 
 
 _known: list[frozenset[str]] = []

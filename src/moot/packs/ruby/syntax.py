@@ -206,12 +206,15 @@ _ESCAPES = {
 }
 
 
+_CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
+
+
 def _string_value(node: Node) -> str | None:
     parts = []
-    raw = text(node).startswith(("'", "%q", ":'", "%s"))
+    limits = _limits_of_raw(text(node))
     for part in node.named_children:
         if part.type == "string_content":
-            parts.append(_raw(text(part)) if raw else text(part))
+            parts.append(_raw(text(part), limits) if limits else text(part))
         elif part.type == "escape_sequence":
             parts.append(_unescape(text(part)[1:]))
         else:
@@ -219,10 +222,21 @@ def _string_value(node: Node) -> str | None:
     return "".join(parts)
 
 
-def _raw(content: str) -> str:
-    """In single quotes only the quote and the backslash can be escaped."""
+def _limits_of_raw(source: str) -> str:
+    """The delimiters of a literal in which only they and the backslash can be escaped; empty for other literals."""
+    if source.startswith(("'", ":'")):
+        return "'"
+    if source.startswith(("%q", "%s")):
+        opening = source[2:3]
+        return opening + _CLOSING.get(opening, "")
+    return ""
+
+
+def _raw(content: str, limits: str) -> str:
     pieces = content.split("\\\\")
-    return "\\".join(piece.replace("\\'", "'") for piece in pieces)
+    for limit in limits:
+        pieces = [piece.replace(f"\\{limit}", limit) for piece in pieces]
+    return "\\".join(pieces)
 
 
 def _unescape(body: str) -> str:
