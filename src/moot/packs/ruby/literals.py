@@ -13,7 +13,7 @@ def quoted(text: str) -> str:
 
 def symbol(text: str) -> str:
     """The text as a symbol literal."""
-    plain = text[:-1] if text.endswith(("?", "!", "=")) else text
+    plain = text[:-1] if text.endswith(("?", "!")) else text
     simple = plain.isascii() and plain.isidentifier()
     return f":{text}" if simple else f":{quoted(text)}"
 
