@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from moot.pipelines.contract import StageInput
 
 REPORT = "report"
-EXISTING = "existing"  # the parameter that says what to do with an existing block
 _HELPERS = ("rails_helper", "spec_helper")
 
 
@@ -42,6 +41,7 @@ def validate_document(given: StageInput) -> StageOutput:
             f"{len(found.errors)} errors in the metadata: {found.errors[0]}",
             problems=[Problem(one) for one in found.errors],
             suggestion="Re-run rspec-analyzer.",
+            document={"/validation/errors": section["errors"], "/validation/warnings": section["warnings"]},
         )
     return StageOutput(
         document={"/validation/errors": section["errors"], "/validation/warnings": section["warnings"]},
@@ -52,7 +52,8 @@ def validate_document(given: StageInput) -> StageOutput:
 # --- skeleton --------------------------------------------------------------------------------------------------------
 
 
-def generate_skeleton(given: StageInput) -> StageOutput:
+def generate_skeleton(given: StageInput, existing: str = "") -> StageOutput:
+    """Write the skeleton. `existing`: what to do with a block that is there already."""
     document, path = given.document or {}, given.path(SPEC)
     block = skeleton_of(document)
     try:
@@ -61,7 +62,7 @@ def generate_skeleton(given: StageInput) -> StageOutput:
             block,
             given.file(SPEC),
             helper=helper_of(given.target.root),
-            choice=str(given.parameters.get(EXISTING) or ""),
+            choice=existing,
             foreign=_foreign(given),
         )
     except CannotPlace as refused:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from moot.packs.rspec_v1 import built_in, criteria, factory_criteria, implementer_criteria, polisher
+from moot.core.errors import Usage
+from moot.core.text import command_line
+from moot.packs.rspec_v1 import (
+    analyzing,
+    built_in,
+    criteria,
+    factory_criteria,
+    implementer_criteria,
+    polisher,
+    programs,
+)
 from moot.packs.rspec_v1.criteria import SPEC
 from moot.packs.rspec_v1.prompts import prompt_of
 from moot.packs.rspec_v1.validation import validate
-from moot.pipelines.contract import Pipeline, Problem, StageOutput
+from moot.pipelines.contract import Pipeline, Problem, StageError, StageOutput
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any, ClassVar
 
+    from moot.api.call import Call
     from moot.api.protocol import Pack
-    from moot.pipelines.contract import Check, Criterion, StageInput
+    from moot.core.handler import Handler
+    from moot.pipelines.contract import Check, Criterion, StageInput, Target
 
 VERSION = "1"
 
@@ -74,23 +86,49 @@ class RspecV1Pipeline(Pipeline):
 
     def __init__(self, pack: Pack) -> None:
         super().__init__(pack)
+        self.existing = ""  # what to do with a block that is there already
+        self.cached: analyzing.Cached | None = None  # an earlier analysis of the target
+        self.allows: Callable[[Handler], bool] = lambda _program: False
         self.__dict__["stages"] = {
+            "analyzer": self._analyze,
             "validation": built_in.validate_document,
-            "skeleton": built_in.generate_skeleton,
+            "skeleton": lambda given: built_in.generate_skeleton(given, self.existing),
             "factory_optimizer": _optimized_already,
             "polisher": self._polish,
             "reviewer": built_in.write_review,
         }
 
-    def prompt(self, given: StageInput) -> str:
-        return prompt_of(given)
-
-    def _polish(self, given: StageInput) -> StageOutput:
-        return polisher.polish(given, self.settings)
-
     @property
     def settings(self) -> Mapping[str, Any]:
         return self.pack.values
+
+    def targets(self, _call: Call, _paths: Sequence[str]) -> list[Target]:
+        raise Usage(
+            "target_incomplete",
+            "This pipeline needs a source file and a method.",
+            "Use `moot rspec-v1 run SOURCE METHOD`.",
+        )
+
+    def prompt(self, given: StageInput) -> str:
+        return prompt_of(given)
+
+    def also(self, given: StageInput) -> Mapping[str, str]:
+        """The analyzer also depends on the time of the source's last change: a touched source is analysed again."""
+        if given.stage.name != "analyzer":
+            return {}
+        return {f"mtime of {path}": str(time) for path, time in given.mtimes.items() if path == given.path("source")}
+
+    def _analyze(self, given: StageInput) -> StageOutput:
+        return analyzing.run_analysis(given, self.cached, self.settings["progressions"])
+
+    def _polish(self, given: StageInput) -> StageOutput:
+        program = programs.unallowed(given.target.root, self.settings, self.allows)
+        if program is not None:
+            raise StageError(
+                f"nobody allowed {program.name} on this machine: it would {program.what}",
+                suggestion=f"Inspect and allow it: `{command_line('allow', program.name)}`.",
+            )
+        return polisher.polish(given, self.settings)
 
 
 def _optimized_already(given: StageInput) -> StageOutput:

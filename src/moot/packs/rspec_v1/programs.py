@@ -1,0 +1,56 @@
+"""The programs of the polisher that come with the repository, and whether a person has allowed them.
+
+A command in moot.toml comes with the repository, and so does a program of its Gemfile. Neither runs without consent.
+`ruby`, `rubocop`, `standardrb` and `rspec` as they are installed on this machine need none: the caller asked for them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from moot.core.handler import Handler
+from moot.packs.rspec_v1 import polishing
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    Allows = Callable[[Handler], bool]
+
+PACK = "rspec-v1"
+_RUBY = ("ruby",)
+
+
+def programs(root: str, settings: Mapping[str, Any]) -> Iterator[Handler]:
+    """The programs that need consent, as `moot allow` shows them."""
+    bundled = os.path.isfile(os.path.join(root, "Gemfile"))
+    if tuple(settings["ruby"]) != _RUBY:
+        yield handler("ruby", settings["ruby"], settings)
+    linter = _linter(root)
+    if linter is not None and (settings["linter"] or bundled):
+        yield handler("linter", settings["linter"] or ("bundle", "exec", linter), settings)
+    if settings["rspec"] or bundled:
+        yield handler("rspec", settings["rspec"] or ("bundle", "exec", "rspec"), settings)
+
+
+def handler(name: str, words: Sequence[str], settings: Mapping[str, Any]) -> Handler:
+    timeout = float(settings[f"{name}_timeout"])
+    return Handler(name=f"{PACK}.{name}", on=(), pack=PACK, stage=name, run=tuple(words), timeout=timeout)
+
+
+def unallowed(root: str, settings: Mapping[str, Any], allows: Allows) -> Handler | None:
+    """The first program that nobody has allowed; None if all may run."""
+    return next((one for one in programs(root, settings) if not allows(one)), None)
+
+
+def _linter(root: str) -> str | None:
+    try:
+        files = set(os.listdir(root))
+    except OSError:
+        return None
+    gemfile = ""
+    if "Gemfile" in files:
+        with open(os.path.join(root, "Gemfile"), encoding="utf-8", errors="replace") as file:
+            gemfile = file.read(1 << 20)
+    return polishing.linter_of(files, gemfile)
