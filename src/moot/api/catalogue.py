@@ -145,7 +145,6 @@ class Verb(Record):
     everything: bool = False  # also those that are otherwise looked at only during a run
     quiet: bool = False  # leaves no trace: no presence stamp, no synchronization of files
     protocol: bool = False  # of a pack: speaks the exit codes of its protocol (`moot.surfaces.cli.protocol_verbs`)
-    creates: bool = False  # of a pack: creates the workspace, with its pack, if there is none
 
 
 _NOTHING: dict[str, Any] = {}

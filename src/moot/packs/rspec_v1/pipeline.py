@@ -26,14 +26,10 @@ if TYPE_CHECKING:
     from moot.api.call import Call
     from moot.api.protocol import Pack
     from moot.core.handler import Handler
-    from moot.pipelines.contract import Check, Criterion, StageInput, Target
+    from moot.pipelines.contract import Criterion, StageInput, Target
 
 VERSION = "1"
-
-
-def document_is_valid(given: StageInput) -> Iterator[Problem]:
-    """The prerequisite of every stage after validation."""
-    yield from (Problem(one) for one in validate(dict(given.document or {})).errors)
+INVALID = "Invalid metadata format"
 
 
 def spec_exists(given: StageInput) -> Iterator[Problem]:
@@ -57,11 +53,6 @@ class RspecV1Pipeline(Pipeline):
     """See the module."""
 
     version = VERSION
-    checks: ClassVar[Mapping[str, Check]] = {
-        "document-is-valid": document_is_valid,
-        "spec-exists": spec_exists,
-        "source-exists": source_exists,
-    }
     criteria: ClassVar[Mapping[str, Criterion]] = {
         "document-is-valid": draft_is_valid,
         "spec-has-one-block": criteria.spec_has_one_block,
@@ -88,7 +79,13 @@ class RspecV1Pipeline(Pipeline):
         super().__init__(pack)
         self.existing = ""  # what to do with a block that is there already
         self.cached: analyzing.Cached | None = None  # an earlier analysis of the target
+        self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
         self.allows: Callable[[Handler], bool] = lambda _program: False
+        self.__dict__["checks"] = {
+            "document-is-valid": self._document_is_valid,
+            "spec-exists": spec_exists,
+            "source-exists": source_exists,
+        }
         self.__dict__["stages"] = {
             "analyzer": self._analyze,
             "validation": built_in.validate_document,
@@ -117,6 +114,13 @@ class RspecV1Pipeline(Pipeline):
         if given.stage.name != "analyzer":
             return {}
         return {f"mtime of {path}": str(time) for path, time in given.mtimes.items() if path == given.path("source")}
+
+    def _document_is_valid(self, given: StageInput) -> Iterator[Problem]:
+        """The prerequisite of every stage after validation. A stage sees parts of the document; all of it counts."""
+        errors = validate(dict(self.document() or given.document or {})).errors
+        if errors:
+            yield Problem(INVALID)
+        yield from (Problem(one) for one in errors)
 
     def _analyze(self, given: StageInput) -> StageOutput:
         return analyzing.run_analysis(given, self.cached, self.settings["progressions"])

@@ -52,16 +52,14 @@ def _answer(
     cwd, caller, named = parse.directory(line), parse.caller(line), line.directory is not None
     path = arguments.get("path")
     paths = [path] if isinstance(path, str) else []
-    if verb.creates:
-        from moot.wiring.on_demand import workspace_of
+    if verb.founds and paths:
+        from moot.wiring.founding import workspace_directory
 
-        place = workspace_of(paths, cwd, os.environ, caller, pack=verb.name.partition(" ")[0], named=named)
-        if place is not None:
-            cwd, paths, named = place, [], True
+        paths = [workspace_directory(paths[0], cwd, os.environ, verb.name.partition(" ")[0], caller, via="cli")]
     workspace = open_workspace(
         cwd, os.environ, paths=paths, at=line.at, progress=progress, reading=verb.quiet, via="cli", named=named
     )
-    call = workspace.call(caller, parse.directory(line))
+    call = workspace.call(caller)
     call.report, call.ask = _aside, ask
     call.prompt = _prompt if ask is not None else None
     call.output = sys.stderr.buffer.write
