@@ -6,6 +6,7 @@ import pytest
 
 from moot.packs.rspec_v1 import criteria, factory_criteria, implementer_criteria
 from moot.packs.rspec_v1.context_tree import states_of, tree_of, words_of
+from moot.pipelines.contract import StageOutput
 from tests.specs.rspec_v1.documents import PAYMENT, changed
 from tests.specs.rspec_v1.stage_inputs import SPEC, given, said, spec_of
 
@@ -340,10 +341,10 @@ def test_a_create_at_unit_level_needs_a_reason_or_a_warning_with_its_line() -> N
     assert problems(factory_criteria.unit_tests_build, "", stored, document) == []
     integration = changed("test_level", "integration")
     assert problems(factory_criteria.unit_tests_build, "", factory("create(:user)"), integration) == []
-    warned = changed("automation", {"warnings": ["factory-optimizer: create kept in line 3"]})
-    assert problems(factory_criteria.unit_tests_build, "", factory("create(:user)"), warned) == []
-    other_line = changed("automation", {"warnings": ["factory-optimizer: create kept in line 33"]})
-    assert problems(factory_criteria.unit_tests_build, "", factory("create(:user)"), other_line)
+    for line, found in ((3, 0), (33, 1)):
+        output = StageOutput(warnings=(f"create kept in line {line}",))
+        after = given(spec_of(factory("create(:user)")), document, output=output)
+        assert len(said(factory_criteria.unit_tests_build(given(""), after))) == found
 
 
 # proves: S1-FOPT-03

@@ -110,9 +110,10 @@ def write_review(given: StageInput) -> StageOutput:
         found = review(path, data, given.document)
     except NoBlock as missing:
         raise StageError(f"{path}: {missing}") from missing
+    text = render(found)
     return StageOutput(
-        files={given.path(REPORT): render(found).encode()},
-        answer={"overall": found.overall, "counts": found.counts, "summary": found.summary},
+        files={given.path(REPORT): text.encode()},
+        answer={"overall": found.overall, "counts": found.counts, "summary": found.summary, "report": text},
     )
 
 

@@ -71,10 +71,8 @@ def unit_tests_build(_before: StageInput, after: StageInput) -> Iterator[Problem
 
 
 def _warnings(given: StageInput) -> list[str]:
-    """The warnings of the stage: those of its answer, and those that it wrote into the document."""
-    answer = (given.answer or {}).get("warnings") or ()
-    written = ((given.document or {}).get("automation") or {}).get("warnings") or ()
-    return [one for one in (*answer, *written) if isinstance(one, str)]
+    """The warnings in the answer of the stage."""
+    return list(given.output.warnings) if given.output is not None else []
 
 
 def _names_line(warnings: list[str], line: int) -> bool:

@@ -89,7 +89,9 @@ def _folder(call: Call, project: Project, *, quiet: bool) -> tuple[str | None, t
     warnings: tuple[str, ...] = ()
     if _choice(call, project.root) != _SYSTEM:
         if call.ask is None:
-            warnings = (f"{project.root} has no tmp directory, so {plain} is used; create tmp to keep the files there.",)
+            warnings = (
+                f"{project.root} has no tmp directory, so {plain} is used; create tmp to keep the files there.",
+            )
         elif call.ask((f"{project.root} has no tmp directory.",), f"Create it? Otherwise {plain} is used."):
             os.mkdir(os.path.join(project.root, "tmp"))
             return None, ()
@@ -136,7 +138,9 @@ def all_documents(call: Call) -> Iterator[Document]:
 
 def _is_taken(call: Call, found: Location) -> bool:
     """Whether the plain name belongs to another source: by the log, else by the file that is there."""
-    known = {str(one.leaves["/target/file"]) for one in documents_at(call, found.document) if "/target/file" in one.leaves}
+    known = {
+        str(one.leaves["/target/file"]) for one in documents_at(call, found.document) if "/target/file" in one.leaves
+    }
     if known:
         return _source_name(found) not in known
     target = (read_document(found.document_file) or {}).get("target")

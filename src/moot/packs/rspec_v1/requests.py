@@ -35,9 +35,7 @@ class Request(Record):
         return self.target.document.key
 
 
-def request_for(
-    call: Call, path: str, method: str, class_name: str | None = None, level: str | None = None
-) -> Request:
+def request_for(call: Call, path: str, method: str, class_name: str | None = None, level: str | None = None) -> Request:
     """The request for a method of a source. Its class is looked up, if the source can be read."""
     location = locate(call, path)
     asked = _found(location, method, class_name)
@@ -75,14 +73,18 @@ def request_at(call: Call, path: str) -> Request:
             "Run `moot rspec-v1 analyzer SOURCE METHOD` first.",
             path=path[:200],
         )
-    values = flat_json.unflatten(document.leaves, {})
-    target = values.get("target") if isinstance(values.get("target"), dict) else {}
+    found = flat_json.unflatten(document.leaves, {}).get("target")
+    target: dict[str, Any] = found if isinstance(found, dict) else {}
     run = _last_run(call, document.id)
     parameters = dict(run.parameters) if run is not None else {}
     parameters |= {name: target[name] for name in ("class", "method", "method_type") if target.get(name)}
-    source = target.get("file") or (run.paths.get("source") or [""])[0] if run is not None else target.get("file", "")
+    source = str(run.paths["source"][0] if run is not None else target.get("file", ""))
     root = run.root if run is not None else places.find_root(os.path.join(call.cwd, path)) or call.place.root
     return _request(call, locate(call, os.path.join(root, source)), parameters)
+
+
+def has_document(call: Call, path: str) -> bool:
+    return _document_of(call, path) is not None
 
 
 def _document_of(call: Call, path: str) -> Document | None:
@@ -110,7 +112,9 @@ def _document_of_spec(call: Call, whole: str) -> Document | None:
     found = []
     for one in all_documents(call):
         file = one.leaves.get("/target/file")
-        if one.leaves.get("/automation/skeleton_file") == spec or (isinstance(file, str) and places.spec_of(file) == spec):
+        if one.leaves.get("/automation/skeleton_file") == spec or (
+            isinstance(file, str) and places.spec_of(file) == spec
+        ):
             found.append(one)
     return max(found, key=lambda one: one.shown, default=None)
 
@@ -119,14 +123,15 @@ def _last_run(call: Call, document: str) -> Any:
     from moot.views import queries
 
     runs = [run for run in queries.things(call.engine.read(), "run", 1000, ended=True) if run.document == document]
-    return max(runs, key=lambda run: run.opened, default=None) if runs else None
+    return max(runs, key=lambda run: run.at, default=None) if runs else None
 
 
 def _request(call: Call, location: Location, parameters: dict[str, Any]) -> Request:
     project = location.project
     identity = label_of(parameters)
     worktree = call.place.worktree
-    subject = f"{location.stem}.{places.digest_of(f'{project.named}\n{identity}')}"
+    mark = places.digest_of(f"{project.named}: {identity}")
+    subject = f"{location.stem}.{mark}"
     factories = next((one for one in _FACTORIES if os.path.isdir(os.path.join(project.root, one))), _FACTORIES[0])
     ref = DocumentRef(
         key=key(PACK, worktree, f"metadata.{subject}"),

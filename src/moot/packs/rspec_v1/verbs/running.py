@@ -2,45 +2,21 @@
 
 from __future__ import annotations
 
-from moot.api.answer import Answer, Notice
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import AwaitedFailed, Refused
-from moot.core.record import Record
+from moot.core.errors import MootError, Refused
 from moot.packs.rspec_v1.locating import PACK
 from moot.packs.rspec_v1.placing import CANCEL, CHOICES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Sequence
 
+    from moot.api.answer import Answer
     from moot.api.call import Call
-    from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
     from moot.packs.rspec_v1.requests import Request
-    from moot.pipelines.steps import PipelineStep, RunOptions
+    from moot.pipelines.steps import RunOptions
 
-WARNED = 2
-_STAGES = (
-    *("analyzer", "validation", "skeleton", "architect", "implementer", "factory_optimizer", "polisher", "reviewer"),
-)
-_SPEC_STAGES = ("skeleton", "architect", "implementer", "factory_optimizer", "polisher")
-
-
-class PipelineOutcome(Record):
-    """How a run ended. The paths are absolute; `report` is None before the reviewer has run."""
-
-    run: str
-    target: str
-    outcome: str
-    metadata: str
-    spec: str
-    report: str | None
-    stages: Mapping[str, str]  # each stage that was reached: passed, skipped or reused
-    warnings: tuple[str, ...] = ()
-    review: str = ""
-
-
-# --- verbs -----------------------------------------------------------------------------------------------------------
+_DETERMINISTIC = ("validation", "skeleton")  # run by themselves when a later stage is asked for
 
 
 def run(
@@ -49,7 +25,7 @@ def run(
     method: str,
     class_: str | None,
     level: str | None,
-    existing: str,
+    existing: str | None,
     resume: bool,
     again: bool,
     wait: bool,
@@ -59,7 +35,7 @@ def run(
 
     request = request_for(call, path, method, class_, level)
     options = RunOptions(resume=resume, again=again, wait=wait, limit=_limit(call))
-    return _performed(call, request, options, existing)
+    return _performed(call, request, [options], existing, "report")
 
 
 def analyzer(call: Call, path: str, method: str, class_: str | None, level: str | None, wait: bool) -> Answer:
@@ -67,27 +43,49 @@ def analyzer(call: Call, path: str, method: str, class_: str | None, level: str 
     from moot.pipelines.steps import RunOptions
 
     request = request_for(call, path, method, class_, level)
-    return _performed(call, request, RunOptions(until="analyzer", wait=wait, limit=_limit(call)), "")
+    options = RunOptions(until="analyzer", wait=wait, limit=_limit(call))
+    return _performed(call, request, [options], None, "document")
 
 
-def _later(stage: str) -> Any:
-    """The function of the verb of a later stage, which is named by one of its files."""
+def _later(stage: str, wanted: str) -> Callable[..., Answer]:
+    """The function of the verb of a later stage. Its target is named by one of its files."""
 
-    def does(call: Call, path: str, wait: bool, existing: str = "") -> Answer:
+    def does(call: Call, path: str, wait: bool, existing: str | None = None) -> Answer:
         from moot.packs.rspec_v1.requests import request_at
         from moot.pipelines.steps import RunOptions
 
-        if stage == "reviewer" and (alone := _review_alone(call, path)) is not None:
-            return alone
+        if stage == "reviewer" and _has_no_document(call, path):
+            from moot.packs.rspec_v1.verbs.reviewing import review_alone
+
+            return review_alone(call, path)
         request = request_at(call, path)
-        last = "reviewer" if stage == "polisher" else stage
-        first = {"architect": "validation", "polisher": "polisher"}.get(stage, stage)
-        options = RunOptions(only=stage, wait=wait, limit=_limit(call))
-        if first != stage or last != stage:
-            options = RunOptions(resume=True, since=first, until=last, wait=wait, limit=_limit(call))
-        return _performed(call, request, options, existing)
+        limit = _limit(call)
+        before = [
+            RunOptions(resume=True, until=name, wait=wait, limit=limit) for name in _pending(call, request, stage)
+        ]
+        after = [RunOptions(only="reviewer", wait=wait, limit=limit)] if stage == "polisher" else []
+        options = [*before, RunOptions(only=stage, wait=wait, limit=limit), *after]
+        return _performed(call, request, options, existing, wanted)
 
     return does
+
+
+def _has_no_document(call: Call, path: str) -> bool:
+    from moot.packs.rspec_v1.requests import has_document
+
+    return path.endswith("_spec.rb") and not has_document(call, path)
+
+
+def _pending(call: Call, request: Request, stage: str) -> list[str]:
+    """The stage to run up to first, if only stages without an agent are missing before the wanted one."""
+    from moot.packs.rspec_v1.sessions import pipeline_for
+    from moot.pipelines.planning import planned
+    from moot.pipelines.steps import RunOptions
+
+    pipeline = pipeline_for(call, request)
+    found = planned(call, pipeline, request.target, RunOptions(resume=True, until=stage)).stages
+    missing = [one.stage for one in found[:-1] if not one.reused]
+    return missing[-1:] if missing and all(name in _DETERMINISTIC for name in missing) else []
 
 
 def _limit(call: Call) -> int:
@@ -95,20 +93,113 @@ def _limit(call: Call) -> int:
     return int(pack.values["parallel"])
 
 
-# --- a run -----------------------------------------------------------------------------------------------------------
-
-
-def _performed(call: Call, request: Request, options: RunOptions, existing: str) -> Answer:
+def _performed(
+    call: Call, request: Request, options: Sequence[RunOptions], existing: str | None, wanted: str
+) -> Answer:
     """Run the stages, with a line for each step on standard error, and the path of the result on standard output."""
     if existing == CANCEL:
-        raise Refused("cancelled", "Cancelled: nothing was changed.", "Repeat with overwrite or append.")
-    from moot.packs.rspec_v1.pipelines import pipeline_for
+        raise Refused("cancelled", "Cancelled: nothing was changed.", "Repeat it with overwrite or append.")
+    from moot.packs.rspec_v1.sessions import cache_verdict, pipeline_for
+    from moot.packs.rspec_v1.verbs.progress import Progress
     from moot.pipelines.running import run_target
+    from moot.processes.interrupts import interruptible
 
     for warning in request.location.warnings:
         call.warn("rspec_folder", warning)
-    pipeline = pipeline_for(call, request, existing)
-    seen = _Seen(call, pipeline, request)
-    for step in run_target(call, pipeline, request.target, options):
-        seen.take(step)
-    return seen.answer()
+    try:
+        reason = cache_verdict(call, request).reason
+    except OSError:  # the analyzer says that there is no source
+        reason = "metadata not found"
+    pipeline = pipeline_for(call, request, existing or "")
+    progress = Progress(call, request, reason)
+    with interruptible():
+        for one in options:
+            for step in run_target(call, pipeline, request.target, one):
+                progress.take(step)
+            if progress.failed:
+                break
+    return progress.answer(wanted, _told(call, request) if progress.reached("reviewer") else "")
+
+
+def _told(call: Call, request: Request) -> str:
+    """Tell the user the verdict of the review, also as a message in the workspace."""
+    from moot.packs.rspec_v1.verbs.reviewing import tell_result
+
+    try:
+        return tell_result(call, request)
+    except MootError as error:
+        call.warn(error.code, error.message)
+        return ""
+
+
+_CLASS = Param("class_", "The class, if the source has several with such a method.")
+_LEVEL = Param(
+    "level", "The test level, instead of the one that is found.", choices=("unit", "integration", "request", "e2e")
+)
+_EXISTING = Param(
+    "existing",
+    "What to do if the spec file already has the block of the method, or belongs to another source.",
+    choices=CHOICES,
+)
+_WAIT = Param("wait", "Wait while another process works on the target, instead of refusing.", type="flag")
+_SOURCE = Param("path", "The source file.", positional=True, required=True)
+_METHOD = Param("method", "The method: `name`, `#name` (instance) or `.name` (class).", positional=True, required=True)
+_FILE = Param("path", "The spec file, the source file, or the metadata file.", positional=True, required=True)
+
+
+def _stage_verb(word: str, stage: str, summary: str, wanted: str, *more: Param) -> Verb:
+    return Verb(
+        f"{PACK} {word}",
+        summary,
+        _later(stage, wanted),
+        kind="local-exec",
+        anybody=True,
+        protocol=True,
+        founds=True,
+        params=(_FILE, _WAIT, *more),
+        examples=(f"moot {PACK} {word} spec/services/payment_service_spec.rb",),
+    )
+
+
+RUN = Verb(
+    f"{PACK} run",
+    "Run the whole pipeline for one method.",
+    run,
+    kind="local-exec",
+    anybody=True,
+    protocol=True,
+    founds=True,
+    params=(
+        _SOURCE,
+        _METHOD,
+        _CLASS,
+        _LEVEL,
+        _EXISTING,
+        Param("resume", "Go on with the last run at the stage that failed.", type="flag"),
+        Param("again", "Use no earlier result.", type="flag"),
+        _WAIT,
+    ),
+    examples=(f"moot {PACK} run app/services/payment_service.rb process_payment",),
+    detail=(
+        "Stages whose inputs are unchanged are not run again. Progress is on standard error; standard output has the "
+        "path of the review report. Exit codes: 0 success, 1 error, 2 success with warnings."
+    ),
+)
+ANALYZER = Verb(
+    f"{PACK} analyzer",
+    "Run the stage analyzer for one method.",
+    analyzer,
+    kind="local-exec",
+    anybody=True,
+    protocol=True,
+    founds=True,
+    params=(_SOURCE, _METHOD, _CLASS, _LEVEL, _WAIT),
+    examples=(f"moot {PACK} analyzer app/services/payment_service.rb process_payment",),
+)
+VALIDATION = _stage_verb("validation", "validation", "Run the stage validation.", "document")
+SKELETON = _stage_verb("skeleton", "skeleton", "Run the stage skeleton.", "spec", _EXISTING)
+ARCHITECT = _stage_verb("architect", "architect", "Run the stage architect.", "spec", _EXISTING)
+IMPLEMENTER = _stage_verb("implementer", "implementer", "Run the stage implementer.", "spec")
+FACTORY_OPTIMIZER = _stage_verb("factory-optimizer", "factory_optimizer", "Run the stage factory_optimizer.", "spec")
+POLISHER = _stage_verb("polisher", "polisher", "Run the stage polisher, and then reviewer.", "report")
+REVIEWER = _stage_verb("reviewer", "reviewer", "Review a spec file, also one without a document.", "report")

@@ -1,0 +1,115 @@
+"""Prepares the pipeline for one request: settings, consent, the document, and an earlier analysis."""
+
+from __future__ import annotations
+
+import os
+
+from moot.core import flat_json
+from moot.core.json_codec import loads
+from moot.core.run import BEHIND
+from moot.packs.rspec_v1 import analysis, caching
+from moot.packs.rspec_v1.analyzing import Cached, source_state
+from moot.packs.rspec_v1.caching import CacheVerdict, Recorded, Target
+from moot.packs.rspec_v1.locating import PACK
+from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
+from moot.views import states
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from moot.api.call import Call
+    from moot.packs.rspec_v1.locating import Location
+    from moot.packs.rspec_v1.requests import Request
+
+_LARGEST = 64 << 20
+
+
+def pipeline_for(call: Call, request: Request, existing: str = "") -> RspecV1Pipeline:
+    """The pipeline, ready for this request."""
+    from moot.api.verbs.effects.allow import consent_of
+
+    pack = next(one for one in call.packs.packs if one.name == PACK)
+    pipeline = RspecV1Pipeline(pack)
+    pipeline.existing = existing
+    pipeline.document = lambda: document_of(call, request.key)
+    pipeline.allows = consent_of(call).allows
+    pipeline.cached = _cached(call, request)
+    return pipeline
+
+
+def document_of(call: Call, key: str) -> dict[str, Any] | None:
+    """The document, as the log has it; None if there is none."""
+    state, _ = states.state(call.engine.read(), "document", key)
+    return flat_json.unflatten(state.leaves, {}) if state.status else None
+
+
+def recorded_with(call: Call, target: str) -> dict[str, Any] | None:
+    """What the newest analysis of a target has recorded besides the document; None if there was none."""
+    from moot.pipelines.running import runs_of
+
+    for run in runs_of(call, target):
+        for attempt in reversed(run.tries_of("analyzer")):
+            if attempt.status in BEHIND and attempt.answer is not None:
+                found = loads(call.blob(attempt.answer).decode("utf-8"))
+                return found if isinstance(found, dict) and "nanoseconds" in found else None
+    return None
+
+
+def _cached(call: Call, request: Request) -> Cached | None:
+    """The analysis that a new one may start from: moot's own, or a valid document of another program in the file."""
+    kept, document = recorded_with(call, request.target.id), document_of(call, request.key)
+    if kept is not None and document is not None and all(name in document for name in ("analyzer", "target")):
+        return Cached(document=document, recorded=_recorded(kept))
+    foreign = foreign_document(request.location)
+    if foreign is None or document is not None:
+        return None
+    verdict = verdict_on(call, request.location, wanted_of(request), foreign, None)
+    return Cached(document=foreign, recorded=None) if verdict.valid else None
+
+
+def _recorded(kept: dict[str, Any]) -> Recorded:
+    return Recorded(nanoseconds=kept["nanoseconds"], digest=kept["digest"], version=kept["version"])
+
+
+def foreign_document(location: Location) -> dict[str, Any] | None:
+    from moot.packs.rspec_v1.locating import read_document
+
+    return read_document(location.document_file)
+
+
+def wanted_of(request: Request) -> Target:
+    asked = request.target.parameters
+    return Target(
+        file=request.location.project.source,
+        class_name=asked.get("class"),
+        method=asked.get("method"),
+        method_type=asked.get("method_type"),
+    )
+
+
+def verdict_on(
+    _call: Call, location: Location, wanted: Target, document: dict[str, Any] | None, recorded: Recorded | None
+) -> CacheVerdict:
+    """Go through the steps of the cache check for the source as it is now."""
+    path = location.project.absolute
+    with open(path, "rb") as file:
+        nanoseconds = os.fstat(file.fileno()).st_mtime_ns
+        state = source_state(file.read(_LARGEST), nanoseconds)
+    torn = document is None and os.path.exists(location.document_file)
+    return caching.judge(document, state, wanted, recorded, version=analysis.VERSION, corrupted=torn)
+
+
+def cache_verdict(call: Call, request: Request) -> CacheVerdict:
+    """The verdict for a request: on the document in the log, if it is that of the file, else on the file."""
+    shown = foreign_document(request.location)
+    kept = recorded_with(call, request.target.id)
+    known = document_of(call, request.key)
+    same = known is not None and shown is not None and shown.get("target") == known.get("target")
+    recorded = _recorded(kept) if kept is not None and same else None
+    document = shown if shown is not None or known is None else (None if not _exists(request) else known)
+    return verdict_on(call, request.location, wanted_of(request), document, recorded)
+
+
+def _exists(request: Request) -> bool:
+    return os.path.exists(request.location.document_file)
