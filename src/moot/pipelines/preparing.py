@@ -212,7 +212,8 @@ class Preparation:
 
     def _check_files(self, stage: Stage, now: TargetState) -> None:
         """The files that a stage reads exist. The code of a first stage says itself what is missing: a failed stage is
-        noted in the document, a refused one is not."""
+        noted in the document, a refused one is not.
+        """
         if not stage.after and self.command(stage) is None:
             return
         for role in stage.reads:

@@ -71,6 +71,7 @@ class RspecV1Pipeline(Pipeline):
         super().__init__(pack)
         self.existing = ""  # what to do with a block that is there already
         self.cached: analyzing.Cached | None = None  # an earlier analysis of the target
+        self.fault = ""  # why the cached document cannot be used
         self.document: Callable[[], Mapping[str, Any] | None] = lambda: None  # all of it, as the log has it now
         self.allows: Callable[[Handler], bool] = lambda _program: False
         self.__dict__["checks"] = {
@@ -107,6 +108,10 @@ class RspecV1Pipeline(Pipeline):
         if given.stage.name != "analyzer":
             return {}
         return {f"mtime of {path}": str(time) for path, time in given.mtimes.items() if path == given.path("source")}
+
+    def stale(self, given: StageInput, _inputs: Mapping[str, str]) -> str:
+        """An analysis is used again only if the document has passed the steps of the protocol, too."""
+        return self.fault if given.stage.name == "analyzer" else ""
 
     def _document_is_valid(self, given: StageInput) -> Iterator[Problem]:
         """The prerequisite of every stage after validation. A stage sees parts of the document; all of it counts."""

@@ -12,6 +12,7 @@ from moot.packs.rspec_v1.analyzing import Cached, source_state
 from moot.packs.rspec_v1.caching import CacheVerdict, Recorded, Target
 from moot.packs.rspec_v1.locating import PACK
 from moot.packs.rspec_v1.pipeline import RspecV1Pipeline
+from moot.packs.rspec_v1.validation import is_built_in
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -64,7 +65,7 @@ def _cached(call: Call, request: Request) -> Cached | None:
     foreign = foreign_document(request.location)
     if foreign is None or document is not None:
         return None
-    verdict = verdict_on(call, request.location, wanted_of(request), foreign, None)
+    verdict = verdict_on(request.location, wanted_of(request), foreign, None)
     return Cached(document=foreign, recorded=None) if verdict.valid else None
 
 
@@ -89,7 +90,7 @@ def wanted_of(request: Request) -> Target:
 
 
 def verdict_on(
-    _call: Call, location: Location, wanted: Target, document: dict[str, Any] | None, recorded: Recorded | None
+    location: Location, wanted: Target, document: dict[str, Any] | None, recorded: Recorded | None
 ) -> CacheVerdict:
     """Go through the steps of the cache check for the source as it is now."""
     path = location.project.absolute
@@ -101,15 +102,14 @@ def verdict_on(
 
 
 def cache_verdict(call: Call, request: Request) -> CacheVerdict:
-    """The verdict for a request: on the document in the log, if it is that of the file, else on the file."""
-    shown = foreign_document(request.location)
+    """The verdict for a request: on the file; if that shows another target, on the document in the log."""
+    shown, known = foreign_document(request.location), document_of(call, request.key)
+    other = shown is not None and known is not None and not _is_same_target(shown, known)
+    document = known if other else shown
     kept = recorded_with(call, request.target.id)
-    known = document_of(call, request.key)
-    same = known is not None and shown is not None and shown.get("target") == known.get("target")
-    recorded = _recorded(kept) if kept is not None and same else None
-    document = shown if shown is not None or known is None else (None if not _exists(request) else known)
-    return verdict_on(call, request.location, wanted_of(request), document, recorded)
+    recorded = _recorded(kept) if kept is not None and document is not None and is_built_in(document) else None
+    return verdict_on(request.location, wanted_of(request), document, recorded)
 
 
-def _exists(request: Request) -> bool:
-    return os.path.exists(request.location.document_file)
+def _is_same_target(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return one.get("target") == other.get("target")

@@ -140,7 +140,7 @@ def _verdict(call: Call, path: str, location: Location) -> CacheVerdict:
 
     if has_document(call, path):
         return cache_verdict(call, request_at(call, path))
-    return verdict_on(call, location, Target(file=location.project.source), foreign_document(location), None)
+    return verdict_on(location, Target(file=location.project.source), foreign_document(location), None)
 
 
 # --- data ------------------------------------------------------------------------------------------------------------

@@ -43,7 +43,7 @@ def analyzer(call: Call, path: str, method: str, class_: str | None, level: str 
     from moot.pipelines.steps import RunOptions
 
     request = request_for(call, path, method, class_, level)
-    options = RunOptions(until="analyzer", wait=wait, limit=_limit(call))
+    options = RunOptions(until="validation", wait=wait, limit=_limit(call))
     return _performed(call, request, [options], None, "document")
 
 
@@ -111,6 +111,7 @@ def _performed(
     except OSError:  # the analyzer says that there is no source
         reason = "metadata not found"
     pipeline = pipeline_for(call, request, existing or "")
+    pipeline.fault = reason or "" if not any(one.only or one.resume for one in options) else ""
     progress = Progress(call, request, reason)
     with interruptible():
         for one in options:
@@ -187,7 +188,7 @@ RUN = Verb(
 )
 ANALYZER = Verb(
     f"{PACK} analyzer",
-    "Run the stage analyzer for one method.",
+    "Run the stages analyzer and validation for one method.",
     analyzer,
     kind="local-exec",
     anybody=True,

@@ -1,0 +1,154 @@
+"""A scripted agent command: does the stage that its prompt asks for, well or in the way that its argument says.
+
+It runs as a program of its own, so it imports nothing of moot.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from pathlib import Path
+
+SETUP = {
+    "user_authenticated = authenticated": "let(:user) { User.new(true) }",
+    "user_authenticated = not_authenticated": "let(:user) { User.new(false) }",
+    "amount = sufficient": "let(:amount) { 11 }",
+    "amount = insufficient": "let(:amount) { 1 }",
+}
+RESULTS = {
+    "amount = sufficient": ":large",
+    "amount = insufficient": ":small",
+    "user_authenticated = not_authenticated": ":refused",
+}
+TEXTS = {":large": "pays a large amount", ":small": "pays a small amount", ":refused": "refuses the payment"}
+SUCCESS = "```yaml\nstatus: success\nwarnings: []\n```\n"
+MEBIBYTE = 1 << 20
+
+
+def architect(text: str) -> str:
+    """Take the suggested words, and describe each example by its result."""
+    lines, word, state = [], "", ""
+    for line in text.splitlines():
+        if "suggested: " in line:
+            word = line.rpartition("suggested: ")[2]
+        elif "TODO: architect: describe" not in line:
+            if "setup for " in line:
+                state = line.partition("setup for ")[2]
+            described = TEXTS.get(RESULTS.get(state, ""), "returns a value")
+            lines.append(line.replace("{CONTEXT_WORD}", word).replace("{BEHAVIOR_DESCRIPTION}", described))
+    return "\n".join(lines) + "\n"
+
+
+def implement(text: str, user: str = "", *, untidy: bool = False) -> str:
+    """Fill in setup and expectations."""
+    lines, state = [], ""
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        if "TODO: implementer: setup for " in line:
+            state = line.partition("setup for ")[2]
+        elif "TODO: implementer" in line:
+            continue
+        elif "{COMMON_SETUP}" in line:
+            lines.append(f"{indent}let(:amount) {{ 5 }}")
+        elif "{SETUP_CODE}" in line:
+            setup = SETUP.get(state, "let(:unused) { nil }")
+            lines.append(indent + (f"let(:user) {{ {user} }}" if user and "User.new(true)" in setup else setup))
+        elif "{EXPECTATION}" in line:
+            found = RESULTS.get(state, "1")
+            lines.append(f"{indent}expect(result).to eq({f' {found}' if untidy else found})")
+        else:
+            lines.append(line.replace("payment.process }", "payment.process(user, amount) }"))
+    return "\n".join(lines) + "\n"
+
+
+def optimize(text: str) -> str:
+    return text.replace("create(:user, authenticated: true)", "build(:user, :signed_in)")
+
+
+class Request:
+    """What the prompt asks for."""
+
+    def __init__(self, prompt: str) -> None:
+        self.stage = re.search(r"^# Stage rspec-([\w-]+)", prompt)[1]
+        self.spec = Path(re.search(r"^- spec \((?:write|read)\): (.+)$", prompt, re.MULTILINE)[1])
+        found = re.search(r"^- metadata document \(read\): (.+)$", prompt, re.MULTILINE)
+        self.document = Path(found[1]) if found else Path("no document")
+
+    def work(self, mode: str) -> None:
+        user = "create(:user, authenticated: true)" if mode == "create" else ""
+        stages = {"architect": architect, "factory-optimizer": optimize}
+        does = stages.get(self.stage, lambda text: implement(text, user, untidy=mode == "untidy"))
+        self.spec.write_text(does(self.spec.read_text()))
+
+    def edit(self, old: str, new: str) -> None:
+        """Edit the metadata document."""
+        text = self.document.read_text()
+        assert old in text
+        self.document.write_text(text.replace(old, new))
+
+    # --- lies ---------------------------------------------------------------------------------------------------------
+
+    def marker(self) -> None:
+        name = self.stage.replace("-", "_")
+        self.edit(f"{name}_completed: false", f"{name}_completed: true")
+
+    def delete(self) -> None:
+        """Remove a context with its example."""
+        text = self.spec.read_text()
+        self.spec.write_text(re.sub(r"\n +context 'when NOT.*?\n    end\n", "\n", text, flags=re.DOTALL))
+
+    def empty(self) -> None:
+        self.spec.write_text(self.spec.read_text().replace("expect(result).to eq(:large)", "result"))
+
+    def foreign_key(self) -> None:
+        self.edit("test_level: unit", "test_level: request")
+
+    def unknown_key(self) -> None:
+        self.edit("factories_detected:", "note: kept\nfactories_detected:")
+
+    def source(self) -> None:
+        Path("app/services/payment.rb").write_text("class Payment; end\n")
+
+    def factories(self) -> None:
+        Path("spec/factories").mkdir(exist_ok=True)
+        Path("spec/factories/stray.rb").write_text("FactoryBot.define { }\n")
+
+    def hang(self) -> None:
+        time.sleep(600)
+
+    def crash(self) -> None:
+        sys.stdout.write(SUCCESS)
+        sys.exit(3)
+
+    def huge(self) -> None:
+        for _ in range(50):
+            sys.stdout.write("x" * (MEBIBYTE - 1) + "\n")
+
+
+ERROR = "```yaml\nstatus: error\nerror: Cannot determine method signature\n```\n"
+TRAIT = "Factory trait :premium not found, using attributes"
+ANSWERS = {
+    "quoted": f"The sample was:\n\n{SUCCESS}\nBut:\n\n{ERROR}",
+    "no_answer": "All done!\n",
+    "bad_answer": "```yaml\nstatus: maybe\n```\n",
+    "warns": f"```yaml\nstatus: success\nwarnings:\n  - {TRAIT}\n```\n",
+}
+
+
+def main() -> None:
+    mode = sys.argv[1] if len(sys.argv) > 1 else "good"
+    prompt = sys.stdin.read()
+    request = Request(prompt)
+    if mode.startswith("keep="):  # the prompt, for the test
+        Path(mode.partition("=")[2]).write_text(prompt)
+    if mode not in ("marker", "nothing"):
+        request.work(mode)
+    lie = getattr(request, mode, None)
+    if lie is not None:
+        lie()
+    sys.stdout.write(ANSWERS.get(mode, SUCCESS))
+
+
+if __name__ == "__main__":
+    main()
