@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 FAILED, WARNED = 1, 2
 _WIDTH = 2000
+_HERE = "any file"  # in the caller's directory
 
 
 def run_protocol_verb(
@@ -52,10 +53,14 @@ def _answer(
     cwd, caller, named = parse.directory(line), parse.caller(line), line.directory is not None
     path = arguments.get("path")
     paths = [path] if isinstance(path, str) else []
-    if verb.founds and paths:
+    if verb.founds:
         from moot.wiring.founding import workspace_directory
 
-        paths = [workspace_directory(paths[0], cwd, os.environ, verb.name.partition(" ")[0], caller, via="cli")]
+        paths = [
+            workspace_directory(
+                paths[0] if paths else _HERE, cwd, os.environ, verb.name.partition(" ")[0], caller, via="cli"
+            )
+        ]
     workspace = open_workspace(
         cwd, os.environ, paths=paths, at=line.at, progress=progress, reading=verb.quiet, via="cli", named=named
     )

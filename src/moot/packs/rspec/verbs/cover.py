@@ -64,5 +64,5 @@ COVER = Verb(
         "warnings, 3 if it is stopped or waits."
     ),
     protocol=True,
-    creates=True,
+    founds=True,
 )

@@ -72,5 +72,5 @@ DISCOVER = Verb(
     writes=False,
     past=False,
     protocol=True,
-    creates=True,
+    founds=True,
 )
