@@ -74,6 +74,11 @@ COMPOSED = {
     "bad_pack": ("The pack has defects; the error lists all of them with file, line and key.", ""),
     "bad_settings": ("moot.toml has defects; the error names file, line and key.", ""),
     "files_claimed": ("A commit or push changes files that others have claimed; the error lists them.", ""),
+    "metadata_invalid": (
+        "A metadata document is not valid; the error lists every defect.",
+        "Correct it, or re-run rspec-analyzer.",
+    ),
+    "not_a_spec": ("The file has no RSpec examples, or is not valid Ruby.", ""),
     "no_backup": ("The file is not an intact backup.", ""),
     "no_current_task": ("The caller has no task, or more than one.", ""),
     "not_sound": ("`moot verify` found problems; the error lists them.", ""),
@@ -103,7 +108,7 @@ COMPOSED = {
     "who_are_you": ("", "Pass --agent NAME, or --person, or set MOOT_AGENT as `moot join` prints it."),
     "stage_failed": (
         "A stage of a run failed; the error names the stage and lists what is wrong.",
-        "Correct it, then go on: `moot rspec resume`.",
+        "Correct it, then go on: `moot rspec resume`, `moot rspec-v1 run … --resume`.",
     ),
 }
 PYTHON = """\

@@ -211,8 +211,10 @@ class Preparation:
                 raise Unmet(f"{file.path} cannot be parsed: {file.fault}", advice, at)
 
     def _check_files(self, stage: Stage, now: TargetState) -> None:
-        """The files that a stage reads exist. The code of a first stage says itself what is missing: a failed stage is
-        noted in the document, a refused one is not.
+        """The files that a stage reads exist.
+
+        The code of a first stage says itself what is missing: a failed stage is noted in the document, a refused one is
+        not.
         """
         if not stage.after and self.command(stage) is None:
             return

@@ -47,9 +47,9 @@ def _found(location: Location, method: str, class_name: str | None) -> dict[str,
     """Class, method and method type. What cannot be found is left as it was asked for; the analyzer says why."""
     from moot.packs.ruby.declarations import declarations
     from moot.packs.ruby.syntax import parse
-    from moot.packs.ruby.targets import Wanted, find_method
+    from moot.packs.ruby.targets import WantedMethod, find_method
 
-    wanted = Wanted.read(method)
+    wanted = WantedMethod.read(method)
     try:
         with open(location.project.absolute, "rb") as file:
             source = parse(file.read(_LARGEST))

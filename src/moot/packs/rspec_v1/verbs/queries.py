@@ -86,7 +86,10 @@ def _validated(whole: str) -> Answer:
     verdict = judged(document, exists=lambda name: os.path.isfile(os.path.join(root, name)))
     if not verdict.valid:
         raise Refused(
-            "metadata_invalid", f"Invalid metadata format in {whole}", "\n".join(verdict.errors), errors=verdict.errors
+            "metadata_invalid",
+            f"Invalid metadata format in {whole}",
+            "\n".join(("Re-run rspec-analyzer.", *verdict.errors)),
+            errors=list(verdict.errors),
         )
     found = DocumentVerdict(valid=True, errors=(), warnings=verdict.warnings, metadata_path=whole)
     shown = json.dumps(found.full(), separators=(",", ":"), ensure_ascii=False)
