@@ -223,9 +223,10 @@ class DocumentForm(Form):
         except flat_json.Unkeyed as error:
             raise Malformed(str(error)) from None
 
-    def read_news(self, data: bytes, store: Store, one: Instance) -> FileLeaves:
-        found = FileLeaves(self.read(data))
+    def read_news(self, data: bytes, store: Store, one: Instance) -> Any:
         named = version_of(data) if self._names_version else None
+        content: Any = self.read(data)  # of a form that is built on this one, not a dictionary
+        found = FileLeaves(content) if self._names_version else content
         if named is not None:
             state, version = states.state(store, kind_of("document"), named["document"])
             here, _ = states.state(store, kind_of("document"), self.key(one))
