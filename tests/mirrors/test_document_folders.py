@@ -9,7 +9,7 @@ from multiprocessing.pool import ThreadPool
 import pytest
 
 from moot.api.protocol import document_folders
-from moot.api.protocol.document_folders import project_folder, shared_folder, unusable
+from moot.api.protocol.document_folders import is_prepared, project_folder, shared_folder, unusable
 from moot.core.errors import Unavailable
 
 SETTING = "[pack.notes] fallback"
@@ -26,6 +26,9 @@ def test_the_folder_of_a_project_is_created_private_and_found_again(tmp_path):
         found = project_folder(plain, distinct, "/home/me/project", SETTING)
         assert (found.path, found.warning) == (plain, "")
     assert stat.S_IMODE(os.stat(plain).st_mode) == 0o700
+    assert is_prepared(plain, "/home/me/project")
+    assert not is_prepared(plain, "/srv/project")
+    assert not is_prepared(distinct, "/home/me/project")
     assert not os.path.exists(distinct)
 
 
@@ -52,6 +55,7 @@ def test_a_link_a_file_an_open_folder_and_one_of_another_account_are_not_used(tm
         assert reason in found.warning
     assert list((tmp_path / "elsewhere").iterdir()) == []
     monkeypatch.setattr(document_folders, "owners", lambda: (os.geteuid() + 1,))
+    assert not is_prepared(str(tmp_path / "link-2"), "/home/me/project")
     assert "another account" in unusable(str(tmp_path / "elsewhere"), "/home/me/project")
 
 

@@ -25,8 +25,8 @@ def run(place, verb, **given):
 def test_the_list_names_every_document_with_its_file_and_its_state(place):
     assert run(place, "doc list").say == ("There are no documents.",)
     names = [place.begin(subject) for subject in ("b", "bad", "gone")]
-    hidden = place.begin("first", "tmp/metadata/both.yml", {"/n": 1})
-    shown = place.begin("second", "tmp/metadata/both.yml", {"/n": 2})
+    hidden = place.begin("first", "tmp/metadata/metadata_both.yml", {"/n": 1})
+    shown = place.begin("second", "tmp/metadata/metadata_both.yml", {"/n": 2})
     place.end_runs()
     place.path("bad").write_text("a: [\n")
     os.utime(place.path("bad"), (0, 0))
@@ -125,8 +125,8 @@ def test_a_reset_document_comes_back_with_an_earlier_position(place):
 
 
 def test_a_document_that_its_file_does_not_show_cannot_be_compared_with_it(place):
-    one = place.begin("one", "tmp/metadata/both.yml", {"/n": 1})
-    place.begin("two", "tmp/metadata/both.yml", {"/n": 2})
+    one = place.begin("one", "tmp/metadata/metadata_both.yml", {"/n": 1})
+    place.begin("two", "tmp/metadata/metadata_both.yml", {"/n": 2})
     place.end_runs()
     with pytest.raises(Refused, match="has no file now"):
         run(place, "doc restore", id=one)

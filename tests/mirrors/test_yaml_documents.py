@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import threading
@@ -13,6 +14,7 @@ import pytest
 import yaml
 
 from moot.api.protocol import MirrorSpec, Pack, Packs
+from moot.api.protocol.document_folders import project_folder
 from moot.api.protocol.stage import PipelineSpec, Stage
 from moot.core.deciders.document import ChangeDocument, OpenDocument, ShowDocument, key
 from moot.core.run import EndRun, OpenRun, StartStage
@@ -435,7 +437,7 @@ def test_of_two_documents_in_one_file_the_one_of_the_current_run_is_shown_and_ed
 
 def test_a_document_can_be_outside_the_worktree_and_its_folder_is_not_made_again(place, tmp_path_factory):
     folder = tmp_path_factory.mktemp("fallback") / "project_metadata"
-    folder.mkdir(mode=0o700)
+    project_folder(str(folder), f"{folder}-2", str(place.root), "a setting")
     name = place.begin(path=str(folder / "metadata_a.yml"))
     file = folder / "metadata_a.yml"
     assert yaml.safe_load(file.read_text())["extra"] == "kept"
@@ -443,14 +445,35 @@ def test_a_document_can_be_outside_the_worktree_and_its_folder_is_not_made_again
     assert place.sync() == []
     assert place.leaves(name)["/note"] == "edited"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    file.unlink()
-    folder.rmdir()
+    shutil.rmtree(folder)
     place.sync()
     place.change(name, other=1)
     assert not folder.exists()
     folder.symlink_to(place.root)
     place.change(name, other=2)
     assert not (place.root / "metadata_a.yml").exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".git/metadata_a.yml",
+        "config/metadata_a.yml",
+        "tmp/metadata/database.yml",
+        "../metadata/metadata_a.yml",
+        "tmp/.hidden/metadata/metadata_a.yml",
+        "tmp/metadata/metadata_a.yml/../metadata_b.yml",
+        "OUTSIDE/metadata_a.yml",
+        "OUTSIDE/../prepared/metadata_a.yml",
+    ],
+)
+def test_a_path_in_the_log_cannot_lead_to_another_file(place, tmp_path_factory, path):
+    outside = tmp_path_factory.mktemp("outside")
+    place.begin(path=path.replace("OUTSIDE", str(outside)))
+    place.sync(everything=True)
+    assert list(outside.iterdir()) == []
+    assert not list(place.root.rglob("metadata_*.yml"))
+    assert [one.state for one in place.call.run("doc list", {}).result] == ["not shown"]
 
 
 # proves: S1-ISS-02, S2-HARD-08

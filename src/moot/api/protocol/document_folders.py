@@ -17,6 +17,7 @@ from moot.core.record import Record
 from moot.private_files import owners
 
 OWNER = ".moot-project"  # the file with the path of the project
+_SHARED = "*"  # in that file: the folder does not belong to one project
 _LONGEST = 8192
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -45,9 +46,23 @@ def project_folder(plain: str, distinct: str, root: str, setting: str) -> Docume
 
 def shared_folder(path: str, setting: str) -> str:
     """A folder that does not belong to one project. Creates it. Raises `Unavailable`, naming the `setting`."""
-    if reason := unusable(path, ""):
+    if reason := unusable(path, _SHARED):
         raise _refused(path, reason, setting)
     return path
+
+
+def is_prepared(path: str, root: str) -> bool:
+    """Whether this module has prepared a folder for the documents of this project. Creates nothing."""
+    try:
+        folder = os.open(path, _DIRECTORY)
+    except OSError:
+        return False
+    try:
+        return os.fstat(folder).st_uid in owners() and _noted(folder) in (root, os.path.realpath(root), _SHARED)
+    except OSError:
+        return False
+    finally:
+        os.close(folder)
 
 
 def unusable(path: str, root: str) -> str:
@@ -68,7 +83,7 @@ def unusable(path: str, root: str) -> str:
             return f"it belongs to another account (uid {status.st_uid})"
         if status.st_mode & S_IWOTH:
             return "every account on this machine can write to it"
-        owner = _owner(folder, root) if root else root
+        owner = _owner(folder, root)
         return "" if owner == root else f"it belongs to {owner}"
     except OSError as error:
         return error.strerror or str(error)
