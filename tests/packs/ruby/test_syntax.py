@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -96,8 +97,14 @@ def test_input_that_takes_quadratic_time_is_given_up(unit, monkeypatch):
     assert refused.value.code == "ruby_too_complex"
 
 
+def test_threads_can_parse_at_the_same_time():
+    large = b"class A\n" + b"  def x\n    y if z\n  end\n" * 4000 + b"end\n"
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: len(declarations(parse(large)).methods), range(12)))
+    assert found == [4000] * 12
+
+
 def test_without_the_extra_the_error_says_how_to_install_it(monkeypatch):
-    monkeypatch.setattr(syntax, "_parsers", [])
     monkeypatch.setitem(sys.modules, "tree_sitter", None)
     with pytest.raises(Unavailable) as refused:
         parse(b"x")

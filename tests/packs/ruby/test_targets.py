@@ -9,7 +9,12 @@ from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.syntax import parse
 from moot.packs.ruby.targets import find_method
 
-TWO = "class A; def x; end; def self.x; end; end; class B; def x; end; def y; end; end; class N::B; def z; end; end"
+TWO = """
+class A; def x; end; def self.x; end; end
+class B; def x; end; def y; end; end
+class N::B; def z; end; end
+E.class_eval { def v; end }
+"""
 
 
 def find(text: str, method: str, class_name: str | None = None):
@@ -27,6 +32,7 @@ def find(text: str, method: str, class_name: str | None = None):
         ("x", "B", "B#x"),
         ("z", "N::B", "N::B#z"),
         ("z", "::N::B", "N::B#z"),
+        ("v", "E", "E#v"),
     ],
 )
 def test_the_method_that_a_name_means(method, class_name, found):
@@ -34,15 +40,17 @@ def test_the_method_that_a_name_means(method, class_name, found):
 
 
 REFUSED = [
-    (TWO, "w", None, "ruby_method_not_found", "A#x, A.x, B#x, B#y, N::B#z"),
+    (TWO, "w", None, "ruby_method_not_found", "A#x, A.x, B#x, B#y, N::B#z, E#v"),
     (TWO, "x", None, "ruby_class_ambiguous", "A, B"),
     (TWO, "x", "A", "ruby_method_ambiguous", "both an instance method and a class method x"),
-    (TWO, "x", "C", "ruby_class_not_found", "A, B, N::B"),
+    (TWO, "x", "C", "ruby_class_not_found", "A, B, E, N::B"),
     ("class A::B; def x; end; end; class C::B; end", "x", "B", "ruby_class_ambiguous", "A::B, C::B"),
     ("class A; def x; end\ndef x; end; end", "x", None, "ruby_method_defined_twice", "lines 1, 2"),
     ("class A; attr_reader :x; end", "x", None, "ruby_method_without_body", "line 1"),
     ("class A; define_method(n) { 1 }; end", "x", None, "ruby_method_not_found", "Line 1: `define_method(n) { 1 }`"),
     ("", "x", None, "ruby_method_not_found", "no methods"),
+    ("def x; end", "x", None, "ruby_method_outside_class", "line 1"),
+    ("def y; end; class A; def z; end; end", "x", None, "ruby_method_not_found", "Methods found: A#z."),
     ("x = 1", "x", None, "ruby_method_not_found", "no methods"),
     (TWO, "#", None, "ruby_method_missing", "name of a method"),
     (

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tree_sitter import Node, Parser, Tree
+    from tree_sitter import Language, Node, Parser, Tree
 
 LARGEST = 8 * 1024 * 1024  # bytes; the largest file of Ruby's own libraries has less than 1 MB
 SECONDS = 10.0  # of processor time for one file: error recovery takes quadratic time on some hostile input
@@ -21,7 +21,7 @@ _CHUNK = 4096
 _HARMLESS = 16 * 1024  # bytes; no file of this size takes long
 _PROBLEMS = 50  # listed per file
 
-_parsers: list[Parser] = []
+_languages: list[Language] = []
 
 
 class SyntaxProblem(Record):
@@ -62,18 +62,19 @@ def parse(data: bytes) -> RubySource:
 
 
 def _parser() -> Parser:
-    if not _parsers:
-        try:
-            from tree_sitter import Language, Parser
-            from tree_sitter_ruby import language
-        except ImportError as missing:
-            raise Unavailable(
-                "rspec_extra_missing",
-                f"Ruby cannot be parsed: {missing.name} is not installed.",
-                "Run: pip install 'moot[rspec]'",
-            ) from missing
-        _parsers.append(Parser(Language(language())))
-    return _parsers[0]
+    """A parser of its own for each file: a parser must not be used by two threads, and a new one costs nothing."""
+    try:
+        from tree_sitter import Language, Parser
+        from tree_sitter_ruby import language
+    except ImportError as missing:
+        raise Unavailable(
+            "rspec_extra_missing",
+            f"Ruby cannot be parsed: {missing.name} is not installed.",
+            "Run: pip install 'moot[rspec]'",
+        ) from missing
+    if not _languages:
+        _languages.append(Language(language()))
+    return Parser(_languages[0])
 
 
 def _tree(data: bytes) -> Node:

@@ -34,7 +34,7 @@ def find_method(source: RubySource, found: Declarations, method: str, class_name
     """The method's only definition. Raises if it is missing, ambiguous, or cannot be parsed."""
     wanted = WantedMethod.read(method)
     candidates = [one for one in found.methods if not one.nested and one.name == wanted.name and one.owner]
-    owners = {one.name for one in found.classes}
+    owners = {one.name for one in found.classes} | {one.owner for one in found.methods if one.owner}
     if class_name is not None:
         full = _class_named(class_name, owners, source)
         candidates = [one for one in candidates if one.owner == full]
@@ -109,7 +109,14 @@ def _missing(source: RubySource, found: Declarations, wanted: WantedMethod) -> U
             f"{other.id} on line {other.first_line} is an {other.form}: there is no body to analyse.",
             "Name a method that is defined with def.",
         )
-    names = [one.id for one in found.methods if not one.nested]
+    outside = next((one for one in found.methods if one.name == wanted.name and not one.owner), None)
+    if outside is not None:
+        return Refused(
+            "ruby_method_outside_class",
+            f"{wanted.name} on line {outside.first_line} is defined outside of any class.",
+            "Name a method of a class, or move it into one.",
+        )
+    names = [one.id for one in found.methods if not one.nested and one.owner]
     computed = "".join(
         f" Line {one.line}: {one.message}." for one in found.unclear[:3] if "define_method" in one.message
     )
