@@ -462,3 +462,22 @@ def test_a_chain_that_tests_one_value_twice_ends_there() -> None:
 def test_a_call_named_by_a_participle_returns_something() -> None:
     found = method("Checkout.reduced(1)")
     assert found["bank"][found["behavior_id"]]["description"] == "returns reduced checkout"
+
+
+def test_an_operator_before_raise_or_return_is_a_guard() -> None:
+    found = method("signed_in? or raise NotSignedIn", "closed? && return", "work(1)")
+    assert values(found, "signed_in") == {True: False, False: True}
+    assert values(found, "closed") == {True: True, False: False}
+    assert texts(found, "closed") == {True: "returns nil", False: "works"}
+
+
+def test_conditionals_in_blocks_belong_to_the_branch_around_them_and_those_of_a_rescue_are_left_out() -> None:
+    found = method(
+        "if open?",
+        "  items.each { |item| next if item.blank?; ship(item) }",
+        "end",
+        "done(1)",
+        "rescue Late",
+        "  raise if strict?",
+    )
+    assert links(found) == {"open": (1, None, None), "item": (2, "open", [True])}

@@ -17,6 +17,7 @@ from moot.packs.rspec.analysis_words import PROGRESSIONS, STATE_MACHINES, words_
 from moot.packs.rspec.behaviours import SIDE_EFFECT, SUCCESS, TERMINAL, Bank
 from moot.packs.rspec.contexts import contexts_of
 from moot.packs.rspec.discovery_methods import MethodTable, local_names
+from moot.packs.ruby.conditionals import body_of
 from moot.packs.ruby.declarations import declarations
 from moot.packs.ruby.syntax import parse, text, walk
 
@@ -122,8 +123,7 @@ class _Reader:
 
     def method(self, entry: Mapping[str, Any], method: Method) -> dict[str, Any]:
         bodies = [method.node, *(one.node for one in self._known.reached(method))]
-        block = method.node.child_by_field_name("block")
-        body = method.node.child_by_field_name("body") or (block and block.child_by_field_name("body"))
+        body = body_of(method.node)
         conditionals = conditionals_of(method.name, body)
         if len(conditionals) >= MOST:
             self._warnings.append(f"{method.id} has {MOST} or more conditionals; only the first {MOST} are listed.")
@@ -228,8 +228,7 @@ def _levels(conditionals: list[Branching]) -> list[int]:
 
 
 def _lines(one: Branching) -> str:
-    first = one.node.start_point[0] + 1
-    last = one.node.end_point[0] + 1
+    first, last = one.lines
     return str(first) if first == last else f"{first}-{last}"
 
 

@@ -1,7 +1,7 @@
 """The characteristics of a method: its conditionals, what they depend on, and what follows from each value.
 
-The walk follows the code from top to bottom. It has its own stack, because source from a repository can be nested more
-deeply than Python's stack.
+`moot.packs.ruby.conditionals` reads the code; this module says what its branches mean for tests. It keeps its own
+stack, because source from a repository can be nested more deeply than Python's stack.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from moot.packs.rspec.analysis_conditions import (
     tests_of,
 )
 from moot.packs.rspec.analysis_words import GUARD_LAYERS, does, is_terminal_name
-from moot.packs.rspec.behaviours import RAISES, BranchEnding, ending_of
-from moot.packs.ruby.syntax import text
+from moot.packs.rspec.behaviours import BranchEnding, ending_of
+from moot.packs.ruby.conditionals import conditionals_in
+from moot.packs.ruby.syntax import first_line, last_line, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,14 +31,16 @@ if TYPE_CHECKING:
 
     from tree_sitter import Node
 
+    from moot.packs.ruby.conditionals import Branch, Conditional
+
     _Parent = tuple["Branching", tuple["ValueOutcome", ...]] | None
-    _Pair = tuple[tuple[Node, ...] | None, tuple[Node, ...] | None]
+    _Step = tuple[Node, "_Way"]
+    _Ways = Sequence[tuple[tuple[Tested, ...], "_Way"]]
 
 MOST = 100  # characteristics of one method
-_INNER = frozenset(("method", "singleton_method", "class", "module", "singleton_class", "rescue", "ensure", "comment"))
+_NO_STATEMENT = frozenset(("rescue", "ensure", "comment", "heredoc_body"))
 _LISTS = frozenset(("then", "else", "body_statement", "block_body", "begin", "parenthesized_statements"))
-_IFS = frozenset(("if", "unless", "elsif", "conditional", "if_modifier", "unless_modifier"))
-_NEGATED = frozenset(("unless", "unless_modifier"))
+_CONDITIONALS = frozenset(("if", "unless", "conditional", "if_modifier", "unless_modifier", "case", "case_match"))
 _NOTHING = "changes nothing"
 
 
@@ -60,10 +63,11 @@ class ValueOutcome:
 class Branching:
     """A characteristic while the method is being read."""
 
-    def __init__(self, test: ConditionTest, outcomes: list[ValueOutcome], node: Node) -> None:
+    def __init__(self, test: ConditionTest, outcomes: list[ValueOutcome], lines: tuple[int, int], start: int) -> None:
         self.test = test
         self.outcomes = outcomes
-        self.node = node
+        self.lines = lines
+        self.start = start
         self.parent: Branching | None = None
         self.when: tuple[ValueOutcome, ...] = ()
         self.guard = False
@@ -78,16 +82,29 @@ class Branching:
         return next(found, len(GUARD_LAYERS))
 
 
-class _Branch(Record):
-    """The values that lead into a branch, and its statements. No statements: the code has no such branch."""
+class _Way(Record):
+    """One way through a conditional. No statements (None): the code has no such branch."""
 
-    values: tuple[Tested, ...]
-    statements: tuple[Node, ...] | None
+    statements: tuple[Node, ...] | None = None
+    nested: tuple[Conditional, ...] = ()
+
+    @property
+    def leaves(self) -> bool:
+        return self.statements is not None and ending_of(list(self.statements)).leaves
+
+
+_ABSENT, _CONTINUED = _Way(), _Way(statements=())
+
+
+def _way(branch: Branch) -> _Way:
+    if branch.implicit:
+        return _ABSENT
+    return _Way(statements=tuple(one.node for one in branch.statements), nested=branch.nested)
 
 
 def conditionals_of(name: str, body: Node | None) -> list[Branching]:
     """The conditionals of a method with this name and body, from top to bottom."""
-    return _Walk(name, statements_of(body)).found
+    return [] if body is None else sorted(_Walk(name, body).found, key=lambda one: one.start)
 
 
 def in_order(conditionals: Sequence[Branching]) -> list[Branching]:
@@ -100,13 +117,13 @@ def statements_of(node: Node | None) -> tuple[Node, ...]:
     if node is None:
         return ()
     if node.type in _LISTS:
-        return tuple(child for child in node.named_children if child.type not in _INNER)
+        return tuple(child for child in node.named_children if child.type not in _NO_STATEMENT)
     return (node,)
 
 
 def main_flow(name: str, statements: Sequence[Node]) -> str:
     """What the method does when no conditional decides otherwise."""
-    if statements and not _is_conditional(statements[-1]) and effect_of_statement(statements[-1]) is None:
+    if statements and statements[-1].type not in _CONDITIONALS and effect_of_statement(statements[-1]) is None:
         return ending_of([statements[-1]]).does or does(name)
     return does(name)
 
@@ -115,155 +132,151 @@ def effect_of_statement(node: Node) -> object:
     return effect_of(node) if node.type == "call" else None
 
 
-def _is_conditional(node: Node) -> bool:
-    return node.type in _IFS or node.type in {"case", "case_match"}
-
-
 class _Walk:
-    def __init__(self, name: str, statements: tuple[Node, ...]) -> None:
+    def __init__(self, name: str, body: Node) -> None:
         self.found: list[Branching] = []
-        self._method = name
+        self._stack: list[tuple[Conditional, _Parent, Flow, bool]] = []
+        statements = statements_of(body)
         flow = Flow(terminal=False, does=main_flow(name, statements))
-        self._stack: list[tuple[Node, _Parent, Flow, bool]] = []
-        self._push(statements, None, flow, top=True)
+        own = {statement.start_byte for statement in statements}
+        for node, holds in _guards_by_operator(statements):
+            way = _Way(statements=(node.named_children[-1],))
+            lines = (first_line(node), last_line(node))
+            ways = (way, _ABSENT) if holds else (_ABSENT, way)
+            self._decide(tests_of(node.named_children[0]), ways, lines, None, flow, guard=True)
+        found = [one for statement in statements for one in conditionals_in(statement)]
+        self._stack += [(one, None, flow, one.start in own) for one in reversed(found)]
         while self._stack and len(self.found) < MOST:
             self._visit(*self._stack.pop())
+        del self.found[MOST:]
 
-    def _push(self, nodes: Sequence[Node], parent: _Parent, flow: Flow, *, top: bool = False) -> None:
-        self._stack.extend((node, parent, flow, top) for node in reversed(nodes))
+    def _visit(self, one: Conditional, parent: _Parent, flow: Flow, top: bool) -> None:  # noqa: FBT001
+        *given, last = one.branches
+        default = _way(last)
+        if one.form in {"case", "case_in"} and one.condition is not None:
+            self._case(one, given, default, parent, flow)
+            return
+        steps: list[_Step] = []
+        for branch in given:
+            tested = branch.values[0] if branch.role == "when" else branch.condition or one.condition
+            if tested is not None:
+                steps.append((_pattern(tested.node), _way(branch)))
+        if one.form == "unless":
+            steps, default = [(steps[0][0], default)], steps[0][1]
+        self._steps(steps, default, one, parent, flow, top=top)
 
-    def _visit(self, node: Node, parent: _Parent, flow: Flow, top: bool) -> None:  # noqa: FBT001
-        if node.type in _INNER:
-            return
-        if node.type in _IFS:
-            self._if(node, parent, flow, top=top)
-        elif node.type in {"case", "case_match"}:
-            self._case(node, parent, flow)
-        elif node.type == "binary" and (guarded := _guarded(node)) is not None:
-            self._decide(tests_of(node.named_children[0]), guarded, node, parent, flow, top=top)
-        else:
-            self._push([child for child in node.named_children if child.type not in _INNER], parent, flow)
-
-    def _if(self, node: Node, parent: _Parent, flow: Flow, *, top: bool) -> None:
-        condition = node.child_by_field_name("condition")
-        if condition is None:
-            return
-        chain = list(_equality_chain(node))
-        if len(chain) > 1:
-            last = chain[-1][1].child_by_field_name("alternative")
-            branches = [_Branch((test.values[0],), statements_of(_then(one))) for test, one in chain]
-            branches += [] if last is None else [_other(statements_of(last))]
-            self._choose(chain[0][0], branches, node, parent, flow)
-            return
-        yes, no = _then(node), node.child_by_field_name("alternative")
-        holds = statements_of(yes)
-        fails = None if no is None else (no,) if no.type == "elsif" else statements_of(no)
-        pair = (fails, holds) if node.type in _NEGATED else (holds, fails)
-        self._decide(tests_of(condition), pair, node, parent, flow, top=top)
+    def _steps(
+        self, steps: list[_Step], default: _Way, one: Conditional, parent: _Parent, flow: Flow, *, top: bool
+    ) -> None:
+        """`if`, `elsif` and `else`: each condition is tested where those before it do not hold."""
+        while steps and len(self.found) < MOST:
+            chain = _chain(steps)
+            count = max(len(chain), 1)
+            rest = steps[count:]
+            failing = _CONTINUED if rest else default
+            start = one.start if parent is None or steps[0][0].start_byte < one.start else steps[0][0].start_byte
+            lines = (first_line(steps[0][0]), one.last_line)
+            if count > 1:
+                ways: list[tuple[tuple[Tested, ...], _Way]] = [
+                    ((test.values[0],), way) for test, (_, way) in zip(chain, steps, strict=False)
+                ]
+                if failing.statements is not None:
+                    ways.append(((Tested(value=OTHER, description=OTHER),), failing))
+                made = self._choose(chain[0], ways, lines, start, parent, flow)
+                fails = made.outcomes[-1]
+            else:
+                pair = (steps[0][1], failing)
+                guard = top and parent is None and pair.count(_ABSENT) == 1 and any(way.leaves for way in pair)
+                fails = self._decide(tests_of(steps[0][0]), pair, lines, parent, flow, guard=guard, start=start)
+                made = self.found[-1]
+            parent, steps = (made, (fails,)), rest
 
     def _decide(
         self,
         tests: list[ConditionTest],
-        pair: _Pair,
-        node: Node,
+        ways: tuple[_Way, _Way],
+        lines: tuple[int, int],
         parent: _Parent,
         flow: Flow,
         *,
-        top: bool,
-    ) -> None:
-        """One or several tests with two branches: where they hold, and where they do not."""
-        guard = top and _is_guard(pair)
+        guard: bool,
+        start: int = -1,
+    ) -> ValueOutcome:
+        """Tests with two ways: where they hold, and where they do not. The value for which the last one does not."""
+        at = tests[0].subject.start_byte if start < 0 else start
         for test in tests[:-1]:
-            self._two(test, pair, node, parent, flow, guard=guard)
+            self._add(test, _by_value(test, ways), lines, at, parent, flow, guard=guard)
         last = tests[-1]
-        made = self._two(last, pair, node, parent, flow, guard=guard)
-        sides = made.outcomes[::-1] if last.inverted else made.outcomes
-        for statements, outcome in reversed(list(zip(pair, sides, strict=True))):
-            if statements is not None:
-                self._push_branch(statements, (made, (outcome,)), flow)
+        made = self._add(last, _by_value(last, ways), lines, at, parent, flow, guard=guard)
+        self._push(made, _by_value(last, ways), flow)
+        return made.outcomes[0 if last.inverted else 1]
 
-    def _two(
-        self, test: ConditionTest, pair: _Pair, node: Node, parent: _Parent, flow: Flow, *, guard: bool = False
-    ) -> Branching:
-        holds, fails = pair[::-1] if test.inverted else pair
-        branches = [_Branch((test.values[0],), holds), _Branch((test.values[1],), fails)]
-        return self._add(test, branches, node, parent, flow, guard=guard)
-
-    def _case(self, node: Node, parent: _Parent, flow: Flow) -> None:
-        subject = node.child_by_field_name("value")
-        clauses = [one for one in node.named_children if one.type in {"when", "in_clause"}]
-        default = next((one for one in node.named_children if one.type == "else"), None)
-        if subject is None:
-            self._cases_without_subject(clauses, default, parent, flow)
-            return
-        branches: list[_Branch] = []
+    def _case(self, one: Conditional, given: list[Branch], default: _Way, parent: _Parent, flow: Flow) -> None:
+        assert one.condition is not None
+        ways: list[tuple[tuple[Tested, ...], _Way]] = []
         seen: set[object] = set()
-        for clause in clauses:
-            values = [value for value in map(_pattern_value, _patterns(clause)) if value.value not in seen]
+        for branch in given:
+            found = [_pattern_value(_pattern(pattern.node)) for pattern in branch.values]
+            values = tuple(value for value in found if value.value not in seen)
             seen.update(value.value for value in values)
             if values:
-                branches.append(_Branch(tuple(values), statements_of(clause.child_by_field_name("body"))))
-        if not branches:
+                ways.append((values, _way(branch)))
+        if not ways:
             return
-        if default is not None:
-            branches.append(_other(statements_of(default)))
+        if default.statements is not None:
+            ways.append(((Tested(value=OTHER, description=OTHER),), default))
         elif len(seen) == 1:
-            only = branches[0].values[0]
-            branches.append(_Branch((Tested(f"not_{only.value}", f"NOT {only.description}"),), None))
-        name, receiver = name_of(subject)
-        first = branches[0].values[0]
-        self._choose(ConditionTest(ENUM, name, receiver, subject, (first, first)), branches, node, parent, flow)
+            only = ways[0][0][0]
+            ways.append(((Tested(f"not_{only.value}", f"NOT {only.description}"),), _ABSENT))
+        name, receiver = name_of(one.condition.node)
+        first = ways[0][0][0]
+        test = ConditionTest(ENUM, name, receiver, one.condition.node, (first, first))
+        self._choose(test, ways, (one.first_line, one.last_line), one.start, parent, flow)
 
-    def _cases_without_subject(self, clauses: list[Node], default: Node | None, parent: _Parent, flow: Flow) -> None:
-        """`case` without a value is a chain of `elsif`."""
-        for number, clause in enumerate(clauses):
-            last = number == len(clauses) - 1
-            holds = statements_of(clause.child_by_field_name("body"))
-            fails = statements_of(default) if last and default is not None else None
-            patterns = _patterns(clause)
-            if not patterns:
-                continue
-            test = tests_of(patterns[0])[-1]
-            made = self._two(test, (holds, fails), clause, parent, flow)
-            holding, failing = made.outcomes[::-1] if test.inverted else made.outcomes
-            if fails is not None:
-                self._push_branch(fails, (made, (failing,)), flow)
-            self._push_branch(holds, (made, (holding,)), flow)
-            parent = (made, (failing,))
+    def _choose(
+        self,
+        test: ConditionTest,
+        ways: _Ways,
+        lines: tuple[int, int],
+        start: int,
+        parent: _Parent,
+        flow: Flow,
+    ) -> Branching:
+        """One test with a way for each of its values."""
+        made = self._add(test, ways, lines, start, parent, flow)
+        self._push(made, ways, flow)
+        return made
 
-    def _choose(self, test: ConditionTest, branches: list[_Branch], node: Node, parent: _Parent, flow: Flow) -> None:
-        """One test with a branch for each of its values."""
-        made = self._add(test, branches, node, parent, flow)
+    def _push(self, made: Branching, ways: _Ways, flow: Flow) -> None:
+        """What is inside the ways comes next, each with the values that lead there."""
         at = len(made.outcomes)
-        for branch in reversed(branches):
-            start = at - len(branch.values)
-            if branch.statements is not None:
-                self._push_branch(branch.statements, (made, tuple(made.outcomes[start:at])), flow)
+        for values, way in reversed(ways):
+            start = at - len(values)
+            ending = _ending(way.statements or ())
+            inner = Flow(terminal=ending.leaves or flow.terminal, does=ending.does or flow.does)
+            parent = (made, tuple(made.outcomes[start:at]))
+            self._stack.extend((one, parent, inner, False) for one in reversed(way.nested))
             at = start
-
-    def _push_branch(self, statements: tuple[Node, ...], parent: _Parent, flow: Flow) -> None:
-        ending = _ending(statements)
-        inner = Flow(terminal=ending.leaves or flow.terminal, does=ending.does or flow.does)
-        self._push(statements, parent, inner)
 
     def _add(
         self,
         test: ConditionTest,
-        branches: list[_Branch],
-        node: Node,
+        ways: _Ways,
+        lines: tuple[int, int],
+        start: int,
         parent: _Parent,
         flow: Flow,
         *,
         guard: bool = False,
     ) -> Branching:
-        endings = [None if branch.statements is None else _ending(branch.statements) for branch in branches]
+        endings = [None if way.statements is None else _ending(way.statements) for _, way in ways]
         all_return = all(one is not None and one.leaves and not one.raises for one in endings)
         outcomes = [
             _outcome(test, value, ending, flow, guard=guard, early=not all_return)
-            for branch, ending in zip(branches, endings, strict=True)
-            for value in branch.values
+            for (values, _), ending in zip(ways, endings, strict=True)
+            for value in values
         ]
-        made = Branching(test, outcomes, node)
+        made = Branching(test, outcomes, lines, start)
         made.guard = guard and parent is None
         if parent is not None:
             made.parent, made.when = parent
@@ -271,6 +284,12 @@ class _Walk:
                 outcome.terminal = False  # what follows is decided further down
         self.found.append(made)
         return made
+
+
+def _by_value(test: ConditionTest, ways: tuple[_Way, _Way]) -> _Ways:
+    """The two ways of a test with the values that lead there, the positive value first."""
+    first, second = ways[::-1] if test.inverted else ways
+    return [((test.values[0],), first), ((test.values[1],), second)]
 
 
 def _outcome(
@@ -289,55 +308,40 @@ def _outcome(
 def _ending(statements: tuple[Node, ...]) -> BranchEnding:
     """How a branch ends. A side effect or a further conditional at its end says nothing about its result."""
     found = ending_of(list(statements))
-    if not found.leaves and statements and (_is_conditional(statements[-1]) or effect_of_statement(statements[-1])):
+    if (
+        not found.leaves
+        and statements
+        and (statements[-1].type in _CONDITIONALS or effect_of_statement(statements[-1]))
+    ):
         return found.replace(does="")
     return found
 
 
-def _is_guard(pair: _Pair) -> bool:
-    """Whether one branch leaves and the other is not there."""
-    there = [one for one in pair if one is not None]
-    return len(there) == 1 and ending_of(list(there[0])).leaves
+def _guards_by_operator(statements: Sequence[Node]) -> Iterator[tuple[Node, bool]]:
+    """`x or raise` and `x and return`, each with whether it leaves when x holds."""
+    for node in statements:
+        operator, right = node.child_by_field_name("operator"), node.named_children[-1:]
+        if node.type == "binary" and operator is not None and ending_of(right).leaves:
+            yield node, text(operator) in {"&&", "and"}
 
 
-def _then(node: Node) -> Node | None:
-    found = node.child_by_field_name("consequence")
-    return node.child_by_field_name("body") if found is None else found
-
-
-def _guarded(node: Node) -> _Pair | None:
-    """The branches of `x or raise` and `x and return`; None for other expressions."""
-    operator, right = node.child_by_field_name("operator"), node.named_children[-1]
-    leaves = right.type in {"return", "next", "break"} or (
-        right.type == "call"
-        and text(right.named_children[0]) in RAISES
-        and right.child_by_field_name("receiver") is None
-    )
-    if operator is None or not leaves:
-        return None
-    return ((right,), None) if text(operator) in {"&&", "and"} else (None, (right,))
-
-
-def _equality_chain(node: Node) -> Iterator[tuple[ConditionTest, Node]]:
+def _chain(steps: Sequence[_Step]) -> list[ConditionTest]:
     """`if x == :a … elsif x == :b …`, as far as it tests the same thing."""
-    subject, seen = None, set[object]()
-    current: Node | None = node
-    while current is not None and current.type in {"if", "elsif"}:
-        condition = current.child_by_field_name("condition")
-        tests = [] if condition is None else tests_of(condition)
+    found: list[ConditionTest] = []
+    for condition, _ in steps:
+        tests = tests_of(condition)
         if len(tests) != 1 or tests[0].kind != ENUM or tests[0].inverted:
-            return
-        if (subject is not None and text(tests[0].subject) != subject) or tests[0].values[0].value in seen:
-            return
-        seen.add(tests[0].values[0].value)
-        subject = text(tests[0].subject)
-        yield tests[0], current
-        current = current.child_by_field_name("alternative")
+            break
+        if found and text(tests[0].subject) != text(found[0].subject):
+            break
+        if any(tests[0].values[0].value == one.values[0].value for one in found):
+            break
+        found.append(tests[0])
+    return found
 
 
-def _patterns(clause: Node) -> list[Node]:
-    found = clause.children_by_field_name("pattern")
-    return [one.named_children[0] if one.type == "pattern" and one.named_children else one for one in found]
+def _pattern(node: Node) -> Node:
+    return node.named_children[0] if node.type == "pattern" and node.named_children else node
 
 
 def _pattern_value(pattern: Node) -> Tested:
@@ -345,10 +349,6 @@ def _pattern_value(pattern: Node) -> Tested:
         return equality(pattern, pattern).values[0]
     raw = " ".join(text(pattern).split())[:80]
     return Tested(value=raw, description=described(raw))
-
-
-def _other(statements: tuple[Node, ...]) -> _Branch:
-    return _Branch((Tested(value=OTHER, description=OTHER),), statements)
 
 
 def collapsed(conditional: Branching, said: str) -> None:
