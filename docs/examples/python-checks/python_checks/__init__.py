@@ -1,0 +1,1 @@
+"""A pack with a pipeline: lint, test and review Python files."""
