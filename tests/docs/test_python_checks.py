@@ -80,9 +80,7 @@ class Project:
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Project]:
     site, root = tmp_path / "site", tmp_path / "repo"
-    shutil.copytree(
-        EXAMPLE / "python_checks", site / "python_checks", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(EXAMPLE / "python_checks", site / "python_checks", ignore=shutil.ignore_patterns("__pycache__"))
     about = site / "python_checks-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: python-checks\nVersion: 1.0\n")
