@@ -15,6 +15,7 @@ import pytest
 
 from moot import Workspace
 from moot.core.errors import AwaitedFailed
+from moot.pipelines.steps import PipelineStep
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "python-checks"
 PATIENCE = 60
@@ -63,14 +64,12 @@ class Project:
 
     def run(self, *, resume: bool = False) -> list[str]:
         """The stages and what became of them."""
-        found, self.failure = [], ""
+        steps, self.failure = list[PipelineStep](), ""
         try:
-            for step in self.person.run("checks", ["prices.py"], resume=resume):
-                if step.what in ("passed", "reused", "failed"):
-                    found.append(f"{step.stage} {step.what}")
+            steps.extend(self.person.run("checks", ["prices.py"], resume=resume))
         except AwaitedFailed as error:
             self.failure = error.message
-        return found
+        return [f"{step.stage} {step.what}" for step in steps if step.what in ("passed", "reused", "failed")]
 
     def elsewhere(self) -> subprocess.Popen[bytes]:
         words = [sys.executable, "-m", "moot", "--person", "run", "checks", "prices.py"]
