@@ -32,6 +32,7 @@ def until(condition):
         time.sleep(0.02)
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize("point", POINTS)
 def test_a_killed_run_is_shown_as_interrupted_and_goes_on_at_the_right_stage(notes, point):
     killed = notes.elsewhere(fault=point)

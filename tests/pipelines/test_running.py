@@ -27,6 +27,7 @@ def test_each_stage_starts_only_after_the_end_of_the_one_before_is_recorded(note
     assert events == ["run:opened", *(["run:started", "run:passed"] * 4), "run:ended"]
 
 
+@pytest.mark.promise(13)
 def test_nothing_runs_again_while_nothing_has_changed(notes):
     notes.run()
     assert notes.run() == [*(f"{stage} reused" for stage in ALL), "ended"]
@@ -45,6 +46,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.promise(13)
 @pytest.mark.parametrize("name", CHANGES)
 def test_exactly_the_stages_that_depend_on_a_change_run_again(notes, name):
     change, again, named = CHANGES[name]

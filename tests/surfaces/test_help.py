@@ -21,11 +21,10 @@ FOR_PACKS = [
     *(
         name
         for name in catalogue.names()
-        if name.split()[0] in ("mailbox", "mailboxes", "held", "doc", "pack", "instructions")
+        if name.split()[0] in ("mailbox", "mailboxes", "held", "doc", "pack", "instructions", "run", "runs")
     ),
     "brief",
     "mirror",
-    *("run", "runs", "run show", "run log"),
 ]
 
 

@@ -66,7 +66,8 @@ def granted(call: Call, command: Handler) -> PinnedHandler:
     from moot.runs.driving import not_allowed
 
     consent = consent_of(call)
-    why = agent_commands.obstacle(consent.pinned(command))
+    pinned = consent.granted(command)
+    why = agent_commands.obstacle(pinned if pinned is not None else consent.pinned(command))
     if why is not None:
         raise Refused(
             "command_unusable",
@@ -74,7 +75,6 @@ def granted(call: Call, command: Handler) -> PinnedHandler:
             "Correct it in moot.toml, or install the program.",
             command=command.name,
         )
-    pinned = consent.granted(command)
     if pinned is None:
         raise not_allowed([command])
     return pinned

@@ -13,9 +13,12 @@ _RUNS = 20
 _WORTH = 1.0  # seconds; nobody waits for less
 
 
-def usual_seconds(call: Call, pack: str, stage: str) -> float:
-    """The median of the last attempts that passed; 0 if there is none, or it is short."""
-    runs = [run for run in queries.things(call.engine.read(), "run", _RUNS, ended=True) if run.pack == pack]
-    found = sorted(one.seconds for run in runs for one in run.tries_of(stage) if one.status == PASSED)
-    middle = found[len(found) // 2] if found else 0.0
-    return middle if middle >= _WORTH else 0.0
+def usual_seconds(call: Call, pack: str) -> dict[str, float]:
+    """By stage, the median of the last attempts that passed. Stages that nobody waits for are left out."""
+    found: dict[str, list[float]] = {}
+    for run in queries.things(call.engine.read(), "run", _RUNS, ended=True):
+        for one in run.tries if run.pack == pack else ():
+            if one.status == PASSED:
+                found.setdefault(one.stage, []).append(one.seconds)
+    middles = {stage: sorted(seconds)[len(seconds) // 2] for stage, seconds in found.items()}
+    return {stage: middle for stage, middle in middles.items() if middle >= _WORTH}

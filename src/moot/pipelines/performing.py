@@ -194,7 +194,7 @@ def _judged(
     leaves = preparation.keys.changed(after.leaves, work.output.document, work.output.removed)
     problems = [*_refused(preparation, how.since)]
     if prepared.pinned is not None:
-        expected = [*_expected(prepared, preparation, how)]
+        expected = lambda: _expected(prepared, preparation, how)  # noqa: E731
         changed = surroundings.changed(preparation.call.place, preparation.target.root, around, expected)
         problems += [Problem("changed while the stage ran, which may not write it", path=path) for path in changed]
     work = work.replace(after=after, leaves=leaves)

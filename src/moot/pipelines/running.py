@@ -83,6 +83,7 @@ class TargetRun:
         self._preparation = Preparation(call, pipeline, target)
         self._earlier: dict[str, Earlier] = {}
         self._last: StageTry | None = None  # the last attempt of any run before this one
+        self._usual: dict[str, float] = {}  # how long stages take
         self._answer: str | None = None  # the blob with the answer of the stage before
 
     # --- the whole run ------------------------------------------------------------------------------------------------
@@ -90,6 +91,7 @@ class TargetRun:
     def steps(self) -> Iterator[PipelineStep]:
         stages = self._chosen()
         yield from self._opened(stages)
+        self._usual = estimates.usual_seconds(self.call, self.pack.name)
         at = stages[0]
         try:
             yield from self._seated()
@@ -250,7 +252,7 @@ class TargetRun:
             prepared, position = self._started(stage, plan, lock)
             attempt = self._record.run().tries[-1]
             yield self._step("ready", stage, text=f"Prerequisites met, starting {stage.said}", checks=prepared.checks)
-            estimate = estimates.usual_seconds(self.call, self.pack.name, stage.name)
+            estimate = self._usual.get(stage.name, 0.0)
             said = " ".join(attempt.command) or "built in"
             yield self._step("started", stage, attempt=attempt.attempt, text=said, estimate=estimate)
             how = Performance(

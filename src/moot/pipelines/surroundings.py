@@ -12,7 +12,7 @@ from moot.pipelines.contents import is_temporary
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from moot.location import Place
 
@@ -57,10 +57,11 @@ def _digest(entry: os.DirEntry[str]) -> str:
         return "unreadable"
 
 
-def changed(place: Place, root: str, before: Mapping[str, str], expected: Iterable[str]) -> list[str]:
+def changed(place: Place, root: str, before: Mapping[str, str], expected: Callable[[], Iterable[str]]) -> list[str]:
     """The files that changed, appeared or vanished, besides those in `expected` and those that git ignores."""
-    after, allowed = look(root), list(expected)
+    after = look(root)
     names = [path for path in dict.fromkeys((*before, *after)) if before.get(path) != after.get(path)]
+    allowed = list(expected()) if names else []
     names = [path for path in names if not _is_expected(path, allowed)]
     return sorted(_tracked(place, root, names)) if names else []
 

@@ -320,17 +320,10 @@ class Packs:
         """The closers of the packs, and one that records which packs are active."""
         if not self.packs:
             return ()
-        from moot.api.protocol.pack_code import closing
+        from moot.api.protocol.pack_code import closing, recording
 
-        return (*(closing(one.pack.name, run) for one in self.having("closers") for run in one.closers), self._record)
-
-    def _record(self, work: Work) -> None:
-        from moot.core.deciders.pack import Activate, ActivatedPack
-
-        for pack in self.packs:
-            now = ActivatedPack(name=pack.name, version=pack.version, digest=pack.digest)
-            if work.state("pack", pack.name) != now and work.unknown_kind(pack.name) is None:
-                work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
+        own = (closing(one.pack.name, run) for one in self.having("closers") for run in one.closers)
+        return (*own, recording(self.packs))
 
     def find(self, kind: str, pack: str | None = None) -> MessageType | None:
         """The message type with this name or `pack/name`; with `pack`, only among those of one pack."""

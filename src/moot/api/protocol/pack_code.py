@@ -6,11 +6,11 @@ from moot.core.errors import MootError, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
     from moot.api.call import Call
-    from moot.api.protocol import Protocol
+    from moot.api.protocol import Pack, Protocol
     from moot.api.protocol.pack_files import FileProblem, PackFiles
     from moot.core.payload import Payload
     from moot.core.reactions import Reaction, Step, World
@@ -66,6 +66,20 @@ def closing(pack: str, closer: Callable[[Work], None]) -> Callable[[Work], None]
             closer(work)
 
     return close
+
+
+def recording(packs: Sequence[Pack]) -> Callable[[Work], None]:
+    """A closer that records which packs are active, if that has changed."""
+
+    def record(work: Work) -> None:
+        from moot.core.deciders.pack import Activate, ActivatedPack
+
+        for pack in packs:
+            now = ActivatedPack(name=pack.name, version=pack.version, digest=pack.digest)
+            if work.state("pack", pack.name) != now and work.unknown_kind(pack.name) is None:
+                work.do("pack", pack.name, Activate(version=pack.version, digest=pack.digest))
+
+    return record
 
 
 def problems(protocol: Protocol, call: Call, files: PackFiles) -> list[FileProblem]:
