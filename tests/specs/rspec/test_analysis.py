@@ -481,3 +481,8 @@ def test_conditionals_in_blocks_belong_to_the_branch_around_them_and_those_of_a_
         "  raise if strict?",
     )
     assert links(found) == {"open": (1, None, None), "item": (2, "open", [True])}
+
+
+def test_a_value_that_stands_twice_and_the_word_other_are_told_apart() -> None:
+    found = method("case mode", "when :a, :a then 1", "when :other, 'a' then 2", "else 3", "end")
+    assert values(found, "mode") == {"a": False, "other": False, "anything_else": False}

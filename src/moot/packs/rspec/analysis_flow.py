@@ -27,7 +27,7 @@ from moot.packs.ruby.syntax import first_line, last_line, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tree_sitter import Node
 
@@ -181,7 +181,7 @@ class _Walk:
                     ((test.values[0],), way) for test, (_, way) in zip(chain, steps, strict=False)
                 ]
                 if failing.statements is not None:
-                    ways.append(((Tested(value=OTHER, description=OTHER),), failing))
+                    ways.append(((_other({test.values[0].value for test in chain}),), failing))
                 made = self._choose(chain[0], ways, lines, start, parent, flow)
                 fails = made.outcomes[-1]
             else:
@@ -216,15 +216,15 @@ class _Walk:
         ways: list[tuple[tuple[Tested, ...], _Way]] = []
         seen: set[object] = set()
         for branch in given:
-            found = [_pattern_value(_pattern(pattern.node)) for pattern in branch.values]
-            values = tuple(value for value in found if value.value not in seen)
-            seen.update(value.value for value in values)
+            found = {value.value: value for value in (_pattern_value(_pattern(one.node)) for one in branch.values)}
+            values = tuple(value for value in found.values() if value.value not in seen)
+            seen.update(found)
             if values:
                 ways.append((values, _way(branch)))
         if not ways:
             return
         if default.statements is not None:
-            ways.append(((Tested(value=OTHER, description=OTHER),), default))
+            ways.append(((_other(seen),), default))
         elif len(seen) == 1:
             only = ways[0][0][0]
             ways.append(((Tested(f"not_{only.value}", f"NOT {only.description}"),), _ABSENT))
@@ -338,6 +338,12 @@ def _chain(steps: Sequence[_Step]) -> list[ConditionTest]:
             break
         found.append(tests[0])
     return found
+
+
+def _other(values: Collection[object]) -> Tested:
+    """The value of an `else`. A source may use the word itself."""
+    word = OTHER if OTHER not in values else "anything_else"
+    return Tested(value=word, description=described(word))
 
 
 def _pattern(node: Node) -> Node:
