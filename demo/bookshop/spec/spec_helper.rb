@@ -2,9 +2,7 @@
 
 require "factory_bot"
 
-%w[models services].each do |folder|
-  Dir[File.expand_path("../app/#{folder}/*.rb", __dir__)].each { |file| require file }
-end
+Dir[File.expand_path("../app/**/*.rb", __dir__)].sort.each { |file| require file }
 
 RSpec.configure do |config|
   config.include FactoryBot::Syntax::Methods

@@ -63,8 +63,8 @@ def implement(prompt: str, behaviour: str) -> None:
         "pends": lambda text: fill(text).replace('it "', 'xit "', 1),
         "hollow": lambda text: fill(text).replace("expect(value).to eq(1)", "value", 1),
         "stores": lambda text: fill(text).replace("let(:value) { 1 }", "let(:value) { create(:book) }", 1),
-        "fails": lambda text: fill(text).replace("eq(1)", "eq(2)", 1),
-        "broken": lambda text: fill(text) + "end end\n",
+        "fails": lambda text: fill(text).replace("eq(1)", "eq(2)", 1) if "Book" in text else fill(text),
+        "broken": lambda text: fill(text) + "x = (\n",
     }
     spec.write_text(changes.get(behaviour, fill)(before))
     count = examples(spec, blocks(prompt))
@@ -86,9 +86,11 @@ def implement(prompt: str, behaviour: str) -> None:
 
 def main() -> None:
     prompt, behaviour = sys.stdin.read(), sys.argv[1]
-    if log := os.environ.get("AGENT_LOG"):
-        with open(log, "a", encoding="utf-8") as file:
-            file.write(f"{prompt.split('.')[0]}\n")
+    with open("../agents.log", "a", encoding="utf-8") as file:
+        file.write(f"{prompt.split('.')[0]}: {paths(prompt, 'source')[0]}\n")
+    prompts = Path("../prompts")
+    prompts.mkdir(exist_ok=True)
+    (prompts / f"{len(list(prompts.iterdir()))}.md").write_text(prompt)
     if "You are factory-agent" in prompt:
         make_factories(prompt)
         return
@@ -100,7 +102,7 @@ def main() -> None:
         return
     if behaviour == "marker":
         for path in Path("tmp/rspec_metadata").glob("*.yml"):
-            path.write_text(path.read_text() + "  test_implementer_completed: true\n")
+            path.write_text(path.read_text().replace("implementer_completed: false", "implementer_completed: true"))
         say("status: success\ndata:\n  files_created: []")
         return
     implement(prompt, behaviour)

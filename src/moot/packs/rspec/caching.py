@@ -7,7 +7,7 @@ import os
 from moot.core.errors import Unknown
 from moot.core.flat_json import unflatten
 from moot.core.record import Record
-from moot.packs.rspec.agents import AGENTS, is_completed, snake
+from moot.packs.rspec.agents import AGENTS, REVIEWER, is_completed, snake
 from moot.packs.rspec.cover_targets import project_of
 from moot.packs.rspec.slugs import slug_of
 from moot.views import states
@@ -79,5 +79,6 @@ def _changed(call: Call, slug: str, mtime: int | None) -> tuple[str, ...]:
     cover = Cover(call, parent.parameters, CoverOptions(), parent.id)
     target = cover.reached(slug)
     pipeline = RspecPipeline(cover.protocol.pack, {target.id: cover.surroundings(target)})
-    first = next((one for one in planned(call, pipeline, target, RunOptions()).stages if not one.reused), None)
+    stages = planned(call, pipeline, target, RunOptions()).stages
+    first = next((one for one in stages if not one.reused and one.stage != REVIEWER), None)  # a review is run each time
     return () if first is None else (f"{first.stage} would run: {first.reason}",)

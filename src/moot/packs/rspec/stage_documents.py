@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from moot.packs.rspec.answers import AgentAnswer
 
-_LINTER = 21  # the rule that only a linter decides
+_DECIDED_ELSEWHERE = frozenset((7, 8, 21))  # the structure decides the order and the cases; a linter decides the last
 
 
 def pointer(*names: str) -> str:
@@ -78,7 +78,7 @@ def _remarks(document: Mapping[str, Any], path: str, data: bytes) -> Iterator[tu
     outer = (found.group,) if found.group is not None else ()
     given = Reviewed(path=path, data=data, groups=groups, outer=outer)
     for rule in rules():
-        if rule.checked == "program" and rule.needs != "document" and rule.number != _LINTER:
+        if rule.checked == "program" and rule.needs != "document" and rule.number not in _DECIDED_ELSEWHERE:
             for remark in CHECKS[rule.number](given):
                 yield rule.number, rule.severity, remark.found, remark.line
 

@@ -1,0 +1,275 @@
+"""Whole runs: a branch with four classes in two waves, real RSpec, and scripted agents."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from moot.core.errors import Refused
+from moot.packs.rspec.agents import AGENTS, is_completed, snake
+from moot.packs.rspec.cover import CoverStop
+from moot.packs.rspec.cover_report import CoverReport
+from moot.packs.rspec.document_check import errors_of
+
+if TYPE_CHECKING:
+    from tests.specs.rspec.shop import Shop
+
+BOOK, CUSTOMER, CHECKOUT, RESTOCKING = (
+    "app_models_book",
+    "app_models_customer",
+    "app_services_checkout",
+    "app_services_restocking",
+)
+
+
+# proves: S2-FLOW-01, S2-FLOW-03, S2-SEQ-01, S2-MARK-01, S2-SKIP-02, S2-HARD-03, S2-ART-01, S2-META-01, S2-MECH-03
+# proves: S2-FLOW-05, S2-MECH-01, S2-SKIP-01, S2-ENG-02, S2-FLOW-06, S2-CACHE-01, S2-CACHE-02, S2-HARD-04, S2-MECH-04
+def test_a_branch_is_covered_wave_by_wave_and_then_everything_is_reused(shop: Shop) -> None:
+    shop.stock()
+    shop.open()
+    report = shop.cover()
+    waves = [(one.wave, one.slug, one.tests_passed, sum(one.examples.values())) for one in report.files]
+    assert waves == [
+        (0, BOOK, True, 2),
+        (0, CUSTOMER, True, 3),
+        (0, CHECKOUT, True, 1),
+        (1, CHECKOUT, True, 3),
+        (1, RESTOCKING, True, 2),
+    ]
+    assert report.files[2].skipped == {"factory-agent": "No selected method needs a record"}
+    checkout = shop.document(CHECKOUT)
+    assert errors_of(checkout) == []
+    assert all(is_completed(checkout, agent) for agent in AGENTS)
+    marks = checkout["automation"]
+    assert marks["factory_agent_skipped"] is True
+    assert marks["factory_agent_skip_reason"] == "No selected method needs a record"
+    assert all(isinstance(marks[f"{snake(agent)}_version"], str) for agent in AGENTS)
+    assert [one["name"] for one in checkout["structure"]["methods"]] == [".reduced", "#total"]
+    spec = shop.file("spec/services/checkout_spec.rb")
+    assert spec.count("expect(value).to eq(1)") == 3
+    assert "{" + "EXPECTATION}" not in spec
+    started = shop.asked()
+    assert started[:2] == ["You are factory-agent: app/models/book.rb", "You are test-implementer: app/models/book.rb"]
+    prompt = (shop.root.parent / "prompts" / "1.md").read_text()
+    assert "You are test-implementer" in prompt
+    assert "## The answer of factory-agent" in prompt
+    assert "spec/models/book_spec.rb` (you may change it)" in prompt
+    assert "cross_class_deps" not in prompt
+    status = shop.moot("run", "status")
+    assert "wave 1" in status
+    assert "factory-agent skipped: No selected method needs a record" in status
+    assert shop.rspec("cache", source="app/models/book.rb").valid
+    assert [one.tests_passed for one in shop.cover().files] == [True] * 5
+    again = set(shop.asked()[len(started) :])
+    assert again <= {"You are test-implementer: app/services/checkout.rb"}, "only what had methods in two waves"
+    path = shop.root / "app/models/book.rb"
+    os.utime(path, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns + 1))
+    state = shop.rspec("cache", source="app/models/book.rb")
+    assert not state.valid
+    assert "the time of the source" in state.reasons[0]
+    os.utime(path, (1, 1))
+    state = shop.rspec("cache", source=BOOK)
+    assert state.file_mtime == 1
+    assert f"source_mtime is {state.source_mtime}, and the file's is 1" in state.reasons
+
+
+LIES = {
+    "nothing": "{EXPECTATION} is left",
+    "drops": "examples",
+    "renames": "expected the context",
+    "pends": "does not run: xit",
+    "hollow": "has no expectation",
+    "stores": "stores a record",
+    "broken": "does not parse",
+    "overcounts": "expected 4 examples, found 3",
+    "foreign": "data.behaviors",
+    "stray": "app/models/stray.rb",
+    "trailing": "I changed my mind",
+    "silent": "the output is empty",
+    "crashes": "killed by signal 9",
+    "marker": "{SETUP_CODE} is left",
+}
+
+
+# proves: S2-HARD-05, S2-HARD-15, S2-IMPL-03, S2-ART-02, S2-ENR-01, S2-RESP-02, S2-RESP-03, S2-FAIL-01, S2-ERR-01
+# proves: S2-MARK-02
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lying_agent_fails_its_stage(shop: Shop, lie: str) -> None:
+    shop.stock("models/customer", "services/checkout")
+    shop.write("Gemfile", "")  # without factories, so that no other agent is needed
+    shop.open(lie)
+    with pytest.raises(Refused) as refused:
+        shop.cover()
+    assert refused.value.code == "stage_failed"
+    assert refused.value.details["stage"] == "test-implementer"
+    assert LIES[lie] in refused.value.message
+    document = shop.document(CUSTOMER)
+    assert not is_completed(document, "test-implementer")
+    assert document["automation"]["errors"][0].startswith("test_implementer: ")
+    assert not (shop.root / "tmp/rspec_metadata" / f"{CHECKOUT}.yml").exists(), "no later document was started"
+    assert len(shop.asked()) == 1, "nothing is tried again"
+
+
+# proves: S2-REC-01, S2-MECH-04, S2-ERR-01
+def test_after_a_correction_the_run_goes_on_from_the_failed_stage(shop: Shop) -> None:
+    shop.stock("models/book", "models/customer")
+    shop.open("drops")
+    with pytest.raises(Refused) as refused:
+        shop.cover()
+    started = len(shop.asked())
+    shop.moot("run", "restore", refused.value.details["run"])
+    shop.behave("honest")
+    report = shop.rspec("resume")
+    assert [one.tests_passed for one in report.files] == [True, True]
+    assert shop.asked()[started] == "You are test-implementer: app/models/book.rb", "earlier stages are not repeated"
+    assert not shop.document(BOOK)["automation"].get("errors")
+
+
+# proves: S2-HARD-10
+def test_an_agent_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open("hangs", timeout="2s")
+    with pytest.raises(Refused, match="timed out after 2 s"):
+        shop.cover()
+
+
+# proves: S2-RESP-03
+def test_an_earlier_quoted_answer_is_ignored(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open("quotes")
+    assert shop.cover().files[0].tests_passed
+
+
+# proves: S2-FLOW-04, S2-REV-04, S2-FLOW-03, S2-HARD-14
+def test_failed_tests_stop_at_the_gate_until_a_person_decides(shop: Shop) -> None:
+    shop.stock()
+    shop.open("fails")
+    stopped = shop.cover()
+    assert isinstance(stopped, CoverStop)
+    assert (stopped.status, stopped.reason) == ("waiting", "gate")
+    assert "expected: 2" in stopped.message
+    assert not (shop.root / "tmp/rspec_metadata" / f"{RESTOCKING}.yml").exists(), "the next wave has not started"
+    assert any(one.startswith("test_reviewer: failed: ") for one in shop.document(BOOK)["automation"]["errors"])
+    assert not shop.rspec("cache", source=BOOK).valid
+    with pytest.raises(Refused, match="Tests of wave 0 failed"):
+        shop.rspec("resume", gate="abort")
+    assert stopped.checkpoint is not None
+    shop.moot("checkpoint", "resolve", stopped.checkpoint, "skip")
+    assert "skip" in shop.moot("checkpoint", "resolve", stopped.checkpoint, "abort", code=3)
+    report = shop.rspec("resume")
+    assert [(one.wave, one.tests_passed) for one in report.files][-1] == (1, True)
+
+
+# proves: S2-HARD-06, S2-ARCH-07, S2-HARD-14
+def test_a_block_that_a_person_changed_is_kept_until_the_person_decides(shop: Shop) -> None:
+    shop.stock("models/book")
+    mine = 'RSpec.describe Book do\n  describe "#sell" do\n    it("is mine") { expect(1).to eq(1) }\n  end\nend\n'
+    shop.write("spec/models/book_spec.rb", mine)
+    shop.open()
+    stopped = shop.cover()
+    assert (stopped.status, stopped.reason) == ("waiting", "existing")
+    assert shop.file("spec/models/book_spec.rb") == mine
+    report = shop.rspec("resume", existing="overwrite")
+    assert report.files[0].tests_passed
+    assert "is mine" not in shop.file("spec/models/book_spec.rb")
+
+
+# proves: S2-ISO-06, S2-HARD-14
+def test_an_unclear_level_asks_one_question_per_file_and_the_answer_is_in_the_trace(shop: Shop) -> None:
+    shop.write("app/jobs/mail_job.rb", "class MailJob\n  def perform\n    1\n  end\n\n  def again\n    2\n  end\nend\n")
+    shop.open()
+    stopped = shop.cover()
+    assert (stopped.status, stopped.reason) == ("waiting", "level")
+    assert "perform, again" in stopped.message
+    shop.moot("checkpoint", "resolve", stopped.checkpoint, "integration")
+    report = shop.rspec("resume")
+    assert isinstance(report, CoverReport), report
+    assert report.files[0].tests_passed
+    for method in shop.document("app_jobs_mail_job")["methods"]:
+        assert method["test_config"]["test_level"] == "integration"
+        assert any("answer: integration, chosen by " in line for line in method["test_config"]["decision_trace"])
+
+
+# proves: S2-ENR-05, S2-META-04
+def test_a_behaviour_that_a_person_switches_off_has_no_example(shop: Shop) -> None:
+    shop.stock("models/book")
+    shop.open("silent")
+    with pytest.raises(Refused):
+        shop.cover()
+    path = f"tmp/rspec_metadata/{BOOK}.yml"
+    shop.write(path, shop.file(path).replace("description: sets stock", "description: takes copies from the stock"))
+    shop.behave("honest")
+    shop.rspec("resume", existing="overwrite")
+    assert 'it "takes copies from the stock"' in shop.file("spec/models/book_spec.rb")
+
+
+# proves: S2-ENG-02
+def test_without_a_command_the_run_stops_before_the_stage_and_names_the_setting(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.open()
+    path = shop.root / "moot.toml"
+    path.write_text("\n".join(line for line in path.read_text().splitlines() if not line.startswith("test-impl")))
+    with pytest.raises(Refused, match=r"needs a command: moot.toml does not set run.rspec.test-implementer"):
+        shop.cover()
+    assert is_completed(shop.document(CUSTOMER), "test-architect")
+
+
+# proves: S2-MECH-03, S2-SEQ-02, S2-PRE-01, S2-PRE-02, S2-SKIP-03
+def test_a_single_stage_needs_only_the_slug_and_its_predecessors(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.open("silent")
+    with pytest.raises(Refused):
+        shop.cover()
+    with pytest.raises(Refused, match="test-implementer"):
+        shop.rspec("stage", slug=CUSTOMER, name="test-reviewer")
+    shop.behave("honest")
+    assert shop.rspec("stage", slug=CUSTOMER, name="test-implementer").outcome == "passed"
+    done = shop.rspec("stage", slug=CUSTOMER, name="test-reviewer")
+    assert done.answer["tests_passed"] is True
+    (shop.root / "spec/models/customer_spec.rb").unlink()
+    with pytest.raises(Refused, match=r"test-implementer|spec"):
+        shop.rspec("stage", slug=CUSTOMER, name="test-reviewer")
+
+
+# proves: S2-REC-02
+def test_deleting_the_document_starts_it_over(shop: Shop) -> None:
+    shop.stock("models/customer")
+    shop.open("silent")
+    with pytest.raises(Refused):
+        shop.cover()
+    (shop.root / f"tmp/rspec_metadata/{CUSTOMER}.yml").unlink()
+    shop.behave("honest")
+    report = shop.rspec("resume", existing="overwrite")
+    assert report.files[0].tests_passed
+    assert all(is_completed(shop.document(CUSTOMER), agent) for agent in AGENTS)
+
+
+SHELF = """\
+class Shelf{0}
+  def initialize(book)
+    @book = book
+  end
+
+  def full?
+    return true if @book.stock > 9
+
+    false
+  end
+end
+"""
+
+
+# proves: S2-MECH-02, S2-HARD-16
+def test_twenty_documents_of_one_wave_run_under_a_limit_and_share_one_factory_file(shop: Shop) -> None:
+    shop.stock("models/book")
+    for number in range(19):
+        shop.write(f"app/services/shelf{number}.rb", SHELF.format(number))
+    shop.open()
+    report = shop.rspec("cover", branch=True, yes=True, limit=4)
+    assert len(report.files) == 20
+    assert all(one.tests_passed for one in report.files)
+    factory = shop.file("spec/factories/books.rb")
+    assert factory.count("factory :book") == 1
+    assert shop.moot("verify")
