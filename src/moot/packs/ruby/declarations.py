@@ -69,7 +69,7 @@ class _Walk:
         self.places = [found.start() for found in re.finditer(_WORDS, source.data)]
         self.classes: list[Class] = []
         self.declared: list[dict[str, Any]] = []
-        self.latest: dict[tuple[str, str, str], int] = {}
+        self.known: dict[tuple[str, str, str], list[int]] = {}
         self.unclear: list[Unclear] = []
         self.stack: list[tuple[Node, _Scope] | _Apply] = [(source.root, _Scope("", visibility="private"))]
 
@@ -229,7 +229,7 @@ class _Walk:
         parts: Node | None = None,
         lost: bool = False,
     ) -> None:
-        self.latest[owner, kind, name] = len(self.declared)
+        self.known.setdefault((owner, kind, name), []).append(len(self.declared))
         self.declared.append(
             {
                 "name": name,
@@ -319,16 +319,14 @@ class _Walk:
         self._enter(node.child_by_field_name("arguments"), scope)
 
     def _apply(self, item: _Apply) -> None:
+        """Change every definition so far: a method may be defined in both branches of an `if`."""
         for name in item.names:
-            index = self.latest.get((item.owner, item.kind, name))
-            if index is None:
-                continue
-            method = self.declared[index]
-            if item.visibility == "module_function":
-                method["kind"], method["visibility"] = "class", "public"
-                self.latest[item.owner, "class", name] = index
-            else:
-                method["visibility"] = item.visibility
+            for index in self.known.get((item.owner, item.kind, name), ()):
+                if item.visibility == "module_function":
+                    self.declared[index]["kind"], self.declared[index]["visibility"] = "class", "public"
+                    self.known.setdefault((item.owner, "class", name), []).append(index)
+                else:
+                    self.declared[index]["visibility"] = item.visibility
 
     def _define_method(self, node: Node, scope: _Scope) -> bool:
         given = arguments(node)
@@ -361,9 +359,9 @@ class _Walk:
     def _add_alias(self, node: Node, name: str, old: list[str | None], scope: _Scope) -> None:
         """An alias has the visibility of the method that it copies."""
         self._add(node, name, scope, form="alias")
-        original = self.latest.get((scope.owner, scope.kind, old[0])) if old and old[0] is not None else None
-        if original is not None:
-            self.declared[-1]["visibility"] = self.declared[original]["visibility"]
+        originals = self.known.get((scope.owner, scope.kind, old[0]), ()) if old and old[0] is not None else ()
+        if originals:
+            self.declared[-1]["visibility"] = self.declared[originals[-1]]["visibility"]
 
 
 def _method_name(node: Node) -> str:
