@@ -119,7 +119,7 @@ PACK = words("""
     moot.api.protocol.mirrors moot.api.protocol.pack_code moot.mirrors.forms.read_time
     moot.core.deciders.held_entry moot.core.schema.phrases moot.core.schema moot.location.caches
     moot.mirrors moot.mirrors.absorbing moot.mirrors.exchange moot.mirrors.file_reading moot.mirrors.files
-    moot.mirrors.folders moot.mirrors.forms moot.mirrors.forms.entries moot.mirrors.forms.read_time
+    moot.mirrors.folders moot.mirrors.forms moot.mirrors.forms.commit_size moot.mirrors.forms.entries
     moot.api.protocol.held_entries moot.mirrors.lock
     moot.mirrors.rendering moot.mirrors.state_cache moot.api.protocol.strict_json moot.mirrors.sync
     moot.mirrors.sync_context moot.packs moot.packs.orchestrator

@@ -107,17 +107,20 @@ class Drives(ABC):
         return self._ask("run show", locals())
 
     def run_status(self, id: str | None = None) -> RunStatus | WavesStatus | None:
+        """Where a run stands now: its waves, files and stages. `run_follow` also yields what changes later."""
         return self._ask("run status", {**locals(), "follow": False})
-
-    def run_follow(self, id: str | None = None) -> Iterator[RunStatus | WavesStatus]:
-        """The status of a run whenever it changes, until the run has ended."""
-        return self._ask_on("run status", {**locals(), "follow": True})
 
     def run_explain(self, id: str, *, stage: str | None = None) -> list[StageReason]:
         return self._ask("run explain", locals())
 
     def run_restore(
-        self, id: str, *, stage: str | None = None, attempt: int | None = None, dry_run: bool = False
+        self,
+        id: str,
+        *,
+        stage: str | None = None,
+        attempt: int | None = None,
+        key: str | None = None,
+        dry_run: bool = False,
     ) -> RestoredFiles:
         return self._ask("run restore", locals())
 

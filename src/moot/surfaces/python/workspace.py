@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from moot.api.verbs.workspace import Finding, RestoreResult
     from moot.api.workspace import Workspace as Opened
     from moot.core.event import Event
+    from moot.pipelines.status import RunStatus, WavesStatus
     from moot.surfaces.python.following import Follower
     from moot.surfaces.python.verbs import Some
 
@@ -240,6 +241,10 @@ class Workspace(Verbs):
         with EDGE:
             call, answer = self._called("mirror", {"watch": True})
         return chain(answer.warnings, (later.result for later in _held(call, answer.more or iter(()))))
+
+    def run_follow(self, id: str | None = None) -> Iterator[RunStatus | WavesStatus]:  # noqa: A002
+        """The status of a run whenever it changes, until the run has ended."""
+        return self._ask_on("run status", {"id": id, "follow": True})
 
     def _following(
         self, after: int, end: float | None, types: tuple[str, ...], streams: tuple[str, ...], task: str | None
