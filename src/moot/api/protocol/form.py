@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from moot.location import Worktree
     from moot.views.store import Store
 
+MOST = 2_000  # new entries of a file in one commit
+FULL = 8_500  # events of a commit after which no more are taken: it can have 10,000, and closers add to them
+
 
 class Torn(ValueError):
     """The bytes are incomplete. A program may still be writing them. Line and column are 0 if unknown."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from moot.api.answer import Notice
 from moot.api.protocol import strict_json
-from moot.api.protocol.form import Form, Malformed, Rendering, Taken
+from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken
 from moot.api.protocol.held_entries import HeldEntries, as_written, counted
 from moot.core.deciders.mailbox import Ack, Clear, Restore
 from moot.core.errors import MootError, Refused
@@ -24,7 +24,6 @@ from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import NOTHING, shown
 from moot.core.text import command_line
 from moot.location import worktrees
-from moot.mirrors.forms.commit_size import FULL, MOST
 from moot.mirrors.forms.read_time import seconds, time_of
 from moot.views import queries
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from moot.api.answer import Notice
 from moot.api.protocol import strict_json
-from moot.api.protocol.form import Form, Malformed, Rendering, Taken, Torn
+from moot.api.protocol.form import FULL, MOST, Form, Malformed, Rendering, Taken, Torn
 from moot.api.protocol.held_entries import HeldEntries, as_written
 from moot.core.deciders.feed import LARGEST, Feed, SetFeed, fingerprint
 from moot.core.errors import MootError, Refused
@@ -36,7 +36,6 @@ from moot.core.record import Record
 from moot.core.schema import Defect, defects
 from moot.core.schema.phrases import shown
 from moot.location import worktrees
-from moot.mirrors.forms.commit_size import FULL, MOST
 from moot.mirrors.forms.retention import seconds_of
 from moot.views import feeds, states
 
