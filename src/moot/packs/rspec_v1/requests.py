@@ -76,8 +76,8 @@ def request_at(call: Call, path: str) -> Request:
     found = flat_json.unflatten(document.leaves, {}).get("target")
     target: dict[str, Any] = found if isinstance(found, dict) else {}
     run = _last_run(call, document.id)
-    parameters = dict(run.parameters) if run is not None else {}
-    parameters |= {name: target[name] for name in ("class", "method", "method_type") if target.get(name)}
+    asked = {name: target[name] for name in ("class", "method", "method_type") if target.get(name)}
+    parameters = dict(run.parameters) if run is not None else asked  # an edit of the document makes no other target
     source = str(run.paths["source"][0] if run is not None else target.get("file", ""))
     root = run.root if run is not None else places.find_root(os.path.join(call.cwd, path)) or call.place.root
     return _request(call, locate(call, os.path.join(root, source)), parameters)

@@ -151,7 +151,7 @@ def _verdict(call: Call, path: str, location: Location) -> CacheVerdict:
 
 def stages(call: Call) -> Answer:
     pack = next(one for one in call.packs.packs if one.name == PACK)
-    found = [stage.plain() for stage in pack.stages]
+    found = [stage.full() for stage in pack.stages]
     return Answer(result=found, say=(json.dumps(found, indent=2),))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from moot.api.catalogue import Param, Verb
-from moot.core.errors import MootError, Refused
+from moot.core.errors import MootError, Refused, Unknown
 from moot.packs.rspec_v1.locating import PACK
 from moot.packs.rspec_v1.placing import CANCEL, CHOICES
 
@@ -59,6 +59,7 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
 
             return review_alone(call, path)
         request = request_at(call, path)
+        _check_before(call, request, stage)
         limit = _limit(call)
         before = [
             RunOptions(resume=True, until=name, wait=wait, limit=limit) for name in _pending(call, request, stage)
@@ -68,6 +69,29 @@ def _later(stage: str, wanted: str) -> Callable[..., Answer]:
         return _performed(call, request, options, existing, wanted)
 
     return does
+
+
+def _check_before(call: Call, request: Request, stage: str) -> None:
+    """Refuse a stage whose document is invalid, or whose files have disappeared. Nothing is made again for it."""
+    import os
+
+    from moot.packs.rspec_v1.pipeline import INVALID
+    from moot.packs.rspec_v1.sessions import document_of
+    from moot.packs.rspec_v1.validation import validate
+
+    document = document_of(call, request.key) or {}
+    if stage == "validation" or (document.get("analyzer") or {}).get("completed") is not True:
+        return
+    errors = validate(document).errors
+    if errors:
+        advice = "\n".join(("Re-run rspec-analyzer.", *errors))
+        raise Refused("metadata_invalid", INVALID, advice, errors=list(errors))
+    written = (document.get("automation") or {}).get("skeleton_generated") is True
+    wanted = [("Spec", request.location.spec)] if written and stage != "skeleton" else []
+    wanted += [("Source", request.location.project.source)] if stage in ("architect", "implementer") else []
+    for role, path in wanted:
+        if not os.path.isfile(os.path.join(request.location.project.root, path)):
+            raise Unknown("no_such_file", f"{role} file not found: {path}", "Restore it, or run the pipeline again.")
 
 
 def _has_no_document(call: Call, path: str) -> bool:
@@ -157,6 +181,7 @@ def _stage_verb(word: str, stage: str, summary: str, wanted: str, *more: Param) 
         anybody=True,
         protocol=True,
         founds=True,
+        everything=True,
         params=(_FILE, _WAIT, *more),
         examples=(f"moot {PACK} {word} spec/services/payment_service_spec.rb",),
     )
@@ -170,6 +195,7 @@ RUN = Verb(
     anybody=True,
     protocol=True,
     founds=True,
+    everything=True,
     params=(
         _SOURCE,
         _METHOD,
@@ -194,6 +220,7 @@ ANALYZER = Verb(
     anybody=True,
     protocol=True,
     founds=True,
+    everything=True,
     params=(_SOURCE, _METHOD, _CLASS, _LEVEL, _WAIT),
     examples=(f"moot {PACK} analyzer app/services/payment_service.rb process_payment",),
 )
