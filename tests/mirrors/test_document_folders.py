@@ -19,7 +19,7 @@ def names(tmp_path):
     return str(tmp_path / "project_metadata"), str(tmp_path / "project_1a2b3c4d_metadata")
 
 
-# proves: S1-META-02, S1-HARD-15
+@pytest.mark.proves("S1-META-02", "S1-HARD-15")
 def test_the_folder_of_a_project_is_created_private_and_found_again(tmp_path):
     plain, distinct = names(tmp_path)
     for _ in range(2):
@@ -32,7 +32,7 @@ def test_the_folder_of_a_project_is_created_private_and_found_again(tmp_path):
     assert not os.path.exists(distinct)
 
 
-# proves: S1-HARD-15
+@pytest.mark.proves("S1-HARD-15")
 def test_another_project_of_the_same_name_gets_a_folder_with_a_digest_and_a_warning(tmp_path):
     plain, distinct = names(tmp_path)
     project_folder(plain, distinct, "/home/me/project", SETTING)
@@ -42,7 +42,7 @@ def test_another_project_of_the_same_name_gets_a_folder_with_a_digest_and_a_warn
     assert distinct in other.warning
 
 
-# proves: S1-HARD-15
+@pytest.mark.proves("S1-HARD-15")
 def test_a_link_a_file_an_open_folder_and_one_of_another_account_are_not_used(tmp_path, monkeypatch):
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
@@ -59,7 +59,7 @@ def test_a_link_a_file_an_open_folder_and_one_of_another_account_are_not_used(tm
     assert "another account" in unusable(str(tmp_path / "elsewhere"), "/home/me/project")
 
 
-# proves: S1-ROOT-04
+@pytest.mark.proves("S1-ROOT-04")
 def test_a_shared_folder_that_cannot_be_used_is_an_error_that_names_the_setting(tmp_path):
     assert shared_folder(str(tmp_path / "shared"), SETTING) == str(tmp_path / "shared")
     assert stat.S_IMODE(os.stat(tmp_path / "shared").st_mode) == 0o700

@@ -167,7 +167,8 @@ def ruby():
         yield process
 
 
-# proves: S1-META-04, S1-HARD-10, S2-HARD-09
+# proves: S2-HARD-09
+@pytest.mark.proves("S1-META-04", "S1-HARD-10")
 @given(VALUES)
 @example(TRAPS)
 @example({trap: trap for trap in TRAPS if trap != "<<" and len(trap) < 200})
@@ -178,7 +179,8 @@ def test_python_and_moot_read_what_moot_writes(value):
     assert data.endswith(b"\n")
 
 
-# proves: S1-META-04, S1-HARD-10, S2-HARD-09
+# proves: S2-HARD-09
+@pytest.mark.proves("S1-META-04", "S1-HARD-10")
 @needs_ruby
 @settings(deadline=None)
 @given(VALUES)
@@ -188,7 +190,8 @@ def test_ruby_reads_what_moot_writes(ruby, value):
     assert same(ruby.load(dump(value).decode()), value)
 
 
-# proves: S1-META-09, S2-META-04
+# proves: S2-META-04
+@pytest.mark.proves("S1-META-09")
 @needs_ruby
 @settings(deadline=None)
 @given(VALUES)
@@ -304,7 +307,8 @@ FAULTS = [
 ]
 
 
-# proves: S1-HARD-10, S2-HARD-09, S1-TEST-02
+# proves: S2-HARD-09
+@pytest.mark.proves("S1-HARD-10", "S1-TEST-02")
 @pytest.mark.parametrize(("data", "reason", "line", "column"), FAULTS, ids=[str(fault[0][:24]) for fault in FAULTS])
 def test_a_fault_is_refused_with_its_line_and_column(data, reason, line, column):
     with pytest.raises(TornYaml, match=re.escape(reason)) as caught:
@@ -313,13 +317,14 @@ def test_a_fault_is_refused_with_its_line_and_column(data, reason, line, column)
     assert f"(line {line}, column {column})" in str(caught.value)
 
 
-# proves: S1-HARD-10, S2-HARD-09
+# proves: S2-HARD-09
+@pytest.mark.proves("S1-HARD-10")
 def test_a_file_over_the_limit_is_refused_unread():
     with pytest.raises(TornYaml, match="larger than 10 bytes"):
         load(b"a: 1\nb: 22\n", largest=10)
 
 
-# proves: S1-TEST-02
+@pytest.mark.proves("S1-TEST-02")
 @pytest.mark.parametrize("data", [b"invalid yaml [[[\n", b"- 1\n", b"---", b"7\n"])
 def test_a_file_that_is_not_a_mapping_is_refused_with_its_place(data):
     with pytest.raises(TornYaml, match=r"expected a mapping, got .* \(line \d, column 1\)"):

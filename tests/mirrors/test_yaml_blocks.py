@@ -30,7 +30,8 @@ FOUND = [
 ]
 
 
-# proves: S1-ENG-03, S2-RESP-03
+# proves: S2-RESP-03
+@pytest.mark.proves("S1-ENG-03")
 @pytest.mark.parametrize(("output", "text", "line"), FOUND)
 def test_the_last_block_is_found_fenced_or_bare(output, text, line):
     block = last_block(output)
@@ -41,7 +42,8 @@ def test_the_last_block_is_found_fenced_or_bare(output, text, line):
     load_mapping(block.text.encode())
 
 
-# proves: S1-ENG-03, S2-RESP-03
+# proves: S2-RESP-03
+@pytest.mark.proves("S1-ENG-03")
 @pytest.mark.parametrize(
     "end",
     [

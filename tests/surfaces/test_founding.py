@@ -26,7 +26,7 @@ def repository(path):
     return path
 
 
-# proves: S1-ROOT-01, S1-ROOT-02
+@pytest.mark.proves("S1-ROOT-01", "S1-ROOT-02")
 def test_a_file_in_a_repository_gets_the_workspace_of_that_repository_and_nothing_else_is_created(tmp_path, env):
     parent = tmp_path / "parent"
     one, two = repository(parent / "project1"), repository(parent / "project2")
@@ -40,7 +40,7 @@ def test_a_file_in_a_repository_gets_the_workspace_of_that_repository_and_nothin
     assert not (tmp_path / "state").exists() or not (tmp_path / "state" / "moot" / "private").exists()
 
 
-# proves: S1-ROOT-04
+@pytest.mark.proves("S1-ROOT-04")
 def test_a_file_outside_any_repository_gets_the_private_workspace_of_the_account(tmp_path, env):
     (tmp_path / "loose").mkdir()
     repository(tmp_path / "elsewhere")

@@ -106,14 +106,14 @@ FORMS = {
 }
 
 
-# proves: S1-AN-04
+@pytest.mark.proves("S1-AN-04")
 @pytest.mark.parametrize("case", FORMS)
 def test_every_form_of_a_conditional_is_found(case):
     body, expected = FORMS[case]
     assert outline(body) == expected
 
 
-# proves: S1-AN-04
+@pytest.mark.proves("S1-AN-04")
 @pytest.mark.parametrize(
     "body",
     [

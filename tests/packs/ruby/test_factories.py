@@ -88,7 +88,7 @@ puts JSON.generate(report)
 """
 
 
-# proves: S1-AN-11
+@pytest.mark.proves("S1-AN-11")
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
 def test_the_traits_of_a_factory_are_those_that_factory_bot_accepts(tmp_path):
     path = tmp_path / "users.rb"
@@ -101,7 +101,7 @@ def test_the_traits_of_a_factory_are_those_that_factory_bot_accepts(tmp_path):
     assert {name: sorted(one["traits"]) for name, one in found.items()} == json.loads(run.stdout)
 
 
-# proves: S1-AN-11
+@pytest.mark.proves("S1-AN-11")
 def test_factories_are_listed_with_their_file():
     found = detect_factories(
         {
@@ -116,7 +116,7 @@ def test_factories_are_listed_with_their_file():
     assert found.warnings == ()
 
 
-# proves: S1-AN-11
+@pytest.mark.proves("S1-AN-11")
 def test_a_name_defined_twice_keeps_the_last_and_warns():
     found = detect_factories(
         {
@@ -130,7 +130,7 @@ def test_a_name_defined_twice_keeps_the_last_and_warns():
     )
 
 
-# proves: S1-AN-11
+@pytest.mark.proves("S1-AN-11")
 def test_no_directory_gives_an_empty_map_and_a_warning():
     found = detect_factories(None)
     assert found.found == {}
@@ -138,7 +138,7 @@ def test_no_directory_gives_an_empty_map_and_a_warning():
     assert detect_factories({}).warnings == ()
 
 
-# proves: S1-AN-11
+@pytest.mark.proves("S1-AN-11")
 def test_a_file_that_does_not_parse_gives_a_warning_and_the_others_count():
     found = detect_factories(
         {

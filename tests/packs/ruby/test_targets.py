@@ -64,7 +64,7 @@ REFUSED = [
 ]
 
 
-# proves: S1-AN-03
+@pytest.mark.proves("S1-AN-03")
 @pytest.mark.parametrize(("text", "method", "class_name", "code", "says"), REFUSED)
 def test_a_name_that_means_no_single_method_is_refused(text, method, class_name, code, says):
     with pytest.raises(MootError) as refused:
@@ -74,7 +74,7 @@ def test_a_name_that_means_no_single_method_is_refused(text, method, class_name,
     assert refused.value.remedy
 
 
-# proves: S1-AN-03
+@pytest.mark.proves("S1-AN-03")
 @pytest.mark.parametrize(
     "text",
     [

@@ -90,7 +90,7 @@ class Shop:
     def agents(self, settings: str = "", timeout: str = "60s", **modes: str) -> None:
         """Set the commands of the agents, each good unless its mode is given, and allow them."""
         rows = []
-        for name in AGENTS:
+        for name in dict.fromkeys((*AGENTS, *modes)):
             command = json.dumps([sys.executable, str(AGENT), modes.get(name, "good")])
             if modes.get(name) != "none":
                 rows.append(f"{name} = {{ command = {command}, timeout = '{timeout}' }}")

@@ -66,7 +66,7 @@ def document(found) -> dict:
     }
 
 
-# proves: S1-AN-12
+@pytest.mark.proves("S1-AN-12")
 def test_the_payment_example_gives_three_linked_levels():
     found = analyze(PAYMENT.encode(), PATH, "process_payment")
     assert found.characteristics == [
@@ -103,7 +103,7 @@ def test_the_payment_example_gives_three_linked_levels():
     assert (verdict.errors, verdict.warnings) == ((), ())
 
 
-# proves: S1-AN-01
+@pytest.mark.proves("S1-AN-01")
 @pytest.mark.parametrize(
     ("method", "kind"),
     [("y", "instance"), ("#y", "instance"), (".x", "class"), ("#x", "instance")],
@@ -185,7 +185,7 @@ NAMES = {
 }
 
 
-# proves: S1-AN-05, S1-AN-06
+@pytest.mark.proves("S1-AN-05", "S1-AN-06")
 @pytest.mark.parametrize("case", NAMES)
 def test_names_states_and_types_come_from_the_code(case):
     body, expected = NAMES[case]
@@ -193,7 +193,7 @@ def test_names_states_and_types_come_from_the_code(case):
     assert not validate(document(analysed(body))).errors
 
 
-# proves: S1-AN-05
+@pytest.mark.proves("S1-AN-05")
 @pytest.mark.parametrize(
     ("states", "compares", "kind"),
     [
@@ -212,20 +212,20 @@ def test_the_first_rule_that_fits_decides_the_type(states, compares, kind):
     assert kind_of(states, compares=compares, progressions=known) == kind
 
 
-# proves: S1-AN-05
+@pytest.mark.proves("S1-AN-05")
 def test_fewer_than_two_states_are_an_error():
     with pytest.raises(Refused, match="at least two states"):
         kind_of(["a"], compares=False, progressions=[])
 
 
-# proves: S1-AN-05
+@pytest.mark.proves("S1-AN-05")
 def test_a_setting_adds_progressions():
     body = "case a\nwhen :egg then 1\nwhen :larva then 2\nwhen :moth then 3\nend"
     assert roots(body)[0][1] == "enum"
     assert roots(body, progressions=[["egg", "larva", "pupa", "moth"]])[0][1] == "sequential"
 
 
-# proves: S1-AN-07
+@pytest.mark.proves("S1-AN-07")
 def test_and_gives_two_on_the_same_level_and_what_is_inside_depends_on_the_last():
     assert entries("if a? && b?\n  c if d?\nelse\n  e if f?\nend") == [
         ("a", "binary", ["a", "not_a"], None, None, 1),
@@ -235,13 +235,13 @@ def test_and_gives_two_on_the_same_level_and_what_is_inside_depends_on_the_last(
     ]
 
 
-# proves: S1-AN-07
+@pytest.mark.proves("S1-AN-07")
 def test_or_gives_one():
     assert [one[0] for one in entries("c if a? || b? || d?")] == ["a_or_b_or_d"]
     assert [one[0] for one in entries("c if a? && b? || d?")] == ["a_and_b_or_d"]
 
 
-# proves: S1-AN-07
+@pytest.mark.proves("S1-AN-07")
 def test_the_same_condition_under_the_same_parent_gives_no_second_entry():
     found = entries("b if a?\nc unless a?\nif !a?\n  d if e?\nend\nif f?\n  g if a?\nend")
     assert [(one[0], one[3], one[4]) for one in found] == [
@@ -252,12 +252,12 @@ def test_the_same_condition_under_the_same_parent_gives_no_second_entry():
     ]
 
 
-# proves: S1-AN-07
+@pytest.mark.proves("S1-AN-07")
 def test_a_different_condition_with_an_equal_name_gets_a_number():
     assert [one[0] for one in entries("b if n > 1\nc if n > 2\nd if n < 3")] == ["n", "n_2", "n_3"]
 
 
-# proves: S1-AN-08
+@pytest.mark.proves("S1-AN-08")
 def test_nested_conditionals_depend_on_the_branch_they_lie_in():
     body = "if a?\n  b? ? 1 : 2\nelse\n  case c\n  when :x\n    d if e?\n  else\n    f if g?\n  end\nend"
     assert [(one[0], one[3], one[4], one[5]) for one in entries(body)] == [
@@ -271,7 +271,7 @@ def test_nested_conditionals_depend_on_the_branch_they_lie_in():
     assert [(one[0], one[4]) for one in entries(unless)] == [("a", None), ("c", "not_a"), ("e", "a")]
 
 
-# proves: S1-AN-08
+@pytest.mark.proves("S1-AN-08")
 def test_guards_of_the_method_are_roots_and_nothing_after_them_depends_on_them():
     body = "return unless a?\nif b?\n  raise X\nend\nitems.each { |i| next if i.gone? }\nc if d?"
     assert [(one[0], one[3], one[5]) for one in entries(body)] == [
@@ -299,13 +299,13 @@ LEVELS = [
 ]
 
 
-# proves: S1-AN-09
+@pytest.mark.proves("S1-AN-09")
 @pytest.mark.parametrize(("path", "opening", "body", "level"), LEVELS)
 def test_the_test_level_follows_from_the_file_and_the_classes_used(path, opening, body, level):
     assert analyze(f"{opening}\n  def x\n    {body}\n  end\nend\n".encode(), path, "x").test_level == level
 
 
-# proves: S1-AN-09
+@pytest.mark.proves("S1-AN-09")
 def test_e2e_is_used_only_when_it_is_asked_for():
     text = b"class FeatureController; def x; end; end"
     assert analyze(text, "app/controllers/a.rb", "x").test_level == "request"
@@ -314,7 +314,7 @@ def test_e2e_is_used_only_when_it_is_asked_for():
         analyze(text, "app/controllers/a.rb", "x", level="system")
 
 
-# proves: S1-AN-10
+@pytest.mark.proves("S1-AN-10")
 def test_a_method_without_conditionals_gives_an_empty_list_and_a_warning():
     found = analysed("a + 1")
     assert found.characteristics == []

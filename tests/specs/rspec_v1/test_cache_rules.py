@@ -13,13 +13,13 @@ WANTED = Target(FILE, "PaymentService", "process_payment", "instance")
 RECORDED = Recorded(NOW.nanoseconds, NOW.digest, "1.0")
 
 
-# proves: S1-CACHE-01
+@pytest.mark.proves("S1-CACHE-01")
 def test_without_a_document_the_analysis_runs_in_full() -> None:
     verdict = judge(None, NOW, WANTED)
     assert (verdict.valid, verdict.reason, verdict.step) == (False, "metadata not found", 2)
 
 
-# proves: S1-CACHE-02 S1-CACHE-03 S1-CACHE-04 S1-CACHE-05
+@pytest.mark.proves("S1-CACHE-02", "S1-CACHE-03", "S1-CACHE-04", "S1-CACHE-05")
 @pytest.mark.parametrize(
     ("document", "reason", "step"),
     [
@@ -42,12 +42,12 @@ def test_each_step_that_fails_has_its_reason(document: dict[str, object], reason
     assert (verdict.valid, verdict.reason, verdict.step) == (False, reason, step)
 
 
-# proves: S1-CACHE-02
+@pytest.mark.proves("S1-CACHE-02")
 def test_a_document_that_cannot_be_parsed_is_corrupted() -> None:
     assert judge(None, NOW, WANTED, corrupted=True).reason == "metadata corrupted"
 
 
-# proves: S1-CACHE-04 S1-HARD-04
+@pytest.mark.proves("S1-CACHE-04", "S1-HARD-04")
 def test_if_all_steps_hold_the_cache_is_valid_also_for_a_document_of_others() -> None:
     for recorded in (None, RECORDED):
         verdict = judge(PAYMENT, NOW, WANTED, recorded, version="1.0")
@@ -56,7 +56,7 @@ def test_if_all_steps_hold_the_cache_is_valid_also_for_a_document_of_others() ->
         assert verdict.cached_mtime == verdict.current_mtime == NOW.mtime
 
 
-# proves: S1-HARD-03
+@pytest.mark.proves("S1-HARD-03")
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -71,7 +71,7 @@ def test_the_cache_answers_only_for_the_same_target(wanted: Target) -> None:
     assert judge(PAYMENT, NOW, Target(FILE), RECORDED, version="1.0").valid
 
 
-# proves: S1-HARD-04
+@pytest.mark.proves("S1-HARD-04")
 @pytest.mark.parametrize(
     ("source", "version", "reason"),
     [

@@ -9,6 +9,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 import moot
 from tests.specs.rspec_v1.shop import METADATA, SOURCE, SPEC, STAGES, Shop
 
@@ -34,7 +36,7 @@ def until_running(shop: Shop, stage: str) -> None:
     raise AssertionError(f"{stage} did not start")
 
 
-# proves: S1-SEQ-01 S1-HARD-12 S1-MARK-03 S1-KEY-01 S1-INSP-01
+@pytest.mark.proves("S1-SEQ-01", "S1-HARD-12", "S1-MARK-03", "S1-KEY-01", "S1-INSP-01")
 def test_a_target_has_one_stage_at_a_time_and_a_killed_one_is_interrupted_and_free(shop: Shop) -> None:
     shop.agents(architect="hang", timeout="5m")
     first = start(shop, "run", SOURCE, "process")
@@ -57,7 +59,7 @@ def test_a_target_has_one_stage_at_a_time_and_a_killed_one_is_interrupted_and_fr
     assert attempts == ["analyzer", "validation", "skeleton", "architect", "architect"]
 
 
-# proves: S1-SEQ-03 S1-SEQ-01
+@pytest.mark.proves("S1-SEQ-03", "S1-SEQ-01")
 def test_runs_on_other_sources_wait_in_the_order_of_their_arrival(shop: Shop) -> None:
     shop.agents(architect="nothing")
     names = ("one", "two", "three")
@@ -72,7 +74,7 @@ def test_runs_on_other_sources_wait_in_the_order_of_their_arrival(shop: Shop) ->
     assert started == sorted(started, key=runs.index), "no stage of two runs overlaps"
 
 
-# proves: S1-ISS-01 S1-ISS-02
+@pytest.mark.proves("S1-ISS-01", "S1-ISS-02")
 def test_analyzer_and_architect_at_the_same_moment_never_overlap(shop: Shop) -> None:
     shop.agents(implementer="none")
     both = [start(shop, "analyzer", SOURCE, "process"), start(shop, "architect", SPEC)]

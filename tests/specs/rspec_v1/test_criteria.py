@@ -58,7 +58,7 @@ def problems(criterion: object, before: str, after: str, document: dict[str, obj
     return said(criterion(given(spec_of(before), known), given(spec_of(after), known)))  # type: ignore[operator]
 
 
-# proves: S1-SPEC-03
+@pytest.mark.proves("S1-SPEC-03")
 @pytest.mark.parametrize(
     ("spec", "text"),
     [
@@ -79,13 +79,13 @@ def test_the_spec_has_one_block_of_the_method_or_the_stage_fails(spec: str | Non
     assert text in found
 
 
-# proves: S1-SPEC-03
+@pytest.mark.proves("S1-SPEC-03")
 def test_the_block_is_found_in_a_namespace_and_beside_other_tests() -> None:
     spec = "RSpec.describe ::PaymentService do\n it('x') { }\n describe('#other') { }\n" + spec_of("").split("\n", 1)[1]
     assert said(criteria.spec_has_one_block(given(""), given(spec))) == []
 
 
-# proves: S1-SPEC-03
+@pytest.mark.proves("S1-SPEC-03")
 def test_other_tests_in_the_file_neither_fail_nor_rescue_a_stage() -> None:
     other = "    it 'should be there' do\n    end\n  end\n  describe '#other' do\n    it('must') { }\n"
     fine = spec_of(DONE).removesuffix("end\n") + "  describe '#other' do\n    it('should') { }\n  end\nend\n"
@@ -94,14 +94,14 @@ def test_other_tests_in_the_file_neither_fail_nor_rescue_a_stage() -> None:
         assert said(criterion(given(""), given(spec_of(other), BINARY)))
 
 
-# proves: S1-SKEL-01
+@pytest.mark.proves("S1-SKEL-01")
 def test_the_contexts_of_a_skeleton_are_those_of_the_characteristics() -> None:
     assert problems(criteria.tree_matches_document, "", SKELETON) == []
     assert problems(criteria.tree_matches_document, "", SKELETON, PAYMENT)
     assert problems(criteria.tree_matches_document, "", "it('x') { }")
 
 
-# proves: S1-SKEL-01 S1-SKEL-03
+@pytest.mark.proves("S1-SKEL-01", "S1-SKEL-03")
 def test_placeholders_stand_only_where_they_belong() -> None:
     assert problems(criteria.placeholders_in_place, "", SKELETON) == []
     moved = SKELETON.replace("{CONTEXT_WORD} authenticated", "when authenticated")
@@ -112,7 +112,7 @@ def test_placeholders_stand_only_where_they_belong() -> None:
     assert any("without its placeholders" in one for one in problems(criteria.placeholders_in_place, "", no_skip))
 
 
-# proves: S1-SKEL-02 S1-SKEL-04
+@pytest.mark.proves("S1-SKEL-02", "S1-SKEL-04")
 def test_the_tree_nests_an_entry_in_the_state_of_its_parent() -> None:
     (yes, no) = tree_of(PAYMENT["characteristics"])
     assert (yes.words, no.words) == ("authenticated", "NOT authenticated")
@@ -123,7 +123,7 @@ def test_the_tree_nests_an_entry_in_the_state_of_its_parent() -> None:
     assert no.children == ()
 
 
-# proves: S1-SKEL-04
+@pytest.mark.proves("S1-SKEL-04")
 @pytest.mark.parametrize("word", ["not_", "no_", "invalid_", "missing_", "without_"])
 def test_the_positive_state_of_a_binary_characteristic_comes_first(word: str) -> None:
     entry = {"name": "x", "type": "binary", "states": [f"{word}token", "token"]}
@@ -132,7 +132,7 @@ def test_the_positive_state_of_a_binary_characteristic_comes_first(word: str) ->
     assert words_of(entry, "not_paid_yet") == "NOT paid yet"
 
 
-# proves: S1-ARCH-02
+@pytest.mark.proves("S1-ARCH-02")
 def test_architect_leaves_no_placeholder_and_no_context_without_an_example() -> None:
     assert problems(criteria.words_are_chosen, SKELETON, WORDED) == []
     half = WORDED.replace("it 'pays'", "it '{BEHAVIOR_DESCRIPTION}'")
@@ -145,7 +145,7 @@ def test_architect_leaves_no_placeholder_and_no_context_without_an_example() -> 
     ]
 
 
-# proves: S1-ARCH-03
+@pytest.mark.proves("S1-ARCH-03")
 def test_positive_contexts_stand_first() -> None:
     assert problems(criteria.positive_contexts_first, "", WORDED) == []
     for negative in ("but poor", "without money", "when NOT rich"):
@@ -173,7 +173,7 @@ WORDING = [
 ]
 
 
-# proves: S1-ARCH-04
+@pytest.mark.proves("S1-ARCH-04")
 @pytest.mark.parametrize(("body", "text"), WORDING)
 def test_a_breach_of_the_language_rules_keeps_architect_from_completing(body: str, text: str) -> None:
     (found,) = [one for one in criteria.language_rules_hold(given(""), given(spec_of(body))) if one.blocks]
@@ -181,7 +181,7 @@ def test_a_breach_of_the_language_rules_keeps_architect_from_completing(body: st
     assert found.line == 3
 
 
-# proves: S1-ARCH-04
+@pytest.mark.proves("S1-ARCH-04")
 @pytest.mark.parametrize("word", ["with", "without", "but"])
 def test_a_condition_in_an_example_is_a_warning(word: str) -> None:
     (found,) = criteria.language_rules_hold(given(""), given(spec_of(f"it('pays {word} a card') {{ }}")))
@@ -189,7 +189,7 @@ def test_a_condition_in_an_example_is_a_warning(word: str) -> None:
     assert f"contains `{word}`" in found.said
 
 
-# proves: S1-ARCH-05
+@pytest.mark.proves("S1-ARCH-05")
 def test_architect_may_reorder_and_reword_but_not_change_the_tree() -> None:
     first, second = SKELETON.strip().split("\n    context", 1)
     swapped = f"    context{second}\n    {first}".replace("{CONTEXT_WORD}", "when")
@@ -208,7 +208,7 @@ def test_an_agent_may_not_remove_the_tests_of_other_methods() -> None:
     assert said(criteria.other_tests_are_kept(given(with_other), given(with_other))) == []
 
 
-# proves: S1-IMPL-01
+@pytest.mark.proves("S1-IMPL-01")
 def test_implementer_keeps_descriptions_and_contexts() -> None:
     assert problems(criteria.descriptions_are_kept, WORDED, DONE) == []
     renamed = DONE.replace("'pays'", "'pays everything'")
@@ -220,7 +220,7 @@ def test_implementer_keeps_descriptions_and_contexts() -> None:
     assert problems(criteria.descriptions_are_kept, WORDED, doubled)
 
 
-# proves: S1-IMPL-02
+@pytest.mark.proves("S1-IMPL-02")
 def test_every_example_expects_and_no_placeholder_is_left() -> None:
     assert problems(implementer_criteria.examples_expect, WORDED, DONE) == []
     found = problems(implementer_criteria.examples_expect, WORDED, WORDED)
@@ -238,7 +238,7 @@ def test_every_example_expects_and_no_placeholder_is_left() -> None:
     assert problems(implementer_criteria.examples_expect, "", "xit('a') { expect(b).to eq 1 }")
 
 
-# proves: S1-IMPL-03
+@pytest.mark.proves("S1-IMPL-03")
 def test_every_context_has_setup_of_its_own_unless_its_state_is_the_default() -> None:
     assert problems(implementer_criteria.contexts_have_setup, "", DONE) == []
     bare = DONE.replace("      let(:user) { build(:user) }\n", "")
@@ -254,7 +254,7 @@ def test_every_context_has_setup_of_its_own_unless_its_state_is_the_default() ->
     assert problems(implementer_criteria.contexts_have_setup, "", after_only)
 
 
-# proves: S1-IMPL-04
+@pytest.mark.proves("S1-IMPL-04")
 def test_a_subject_calls_the_target_method() -> None:
     assert problems(implementer_criteria.subject_calls_method, "", DONE) == []
     other = DONE.replace("service.process_payment", "service.refund")
@@ -282,7 +282,7 @@ def test_a_subject_can_call_any_kind_of_method(method: str, body: str) -> None:
     assert said(implementer_criteria.subject_calls_method(given(""), given(spec, document))) == []
 
 
-# proves: S1-IMPL-05
+@pytest.mark.proves("S1-IMPL-05")
 @pytest.mark.parametrize(
     ("example", "text"),
     [
@@ -303,7 +303,7 @@ def test_a_look_into_the_object_under_test_fails_implementer(example: str, text:
     assert said(implementer_criteria.behaviour_is_tested(given(""), given(spec_of(DONE), BINARY, source=source))) == []
 
 
-# proves: S1-HARD-13
+@pytest.mark.proves("S1-HARD-13")
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
@@ -330,7 +330,7 @@ def factory(body: str) -> str:
     return f"let(:user) {{ {body} }}\nit('a') {{ expect(user.name).to eq 'x' }}"
 
 
-# proves: S1-FOPT-02
+@pytest.mark.proves("S1-FOPT-02")
 def test_a_create_at_unit_level_needs_a_reason_or_a_warning_with_its_line() -> None:
     document = changed("test_level", "unit")
     assert problems(factory_criteria.unit_tests_build, "", factory("create(:user)"), document) == [
@@ -347,7 +347,7 @@ def test_a_create_at_unit_level_needs_a_reason_or_a_warning_with_its_line() -> N
         assert len(said(factory_criteria.unit_tests_build(given(""), after))) == found
 
 
-# proves: S1-FOPT-03
+@pytest.mark.proves("S1-FOPT-03")
 @pytest.mark.parametrize(
     ("body", "trait"),
     [
@@ -366,14 +366,14 @@ def test_an_attribute_for_which_there_is_a_trait_is_not_left(body: str, trait: s
     assert [f"use its trait :{trait}" in one.said for one in found] == ([True] if trait else [])
 
 
-# proves: S1-FOPT-03
+@pytest.mark.proves("S1-FOPT-03")
 def test_a_trait_that_does_not_exist_is_a_warning() -> None:
     (found,) = factory_criteria.traits_are_used(given(""), given(spec_of(factory("build(:user, :gold)")), UNIT))
     assert not found.blocks
     assert found.said.endswith("Factory trait :gold not found")
 
 
-# proves: S1-FOPT-01
+@pytest.mark.proves("S1-FOPT-01")
 def test_the_optimizer_may_change_only_how_factories_are_called() -> None:
     before = factory("create(:user, admin: true)")
     for after in ("build_stubbed(:user, :admin)", "FactoryBot.build(:user)"):

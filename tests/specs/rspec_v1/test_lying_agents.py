@@ -24,7 +24,18 @@ LIES = [
 ]
 
 
-# proves: S1-HARD-01 S1-HARD-17 S1-LIFE-01 S1-ENG-03 S1-MARK-03 S1-FAIL-01 S1-ARCH-02 S1-ARCH-05 S1-IMPL-02 S1-ERR-02
+@pytest.mark.proves(
+    "S1-HARD-01",
+    "S1-HARD-17",
+    "S1-LIFE-01",
+    "S1-ENG-03",
+    "S1-MARK-03",
+    "S1-FAIL-01",
+    "S1-ARCH-02",
+    "S1-ARCH-05",
+    "S1-IMPL-02",
+    "S1-ERR-02",
+)
 @pytest.mark.parametrize(("stage", "mode", "text"), LIES)
 def test_a_lie_fails_the_stage_and_its_marker_stays_false(shop: Shop, stage: str, mode: str, text: str) -> None:
     shop.agents(**{stage: mode})
@@ -43,7 +54,7 @@ def test_a_lie_fails_the_stage_and_its_marker_stays_false(shop: Shop, stage: str
         assert shop.read(SOURCE) != PAYMENT, "nothing is reverted"
 
 
-# proves: S1-HARD-11
+@pytest.mark.proves("S1-HARD-11")
 def test_a_command_that_hangs_is_ended_at_its_time_limit(shop: Shop) -> None:
     shop.agents(timeout="1s", architect="hang")
     said = shop.run()
@@ -59,7 +70,7 @@ def test_an_answer_after_50_megabytes_of_output_is_found(shop: Shop) -> None:
     assert "Error: The stage rspec-implementer needs a command" in said.err
 
 
-# proves: S1-ENG-03 S1-LIFE-02 S1-ARCH-01
+@pytest.mark.proves("S1-ENG-03", "S1-LIFE-02", "S1-ARCH-01")
 def test_an_agent_gets_its_prompt_with_target_paths_keys_and_the_form_of_its_answer(shop: Shop) -> None:
     kept = shop.root.parent / "prompt.txt"
     shop.agents(architect=f"keep={kept}", implementer="none")
@@ -78,7 +89,7 @@ def test_an_agent_gets_its_prompt_with_target_paths_keys_and_the_form_of_its_ans
     assert "factories_detected" not in prompt, "it is not handed what its row does not have"
 
 
-# proves: S1-META-09 S1-META-08
+@pytest.mark.proves("S1-META-09", "S1-META-08")
 def test_keys_that_moot_does_not_know_survive_every_rendering(shop: Shop) -> None:
     shop.agents(architect="unknown_key", implementer="none")
     said = shop.run()
@@ -89,7 +100,7 @@ def test_keys_that_moot_does_not_know_survive_every_rendering(shop: Shop) -> Non
     assert changed[-1]["data"].get("author", "") in ("architect", "")
 
 
-# proves: S1-ENG-02
+@pytest.mark.proves("S1-ENG-02")
 def test_without_a_command_the_run_stops_before_the_stage_and_keeps_the_rest(shop: Shop) -> None:
     shop.agents(architect="none")
     said = shop.run()

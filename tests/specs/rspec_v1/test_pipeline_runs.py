@@ -15,9 +15,32 @@ SECTIONS = ["analyzer", "validation", "test_level", "target", "characteristics",
 MARKERS = ("analyzer", "architect", "implementer", "factory_optimizer", "polisher")
 
 
-# proves: S1-PUR-01 S1-SEQ-02 S1-META-01 S1-META-04 S1-MARK-01 S1-MARK-02 S1-MARK-05 S1-PRE-05 S1-ERR-03 S1-KEY-01
-# proves: S1-REP-01 S1-REP-02 S1-REV-05 S1-FOPT-01 S1-POL-01 S1-POL-04 S1-SPEC-02 S1-INSP-01 S1-INSP-02 S1-LIFE-01
-# proves: S1-CACHE-04 S1-CACHE-06 S1-ISS-04 S1-ENG-02
+@pytest.mark.proves(
+    "S1-PUR-01",
+    "S1-SEQ-02",
+    "S1-META-01",
+    "S1-META-04",
+    "S1-MARK-01",
+    "S1-MARK-02",
+    "S1-MARK-05",
+    "S1-PRE-05",
+    "S1-ERR-03",
+    "S1-KEY-01",
+    "S1-REP-01",
+    "S1-REP-02",
+    "S1-REV-05",
+    "S1-FOPT-01",
+    "S1-POL-01",
+    "S1-POL-04",
+    "S1-SPEC-02",
+    "S1-INSP-01",
+    "S1-INSP-02",
+    "S1-LIFE-01",
+    "S1-CACHE-04",
+    "S1-CACHE-06",
+    "S1-ISS-04",
+    "S1-ENG-02",
+)
 def test_the_pipeline_writes_a_green_spec_and_a_second_run_does_nothing_again(staffed: Shop) -> None:
     said = staffed.run()
     assert (said.code, said.out) == (2, f"{staffed.root}/{REPORT}\n"), said.err
@@ -60,7 +83,7 @@ def test_the_pipeline_writes_a_green_spec_and_a_second_run_does_nothing_again(st
     assert text.out == staffed.read(REPORT)
 
 
-# proves: S1-TEST-01 S1-AN-13 S1-POL-06 S1-MARK-01 S1-PUR-02
+@pytest.mark.proves("S1-TEST-01", "S1-AN-13", "S1-POL-06", "S1-MARK-01", "S1-PUR-02")
 def test_stages_run_one_by_one_and_each_leaves_its_marker(staffed: Shop) -> None:
     assert staffed.rspec("analyzer", SOURCE, "process").out == f"{staffed.root}/{METADATA}\n"
     assert staffed.document()["automation"]["analyzer_completed"] is True
@@ -86,7 +109,7 @@ def test_stages_run_one_by_one_and_each_leaves_its_marker(staffed: Shop) -> None
     assert staffed.read(REPORT) == first
 
 
-# proves: S1-WARN-01 S1-WARN-02 S1-FOPT-01 S1-FOPT-04 S1-AN-11
+@pytest.mark.proves("S1-WARN-01", "S1-WARN-02", "S1-FOPT-01", "S1-FOPT-04", "S1-AN-11")
 def test_a_warning_of_the_factory_optimizer_is_noted_and_the_pipeline_goes_on(shop: Shop) -> None:
     factories = "FactoryBot.define do\n factory(:user) { trait(:signed_in) { authenticated { true } } }\nend\n"
     shop.write("spec/factories/users.rb", factories)
@@ -116,7 +139,7 @@ RSpec.configure { |config| config.include FactoryBot::Syntax::Methods }
 """
 
 
-# proves: S1-POL-03 S1-POL-01
+@pytest.mark.proves("S1-POL-03", "S1-POL-01")
 @pytest.mark.skipif(shutil.which("rubocop") is None, reason="rubocop is not installed")
 def test_rubocop_corrects_what_it_can_and_is_recorded(shop: Shop) -> None:
     rules = "AllCops:\n  NewCops: disable\n  SuggestExtensions: false\nMetrics:\n  Enabled: false\n"
@@ -129,7 +152,7 @@ def test_rubocop_corrects_what_it_can_and_is_recorded(shop: Shop) -> None:
     assert "| 21 | The linter has no offences | should | passed |" in shop.read(REPORT)
 
 
-# proves: S1-TEST-03 S1-HARD-04 S1-CACHE-05
+@pytest.mark.proves("S1-TEST-03", "S1-HARD-04", "S1-CACHE-05")
 def test_a_touched_source_is_analysed_again_also_within_the_same_second(staffed: Shop) -> None:
     def analyse() -> str:
         return staffed.rspec("analyzer", SOURCE, "process").err
@@ -145,7 +168,7 @@ def test_a_touched_source_is_analysed_again_also_within_the_same_second(staffed:
     assert "Running analysis (cache invalid or missing): source file modified" in analyse()
 
 
-# proves: S1-HARD-05
+@pytest.mark.proves("S1-HARD-05")
 def test_changed_factories_refresh_only_what_is_known_of_them(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")
     first = staffed.document()
@@ -158,7 +181,7 @@ def test_changed_factories_refresh_only_what_is_known_of_them(staffed: Shop) -> 
         assert second[section] == first[section], section
 
 
-# proves: S1-HARD-03
+@pytest.mark.proves("S1-HARD-03")
 def test_a_second_method_has_a_document_of_its_own_and_the_file_shows_the_current_one(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")
     said = staffed.rspec("analyzer", SOURCE, "refund")
@@ -171,7 +194,9 @@ def test_a_second_method_has_a_document_of_its_own_and_the_file_shows_the_curren
     assert len(listed) == 2
 
 
-# proves: S1-FAIL-01 S1-FAIL-02 S1-FAIL-03 S1-INSP-01 S1-INSP-03 S1-ERR-01 S1-ERR-02 S1-HARD-16
+@pytest.mark.proves(
+    "S1-FAIL-01", "S1-FAIL-02", "S1-FAIL-03", "S1-INSP-01", "S1-INSP-03", "S1-ERR-01", "S1-ERR-02", "S1-HARD-16"
+)
 def test_a_failed_stage_ends_the_run_and_resume_repeats_no_stage_that_passed(shop: Shop) -> None:
     shop.agents(implementer="quoted")
     said = shop.run()

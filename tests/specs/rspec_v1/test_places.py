@@ -23,21 +23,21 @@ def document(source: str, cwd: Path, **options: object) -> str:
     return f"{folder}/{places.document_name(places.stem_of(project.named))}"
 
 
-# proves: S1-META-01 S1-CACHE-05
+@pytest.mark.proves("S1-META-01", "S1-CACHE-05")
 def test_the_document_of_a_source_is_in_the_tmp_of_its_repository(tmp_path: Path) -> None:
     root = repository(tmp_path / "shop")
     expected = root / "tmp/rspec_claude_metadata/metadata_app_services_payment_service.yml"
     assert document("app/services/payment_service.rb", root) == str(expected)
 
 
-# proves: S1-META-02
+@pytest.mark.proves("S1-META-02")
 def test_without_tmp_the_document_is_in_a_system_folder_named_after_the_repository(tmp_path: Path) -> None:
     root = repository(tmp_path / "shop", tmp=False)
     found = document("app/models/user.rb", root)
     assert found == "/tmp/shop_rspec_claude_metadata/metadata_app_models_user.yml"
 
 
-# proves: S1-META-03
+@pytest.mark.proves("S1-META-03")
 def test_every_spelling_of_a_source_gives_the_same_name(tmp_path: Path) -> None:
     root = repository(tmp_path / "shop")
     (root / "app").mkdir()
@@ -48,7 +48,7 @@ def test_every_spelling_of_a_source_gives_the_same_name(tmp_path: Path) -> None:
     assert document("services/a.rb", root / "app").endswith("metadata_app_services_a.yml")
 
 
-# proves: S1-META-03
+@pytest.mark.proves("S1-META-03")
 @pytest.mark.parametrize("source", ["app/user.py", "app/user", "app/user.rb.bak", "app/user.RB"])
 def test_a_source_that_is_not_ruby_is_refused(tmp_path: Path, source: str) -> None:
     with pytest.raises(Usage, match="Not a Ruby source file") as refused:
@@ -56,7 +56,7 @@ def test_a_source_that_is_not_ruby_is_refused(tmp_path: Path, source: str) -> No
     assert refused.value.remedy
 
 
-# proves: S1-SPEC-01
+@pytest.mark.proves("S1-SPEC-01")
 @pytest.mark.parametrize(
     ("source", "spec"),
     [
@@ -73,7 +73,7 @@ def test_a_spec_is_at_the_standard_place(source: str, spec: str) -> None:
     assert source in places.sources_of(spec)
 
 
-# proves: S1-REP-01
+@pytest.mark.proves("S1-REP-01")
 def test_the_report_has_the_stem_of_the_document_so_equal_base_names_never_share_one() -> None:
     stems = [places.stem_of(one) for one in ("app/models/user.rb", "app/services/user.rb")]
     assert [places.report_name(stem) for stem in stems] == [
@@ -85,7 +85,7 @@ def test_the_report_has_the_stem_of_the_document_so_equal_base_names_never_share
     assert places.stem_of_document("other.yml") is None
 
 
-# proves: S1-ROOT-01 S1-ROOT-02
+@pytest.mark.proves("S1-ROOT-01", "S1-ROOT-02")
 def test_the_root_is_found_from_the_source_and_never_from_the_working_directory(tmp_path: Path) -> None:
     one, two = repository(tmp_path / "project1"), repository(tmp_path / "project2")
     project = places.project_of("project1/app/models/user.rb", str(tmp_path))
@@ -94,7 +94,7 @@ def test_the_root_is_found_from_the_source_and_never_from_the_working_directory(
     assert places.find_root("/no/such/folder/at/all.rb") is None
 
 
-# proves: S1-HARD-15
+@pytest.mark.proves("S1-HARD-15")
 def test_a_git_file_marks_a_root_like_a_directory(tmp_path: Path) -> None:
     outer = repository(tmp_path / "outer")
     inner = outer / "vendor/engine"
@@ -103,7 +103,7 @@ def test_a_git_file_marks_a_root_like_a_directory(tmp_path: Path) -> None:
     assert places.project_of("vendor/engine/app/a.rb", str(outer)).root == str(inner)
 
 
-# proves: S1-ROOT-04
+@pytest.mark.proves("S1-ROOT-04")
 def test_outside_a_repository_the_name_is_made_from_the_absolute_path(tmp_path: Path) -> None:
     assert places.find_root(str(tmp_path / "x.rb")) is None, "the temporary directory is in no repository"
     (tmp_path / "app/models").mkdir(parents=True)
@@ -115,7 +115,7 @@ def test_outside_a_repository_the_name_is_made_from_the_absolute_path(tmp_path: 
     assert places.project_of("user.rb", str(tmp_path)).source == "user.rb"
 
 
-# proves: S1-HARD-06
+@pytest.mark.proves("S1-HARD-06")
 def test_two_sources_with_one_plain_name_get_two_distinct_names() -> None:
     first, second = "app/foo_bar.rb", "app/foo/bar.rb"
     assert places.stem_of(first) == places.stem_of(second) == "app_foo_bar"
@@ -124,7 +124,7 @@ def test_two_sources_with_one_plain_name_get_two_distinct_names() -> None:
     assert all(one.startswith("app_foo_bar_") and len(one) == len("app_foo_bar_") + 8 for one in distinct)
 
 
-# proves: S1-HARD-15
+@pytest.mark.proves("S1-HARD-15")
 def test_two_roots_of_one_base_name_have_two_distinct_fallback_folders(tmp_path: Path) -> None:
     roots = [repository(tmp_path / name / "shop", tmp=False) for name in ("a", "b")]
     projects = [places.project_of("x.rb", str(root)) for root in roots]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from tests.specs.rspec_v1.shop import METADATA, PAYMENT, SOURCE, SPEC, Shop
 
-if TYPE_CHECKING:
-    import pytest
 
-
-# proves: S1-ROOT-02 S1-ROOT-01
+@pytest.mark.proves("S1-ROOT-02", "S1-ROOT-01")
 def test_started_in_a_parent_folder_everything_goes_into_the_project_of_the_source(shop: Shop) -> None:
     parent = shop.root.parent
     other = parent / "project2"
@@ -28,7 +26,7 @@ def test_started_in_a_parent_folder_everything_goes_into_the_project_of_the_sour
     assert after == {path: sorted(set(names) - home) for path, names in before.items()}
 
 
-# proves: S1-META-02 S1-ROOT-03 S1-HARD-15 S1-REP-01
+@pytest.mark.proves("S1-META-02", "S1-ROOT-03", "S1-HARD-15", "S1-REP-01")
 def test_without_tmp_the_system_directory_is_used_with_a_warning(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shop = Shop(folder / "shop", folder / "home", monkeypatch, tmp=False)
     system = folder / "system"
@@ -48,7 +46,7 @@ def test_without_tmp_the_system_directory_is_used_with_a_warning(folder: Path, m
     assert "is not used: it belongs to" in said.err
 
 
-# proves: S1-HARD-15
+@pytest.mark.proves("S1-HARD-15")
 def test_a_fallback_folder_that_is_a_link_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shop = Shop(folder / "shop", folder / "home", monkeypatch, tmp=False)
     system, bait = folder / "system", folder / "bait"
@@ -62,7 +60,7 @@ def test_a_fallback_folder_that_is_a_link_is_not_used(folder: Path, monkeypatch:
     assert os.listdir(bait) == []
 
 
-# proves: S1-ROOT-04
+@pytest.mark.proves("S1-ROOT-04")
 def test_a_source_outside_any_repository_works_in_the_private_workspace(shop: Shop, folder: Path) -> None:
     loose = folder / "loose"
     (loose / "app").mkdir(parents=True)
@@ -78,7 +76,7 @@ def test_a_source_outside_any_repository_works_in_the_private_workspace(shop: Sh
     assert sorted(os.listdir(loose)) == ["app"]
 
 
-# proves: S1-HARD-15
+@pytest.mark.proves("S1-HARD-15")
 def test_a_linked_worktree_is_a_project_of_its_own(staffed: Shop) -> None:
     def git(*words: str) -> None:
         about = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
@@ -94,7 +92,7 @@ def test_a_linked_worktree_is_a_project_of_its_own(staffed: Shop) -> None:
     assert not (staffed.root / METADATA).exists()
 
 
-# proves: S1-HARD-06
+@pytest.mark.proves("S1-HARD-06")
 def test_two_sources_with_one_plain_name_never_share_a_document(staffed: Shop) -> None:
     for path, name in (("app/foo_bar.rb", "FooBar"), ("app/foo/bar.rb", "Foo::Bar")):
         staffed.write(path, f"class {name}\n  def go(a)\n    a ? 1 : 2\n  end\nend\n")
@@ -107,7 +105,7 @@ def test_two_sources_with_one_plain_name_never_share_a_document(staffed: Shop) -
     assert "Using cached metadata" in again.err
 
 
-# proves: S1-HARD-07
+@pytest.mark.proves("S1-HARD-07")
 def test_a_spec_file_of_another_source_is_not_touched(staffed: Shop) -> None:
     staffed.write("lib/x.rb", "class LibX\n  def go; end\nend\n")
     staffed.write("app/lib/x.rb", "class AppX\n  def go; end\nend\n")
@@ -121,7 +119,7 @@ def test_a_spec_file_of_another_source_is_not_touched(staffed: Shop) -> None:
     assert staffed.read("spec/lib/x_spec.rb") == text
 
 
-# proves: S1-SKEL-06
+@pytest.mark.proves("S1-SKEL-06")
 def test_the_helper_is_required_unless_rspec_does_so_anyway(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")
     staffed.rspec("skeleton", SOURCE)

@@ -13,7 +13,7 @@ from moot.packs.rspec_v1.polishing import Block, Finding
 BLOCK = Block(first=4, last=20)
 
 
-# proves: S1-POL-03
+@pytest.mark.proves("S1-POL-03")
 @pytest.mark.parametrize(
     ("files", "gemfile", "linter"),
     [
@@ -31,7 +31,7 @@ def test_the_linter_is_found_by_the_configuration_of_the_project(
     assert polishing.linter_of(files, gemfile) == linter
 
 
-# proves: S1-POL-04
+@pytest.mark.proves("S1-POL-04")
 def test_rspec_runs_through_bundler_with_a_gemfile_unless_a_command_is_configured() -> None:
     more = ["--format", "json", "--out", "r.json", "spec/a_spec.rb:7"]
     assert polishing.rspec_command("spec/a_spec.rb", 7, "r.json", (), bundled=False) == ["rspec", *more]
@@ -42,7 +42,7 @@ def test_rspec_runs_through_bundler_with_a_gemfile_unless_a_command_is_configure
     assert polishing.rspec_command("spec/a_spec.rb", 7, "r.json", ["bin/rspec"], bundled=True) == ["bin/rspec", *more]
 
 
-# proves: S1-POL-01
+@pytest.mark.proves("S1-POL-01")
 def test_offences_that_are_left_are_told_apart_by_the_block_of_the_method() -> None:
     offences = [
         {"cop_name": "Style/A", "message": "in the block", "corrected": False, "location": {"line": 5}},
@@ -71,13 +71,13 @@ def example(status: str, **more: Any) -> dict[str, Any]:
     return {**about, "status": status, **more}
 
 
-# proves: S1-POL-04
+@pytest.mark.proves("S1-POL-04")
 def test_passing_tests_have_no_problem() -> None:
     found = polishing.test_result(rspec([example("passed")]), 0, b"")
     assert (found.problems, found.examples) == ((), 1)
 
 
-# proves: S1-POL-04
+@pytest.mark.proves("S1-POL-04")
 @pytest.mark.parametrize(
     ("result", "code", "problem"),
     [
@@ -111,7 +111,7 @@ def test_an_example_that_is_pending_for_another_reason_is_named() -> None:
     assert (found.problems, found.pending) == ((), ("spec/a_spec.rb:9: Payment pays is pending",))
 
 
-# proves: S1-POL-02
+@pytest.mark.proves("S1-POL-02")
 def test_a_syntax_error_is_shown_with_its_line() -> None:
     output = "spec/a_spec.rb:3: syntax error, unexpected end-of-input\nspec/a_spec.rb:1: warning: x\n"
     assert polishing.syntax_error(output, "spec/a_spec.rb") == (

@@ -34,7 +34,7 @@ def untouched(shop: Shop, *words: str) -> str:
     return said.err
 
 
-# proves: S1-PRE-01 S1-PRE-02 S1-ISS-01
+@pytest.mark.proves("S1-PRE-01", "S1-PRE-02", "S1-ISS-01")
 def test_a_stage_without_its_predecessor_is_refused_by_name(begun: Shop) -> None:
     err = untouched(begun, "implementer", SPEC)
     assert err.startswith("Error: rspec-architect has not completed successfully.\nRun rspec-architect first.\n")
@@ -42,7 +42,7 @@ def test_a_stage_without_its_predecessor_is_refused_by_name(begun: Shop) -> None
     assert err.startswith("Error: rspec-architect has not completed successfully")
 
 
-# proves: S1-PRE-02
+@pytest.mark.proves("S1-PRE-02")
 def test_architect_without_an_analysis_is_refused(shop: Shop) -> None:
     shop.agents()
     shop.write(SOURCE, "class Payment\n def other; end\nend\n")
@@ -51,7 +51,7 @@ def test_architect_without_an_analysis_is_refused(shop: Shop) -> None:
     assert err.startswith("Error: rspec-analyzer has not completed successfully.\nRun rspec-analyzer first.\n")
 
 
-# proves: S1-PRE-03
+@pytest.mark.proves("S1-PRE-03")
 def test_an_invalid_document_stops_every_stage_and_lists_its_errors(begun: Shop) -> None:
     text = begun.read(METADATA).replace("level: 2", "level: 7")
     begun.write(METADATA, text.replace("method_type: instance", "method_type: module"))
@@ -64,7 +64,7 @@ def test_an_invalid_document_stops_every_stage_and_lists_its_errors(begun: Shop)
         ]
 
 
-# proves: S1-PRE-04
+@pytest.mark.proves("S1-PRE-04")
 def test_a_missing_spec_or_source_is_named(begun: Shop) -> None:
     (begun.root / SPEC).rename(begun.root / "aside.rb")
     err = untouched(begun, "architect", METADATA)
@@ -75,7 +75,7 @@ def test_a_missing_spec_or_source_is_named(begun: Shop) -> None:
     assert err == f"Error: Source file not found: {SOURCE}\nRestore it, or run the pipeline again.\n"
 
 
-# proves: S1-TEST-02 S1-HARD-09
+@pytest.mark.proves("S1-TEST-02", "S1-HARD-09")
 def test_a_corrupted_document_is_put_aside_named_with_its_place_and_can_be_restored(begun: Shop) -> None:
     good = begun.document()
     begun.write(METADATA, "invalid yaml [[[")
@@ -93,7 +93,7 @@ def test_a_corrupted_document_is_put_aside_named_with_its_place_and_can_be_resto
     assert begun.document() == good
 
 
-# proves: S1-MARK-04
+@pytest.mark.proves("S1-MARK-04")
 @pytest.mark.parametrize(
     "line", ['  architect_completed: "true"', "  architect_completed: false # true", "  other: architect_completed"]
 )
@@ -104,7 +104,7 @@ def test_only_the_boolean_true_at_the_exact_key_is_a_marker(begun: Shop, line: s
     assert load((begun.root / METADATA).read_bytes())["automation"].get("architect_completed") is not True
 
 
-# proves: S1-HARD-01 S1-HARD-02
+@pytest.mark.proves("S1-HARD-01", "S1-HARD-02")
 def test_a_marker_that_a_person_sets_in_the_file_counts_for_nothing(begun: Shop) -> None:
     begun.write(METADATA, begun.read(METADATA).replace("architect_completed: false", "architect_completed: true"))
     said = begun.rspec("implementer", SPEC)
@@ -116,7 +116,7 @@ def test_a_marker_that_a_person_sets_in_the_file_counts_for_nothing(begun: Shop)
     assert begun.document()["automation"]["implementer_completed"] is False
 
 
-# proves: S1-ISS-04 S1-META-09
+@pytest.mark.proves("S1-ISS-04", "S1-META-09")
 def test_deleting_the_document_resets_the_target(begun: Shop) -> None:
     (begun.root / METADATA).unlink()
     said = begun.rspec("analyzer", SOURCE, "process")
@@ -124,7 +124,7 @@ def test_deleting_the_document_resets_the_target(begun: Shop) -> None:
     assert begun.document()["automation"]["skeleton_generated"] is False
 
 
-# proves: S1-META-09
+@pytest.mark.proves("S1-META-09")
 def test_a_person_may_rename_a_characteristic_before_the_skeleton_is_made(staffed: Shop) -> None:
     staffed.rspec("analyzer", SOURCE, "process")
     text = staffed.read(METADATA).replace("name: amount", "name: sum").replace("sufficient", "enough")
@@ -134,7 +134,7 @@ def test_a_person_may_rename_a_characteristic_before_the_skeleton_is_made(staffe
     assert "sum is enough" in staffed.read(SPEC)
 
 
-# proves: S1-AN-03 S1-ERR-01 S1-ERR-02 S1-AN-02
+@pytest.mark.proves("S1-AN-03", "S1-ERR-01", "S1-ERR-02", "S1-AN-02")
 @pytest.mark.parametrize(
     ("source", "method", "text"),
     [
@@ -157,7 +157,7 @@ def test_a_source_that_cannot_be_analysed_says_why(shop: Shop, source: str, meth
     assert shop.rspec("cache", "app/a.rb").out == "INVALID\n"
 
 
-# proves: S1-ERR-01 S1-ERR-02
+@pytest.mark.proves("S1-ERR-01", "S1-ERR-02")
 def test_a_missing_source_is_an_error_that_the_document_notes(shop: Shop) -> None:
     said = shop.rspec("analyzer", "app/services/missing.rb", "go")
     assert (said.code, said.out) == (1, "")
@@ -166,7 +166,7 @@ def test_a_missing_source_is_an_error_that_the_document_notes(shop: Shop) -> Non
     assert document["automation"]["errors"] == ["analyzer: Source file not found: app/services/missing.rb"]
 
 
-# proves: S1-HARD-10
+@pytest.mark.proves("S1-HARD-10")
 @pytest.mark.parametrize(
     "text",
     ["a: !ruby/object:Foo {}\n", "a: &x 1\nb: *x\n", "a: 1\na: 2\n", "a: 1\n---\nb: 2\n", "a:\n\t- 1\n", "- 1\n"],
@@ -181,7 +181,7 @@ def test_yaml_that_could_mean_two_things_is_refused_with_its_line(begun: Shop, t
     assert said.err.startswith(f"Error: Invalid metadata format in {begun.root}/{METADATA}")
 
 
-# proves: S1-HARD-07 S1-SKEL-01
+@pytest.mark.proves("S1-HARD-07", "S1-SKEL-01")
 def test_an_existing_block_stops_the_skeleton_until_somebody_decides(staffed: Shop) -> None:
     own = "RSpec.describe Payment do\n  describe '#process' do\n    it('is mine') { expect(1).to eq(1) }\n  end\nend\n"
     staffed.write(SPEC, own)
@@ -197,7 +197,7 @@ def test_an_existing_block_stops_the_skeleton_until_somebody_decides(staffed: Sh
     assert "{EXPECTATION}" in staffed.read(SPEC)
 
 
-# proves: S1-HARD-07 S1-SPEC-02
+@pytest.mark.proves("S1-HARD-07", "S1-SPEC-02")
 def test_an_overwritten_block_can_be_restored_from_the_log(staffed: Shop) -> None:
     own = "RSpec.describe Payment do\n  describe '#process' do\n    it('is mine') { expect(1).to eq(1) }\n  end\nend\n"
     staffed.write(SPEC, own)
@@ -210,7 +210,7 @@ def test_an_overwritten_block_can_be_restored_from_the_log(staffed: Shop) -> Non
     assert staffed.read(SPEC) == own
 
 
-# proves: S1-VAL-04
+@pytest.mark.proves("S1-VAL-04")
 def test_validate_prints_one_json_object(begun: Shop, folder: Path) -> None:
     said = begun.rspec("validate", METADATA)
     path = f"{begun.root}/{METADATA}"
@@ -231,7 +231,7 @@ def test_validate_prints_one_json_object(begun: Shop, folder: Path) -> None:
     assert "test_level: expected unit, integration, request or e2e" in said.err
 
 
-# proves: S1-CACHE-07 S1-INSP-05 S1-INSP-04 S1-CACHE-05
+@pytest.mark.proves("S1-CACHE-07", "S1-INSP-05", "S1-INSP-04", "S1-CACHE-05")
 def test_queries_answer_about_the_cache_and_the_characteristics(begun: Shop) -> None:
     path = f"{begun.root}/{METADATA}"
     assert begun.rspec("path", f"./{SOURCE}").out == f"{path}\n"
@@ -256,7 +256,7 @@ def test_queries_answer_about_the_cache_and_the_characteristics(begun: Shop) -> 
         assert said.err.startswith("Error: ")
 
 
-# proves: S1-ENG-01 S1-REL-01
+@pytest.mark.proves("S1-ENG-01", "S1-REL-01")
 def test_declarations_and_the_contract_can_be_queried(staffed: Shop) -> None:
     stages = json.loads(staffed.rspec("stages").out)
     assert [one["name"] for one in stages][:3] == ["analyzer", "validation", "skeleton"]
@@ -268,7 +268,7 @@ def test_declarations_and_the_contract_can_be_queried(staffed: Shop) -> None:
     assert len(staffed.rspec("rules").out.splitlines()) == 28
 
 
-# proves: S1-REV-06
+@pytest.mark.proves("S1-REV-06")
 def test_reviewer_works_alone_on_any_spec_file(shop: Shop) -> None:
     shop.write("spec/other_spec.rb", "RSpec.describe String do\n  it('should work') { }\nend\n")
     said = shop.rspec("reviewer", "spec/other_spec.rb")

@@ -31,7 +31,7 @@ class Real(ProgramRunner):
         return run(argv, cwd="/", env={"PATH": "/usr/bin:/bin"}, keep=keep, apart=True, stdin=stdin, timeout=timeout)
 
 
-# proves: S1-POL-02
+@pytest.mark.proves("S1-POL-02")
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="ruby is not installed")
 def test_a_syntax_error_fails_with_its_line_before_anything_else_is_tried() -> None:
     for runner in (Real(), Absent()):  # by `ruby -c`, and by the built-in parser
@@ -50,7 +50,7 @@ def drafted(shop: Shop, settings: str = "") -> Shop:
     return shop
 
 
-# proves: S1-POL-05 S1-ERR-02
+@pytest.mark.proves("S1-POL-05", "S1-ERR-02")
 def test_without_rspec_the_stage_fails_and_names_the_command_and_the_setting(shop: Shop) -> None:
     drafted(shop, '[pack.rspec-v1]\nrspec = ["no-such-rspec"]')
     said = shop.rspec("polisher", SPEC)
@@ -70,7 +70,7 @@ def test_a_program_of_the_repository_needs_consent(shop: Shop) -> None:
     assert "rspec-v1.rspec is not allowed here" in shop("allow").out
 
 
-# proves: S1-HARD-11
+@pytest.mark.proves("S1-HARD-11")
 def test_tests_that_hang_are_ended_at_their_time_limit(shop: Shop) -> None:
     script = shop.root.parent / "slow-rspec"
     script.write_text("#!/bin/sh\nsleep 600\n")
@@ -81,7 +81,7 @@ def test_tests_that_hang_are_ended_at_their_time_limit(shop: Shop) -> None:
     assert "polisher: timed out after 1 s" in shop.document()["automation"]["errors"]
 
 
-# proves: S1-POL-01 S1-POL-04
+@pytest.mark.proves("S1-POL-01", "S1-POL-04")
 @pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
 def test_tests_that_fail_are_listed_and_fail_the_stage(shop: Shop) -> None:
     drafted(shop)
@@ -95,7 +95,7 @@ def test_tests_that_fail_are_listed_and_fail_the_stage(shop: Shop) -> None:
     assert shop.states()["reviewer"] == "pending"
 
 
-# proves: S1-POL-03
+@pytest.mark.proves("S1-POL-03")
 def test_standardrb_is_used_with_fix_and_a_linter_that_cannot_start_is_a_warning(shop: Shop) -> None:
     assert polishing.linter_command("standardrb", "a_spec.rb", (), bundled=False) == [
         *("standardrb", "--fix", "--format", "json", "a_spec.rb"),

@@ -48,7 +48,7 @@ def reviewed(body: str, document: dict[str, object] | None = BINARY) -> Review:
     return review(SPEC, spec_of(body).encode(), document)
 
 
-# proves: S1-REV-02
+@pytest.mark.proves("S1-REV-02")
 def test_a_good_spec_passes_every_rule_that_a_program_can_decide() -> None:
     found = reviewed(GOOD)
     undecided = [one.rule.number for one in found.verdicts if one.verdict == review_report.UNDECIDED]
@@ -96,7 +96,7 @@ BAD = [
 ]
 
 
-# proves: S1-REV-03
+@pytest.mark.proves("S1-REV-03")
 @pytest.mark.parametrize(("number", "body", "line", "text"), BAD)
 def test_a_breach_is_found_with_its_line(number: int, body: str, line: int, text: str) -> None:
     assert any(at == line and text in found for at, found in findings(body, number)), findings(body, number)
@@ -122,19 +122,19 @@ GOOD_CASES = [
 ]
 
 
-# proves: S1-REV-03
+@pytest.mark.proves("S1-REV-03")
 @pytest.mark.parametrize(("number", "body"), GOOD_CASES)
 def test_what_is_no_breach_is_not_reported(number: int, body: str) -> None:
     assert findings(body, number) == []
 
 
-# proves: S1-REV-03
+@pytest.mark.proves("S1-REV-03")
 def test_contexts_are_compared_with_the_characteristics() -> None:
     assert findings(GOOD, 5, PAYMENT) == [(2, "The contexts are not those of the characteristics.")]
     assert findings(GOOD, 5, BINARY) == []
 
 
-# proves: S1-REV-03
+@pytest.mark.proves("S1-REV-03")
 def test_the_default_state_needs_no_setup_of_its_own() -> None:
     body = "context('when authenticated') { it('a') { x } }\ncontext('when NOT authenticated') { let(:x) { 1 } }"
     assert findings(body, 9, BINARY) != []
@@ -142,20 +142,20 @@ def test_the_default_state_needs_no_setup_of_its_own() -> None:
     assert findings(body, 9, default) == []
 
 
-# proves: S1-REV-03
+@pytest.mark.proves("S1-REV-03")
 def test_a_controller_spec_is_a_warning() -> None:
     assert findings("", 26, path="spec/controllers/orders_controller_spec.rb")
     assert findings("", 26) == []
 
 
-# proves: S1-REV-03
+@pytest.mark.proves("S1-REV-03")
 def test_the_linters_rule_is_passed_only_with_a_linter_result() -> None:
     linted = changed("automation", {"linter": "rubocop", "polisher_completed": True})
     assert reviewed(GOOD, linted).verdicts[20].verdict == "passed"
     assert reviewed(GOOD, changed("automation", {"linter": "rubocop"})).verdicts[20].verdict == review_report.UNDECIDED
 
 
-# proves: S1-REV-02
+@pytest.mark.proves("S1-REV-02")
 def test_the_verdict_follows_the_severity_of_the_rule() -> None:
     found = reviewed("it('should') { result }", FLAT)
     assert found.verdicts[1].verdict == "violation"
@@ -163,7 +163,7 @@ def test_the_verdict_follows_the_severity_of_the_rule() -> None:
     assert found.overall == "violations found"
 
 
-# proves: S1-REV-02 S1-PUR-02
+@pytest.mark.proves("S1-REV-02", "S1-PUR-02")
 def test_the_report_has_one_row_per_rule_and_every_finding_with_line_and_fix() -> None:
     text = render(reviewed("it('a | b') { result }", FLAT))
     assert missing_rules(text, rules()) == []
@@ -173,7 +173,7 @@ def test_the_report_has_one_row_per_rule_and_every_finding_with_line_and_fix() -
     assert text == render(reviewed("it('a | b') { result }", FLAT))
 
 
-# proves: S1-REV-02
+@pytest.mark.proves("S1-REV-02")
 def test_a_report_that_misses_a_rule_is_noticed() -> None:
     text = render(reviewed(GOOD))
     cut = "\n".join(line for line in text.splitlines() if not line.startswith("| 13 |"))
@@ -182,7 +182,7 @@ def test_a_report_that_misses_a_rule_is_noticed() -> None:
     assert len(missing_rules("", rules())) == 28
 
 
-# proves: S1-REV-06
+@pytest.mark.proves("S1-REV-06")
 def test_without_a_document_the_report_says_what_was_left_out() -> None:
     found = review(SPEC, spec_of(GOOD).encode(), None)
     assert [one.split(",")[0] for one in found.left_out] == ["rule 5", "rule 14"]
@@ -205,7 +205,7 @@ TIME = [
 ]
 
 
-# proves: S1-REV-04
+@pytest.mark.proves("S1-REV-04")
 @pytest.mark.parametrize(("body", "text"), TIME)
 def test_time_handling_is_found_with_its_line(body: str, text: str) -> None:
     found = reviewed(body, FLAT)
@@ -213,7 +213,7 @@ def test_time_handling_is_found_with_its_line(body: str, text: str) -> None:
     assert "## Time handling" in render(found)
 
 
-# proves: S1-REV-04
+@pytest.mark.proves("S1-REV-04")
 @pytest.mark.parametrize(
     "body",
     [

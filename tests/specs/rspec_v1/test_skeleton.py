@@ -42,7 +42,7 @@ def entry(
     }
 
 
-# proves: S1-SKEL-01 S1-SKEL-02
+@pytest.mark.proves("S1-SKEL-01", "S1-SKEL-02")
 def test_the_skeleton_has_the_tree_of_the_characteristics_and_its_placeholders() -> None:
     after = given(text())
     for criterion in (criteria.spec_has_one_block, criteria.tree_matches_document, criteria.placeholders_in_place):
@@ -51,7 +51,7 @@ def test_the_skeleton_has_the_tree_of_the_characteristics_and_its_placeholders()
     assert len(examples) == 5, "one for each path to a leaf state"
 
 
-# proves: S1-SKEL-02
+@pytest.mark.proves("S1-SKEL-02")
 def test_several_roots_become_sibling_trees_in_the_order_of_the_document() -> None:
     document = changed("characteristics", [entry("b", "binary", ["on", "off"]), entry("a", "enum", ["x", "y", "z"])])
     contexts = [line for line in lines(document) if line.startswith("context")]
@@ -61,7 +61,7 @@ def test_several_roots_become_sibling_trees_in_the_order_of_the_document() -> No
     ]
 
 
-# proves: S1-SKEL-03
+@pytest.mark.proves("S1-SKEL-03")
 def test_leaves_begin_with_the_placeholder_and_other_contexts_with_their_word() -> None:
     chain = [
         entry("a", "enum", ["a1", "a2", "a3"]),
@@ -84,7 +84,7 @@ def test_leaves_begin_with_the_placeholder_and_other_contexts_with_their_word() 
     )
 
 
-# proves: S1-SKEL-04
+@pytest.mark.proves("S1-SKEL-04")
 def test_binary_states_are_words_and_other_states_name_their_characteristic() -> None:
     document = changed(
         "characteristics",
@@ -103,7 +103,7 @@ def test_binary_states_are_words_and_other_states_name_their_characteristic() ->
     ]
 
 
-# proves: S1-SKEL-05
+@pytest.mark.proves("S1-SKEL-05")
 def test_there_is_a_comment_for_everything_that_is_left_to_do() -> None:
     found = lines()
     contexts = sum(line.startswith("context ") for line in found)
@@ -114,7 +114,7 @@ def test_there_is_a_comment_for_everything_that_is_left_to_do() -> None:
     assert found.count("# TODO: implementer: give the subject the parameters of the method") == 1
 
 
-# proves: S1-SKEL-06
+@pytest.mark.proves("S1-SKEL-06")
 def test_the_file_has_its_head_and_a_subject_for_both_kinds_of_methods() -> None:
     assert text(helper="rails_helper").startswith(
         "# frozen_string_literal: true\n\nrequire 'rails_helper'\n\nRSpec.describe PaymentService do\n"
@@ -145,7 +145,7 @@ def test_the_subject_is_valid_for_every_name(class_name: str, method: str, subje
     assert f"subject(:result) {{ {subject} }}" in lines(document)
 
 
-# proves: S1-SKEL-08
+@pytest.mark.proves("S1-SKEL-08")
 def test_no_characteristics_give_one_example_and_deep_ones_a_warning() -> None:
     document = changed("characteristics", [])
     assert len(list(parse_spec(text(document).encode()).examples())) == 1
@@ -161,7 +161,7 @@ def test_no_characteristics_give_one_example_and_deep_ones_a_warning() -> None:
 NASTY = ["it's", 'say "x"', "back\\slash", "#{1 + 1}", "two\nlines", "#@x", "ünï", "a'b\\", "end", "tab\there"]
 
 
-# proves: S1-HARD-14 S1-SKEL-07
+@pytest.mark.proves("S1-HARD-14", "S1-SKEL-07")
 @needs_rspec
 def test_rspec_reports_every_example_as_pending_and_shows_exactly_the_states(tmp_path: Path) -> None:
     document = changed("characteristics", [entry("any name", "enum", NASTY)])
@@ -206,7 +206,7 @@ end
 """
 
 
-# proves: S1-HARD-07
+@pytest.mark.proves("S1-HARD-07")
 def test_the_block_is_appended_to_the_group_of_the_class_and_nothing_else_changes() -> None:
     found = placed(PAYMENT, BLOCK, OTHER)
     assert found.startswith(OTHER.removesuffix(b"end\n"))
@@ -215,7 +215,7 @@ def test_the_block_is_appended_to_the_group_of_the_class_and_nothing_else_change
     assert said(criteria.spec_has_one_block(given(""), given(found.decode()))) == []
 
 
-# proves: S1-HARD-07
+@pytest.mark.proves("S1-HARD-07")
 def test_a_file_without_the_class_gets_a_new_group_at_its_end() -> None:
     other = b"RSpec.describe Other do\n  it('x') { }\nend"
     found = placed(PAYMENT, BLOCK, other)
@@ -224,7 +224,7 @@ def test_a_file_without_the_class_gets_a_new_group_at_its_end() -> None:
     assert placed(PAYMENT, BLOCK, b"  \n") == placed(PAYMENT, BLOCK, None)
 
 
-# proves: S1-HARD-07
+@pytest.mark.proves("S1-HARD-07")
 def test_an_existing_block_is_never_overwritten_without_an_answer() -> None:
     with pytest.raises(CannotPlace, match="already has the block `describe '#process_payment'`") as refused:
         placed(PAYMENT, BLOCK, OWN)
@@ -234,7 +234,7 @@ def test_an_existing_block_is_never_overwritten_without_an_answer() -> None:
     assert placed(PAYMENT, BLOCK, same) == same, "the same block once more changes nothing"
 
 
-# proves: S1-HARD-07
+@pytest.mark.proves("S1-HARD-07")
 def test_overwrite_replaces_only_the_block_and_append_keeps_it_under_another_name() -> None:
     replaced = placed(PAYMENT, BLOCK, OWN, choice=OVERWRITE)
     assert b"is written by a person" not in replaced
@@ -246,7 +246,7 @@ def test_overwrite_replaces_only_the_block_and_append_keeps_it_under_another_nam
         assert said(criteria.spec_has_one_block(given(""), given(data.decode()))) == []
 
 
-# proves: S1-HARD-07
+@pytest.mark.proves("S1-HARD-07")
 def test_a_file_of_another_source_is_not_touched_without_an_answer() -> None:
     with pytest.raises(CannotPlace, match=r"it belongs to app/lib/x\.rb") as refused:
         placed(PAYMENT, BLOCK, OTHER, foreign="app/lib/x.rb")

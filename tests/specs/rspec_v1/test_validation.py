@@ -11,14 +11,14 @@ from moot.packs.rspec_v1.validation import validate
 from tests.specs.rspec_v1.documents import PAYMENT, changed, without
 
 
-# proves: S1-VAL-01
+@pytest.mark.proves("S1-VAL-01")
 def test_a_complete_document_is_valid() -> None:
     verdict = validate(PAYMENT)
     assert verdict.errors == ()
     assert verdict.section() == {"completed": True, "errors": [], "warnings": []}
 
 
-# proves: S1-VAL-01
+@pytest.mark.proves("S1-VAL-01")
 def test_completed_is_false_exactly_if_there_are_errors() -> None:
     section = validate(without("target")).section()
     assert section == {"completed": False, "errors": ["target: missing"], "warnings": []}
@@ -27,7 +27,7 @@ def test_completed_is_false_exactly_if_there_are_errors() -> None:
     assert with_warning.warnings
 
 
-# proves: S1-VAL-02
+@pytest.mark.proves("S1-VAL-02")
 @pytest.mark.parametrize(
     "path",
     [
@@ -42,12 +42,12 @@ def test_a_missing_section_or_field_is_an_error_with_its_path(path: str) -> None
     assert validate(document).errors == (f"{path}: missing",)
 
 
-# proves: S1-META-05
+@pytest.mark.proves("S1-META-05")
 def test_the_version_is_required_only_of_the_built_in_analyzer() -> None:
     assert validate(without("analyzer.version")).valid
 
 
-# proves: S1-META-07
+@pytest.mark.proves("S1-META-07")
 def test_a_missing_field_of_a_characteristic_is_an_error_except_when_parent_of_a_root() -> None:
     for key in ("name", "type", "states", "default", "depends_on", "level"):
         errors = validate(without(f"characteristics.0.{key}")).errors
@@ -103,19 +103,19 @@ BAD = [
 ]
 
 
-# proves: S1-VAL-02 S1-META-05 S1-META-06 S1-META-07 S1-META-08
+@pytest.mark.proves("S1-VAL-02", "S1-META-05", "S1-META-06", "S1-META-07", "S1-META-08")
 @pytest.mark.parametrize(("path", "value", "message"), BAD)
 def test_a_bad_value_is_an_error_with_its_path(path: str, value: object, message: str) -> None:
     assert message in validate(changed(path, value)).errors
 
 
-# proves: S1-VAL-02
+@pytest.mark.proves("S1-VAL-02")
 def test_a_duplicate_name_is_an_error() -> None:
     errors = validate(changed("characteristics.2.name", "payment_method")).errors
     assert 'characteristics[2].name: "payment_method" is already the name of characteristics[1]' in errors
 
 
-# proves: S1-VAL-02
+@pytest.mark.proves("S1-VAL-02")
 def test_every_defect_is_an_error_of_its_own() -> None:
     document = changed("analyzer.completed", None)
     document["target"]["class"] = "x"
@@ -145,7 +145,7 @@ LINKS = [
 ]
 
 
-# proves: S1-VAL-03
+@pytest.mark.proves("S1-VAL-03")
 @pytest.mark.parametrize(("path", "value", "message"), LINKS)
 def test_a_dependency_fault_is_an_error(path: str, value: object, message: str) -> None:
     assert message in validate(changed(path, value)).errors
@@ -169,7 +169,7 @@ def chain(*pairs: tuple[str, str | None]) -> dict[str, Any]:
     return document
 
 
-# proves: S1-VAL-03
+@pytest.mark.proves("S1-VAL-03")
 def test_a_cycle_is_shown_once_with_its_whole_path() -> None:
     errors = validate(chain(("a", "b"), ("b", "a"))).errors
     assert errors == ("characteristics: the dependencies form a cycle: a -> b -> a",)
@@ -180,7 +180,7 @@ def test_a_cycle_is_shown_once_with_its_whole_path() -> None:
     ]
 
 
-# proves: S1-VAL-04
+@pytest.mark.proves("S1-VAL-04")
 def test_warnings_do_not_invalidate() -> None:
     document = changed("characteristics.2.type", "binary")
     document["characteristics"][2]["states"] = ["a", "b", "c"]
