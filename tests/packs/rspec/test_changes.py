@@ -117,15 +117,17 @@ def test_names_with_blanks_tabs_quotes_and_other_letters_are_handled(repository:
         assert single.hunks == (Hunk(first=3, count=1),)
 
 
-# proves: S2-HARD-12
-def test_names_that_are_not_utf8_are_handled(repository: Repository) -> None:
+def test_names_that_are_not_utf8_are_left_out_with_a_warning(repository: Repository) -> None:
     name = b"caf\xe9.rb".decode("utf-8", "surrogateescape")
     repository.write(name, TEN)
     repository.commit()
     repository.branch()
     repository.write(name, TEN.replace("line 3", "x"))
-    (source,) = branch(repository).sources
-    assert (source.path, source.hunks) == (name, (Hunk(first=3, count=1),))
+    repository.write("other.rb", TEN)
+    repository.git("add", "other.rb")
+    found = branch(repository)
+    assert [source.path for source in found.sources] == ["other.rb"]
+    assert found.warnings == ("caf\\udce9.rb was left out: its name is not UTF-8.",)
 
 
 def test_the_settings_of_git_do_not_change_what_is_found(repository: Repository) -> None:

@@ -148,3 +148,5 @@ def test_a_path_is_taken_relative_to_the_root_from_wherever_the_caller_is(tmp_pa
         with pytest.raises(MootError) as caught:
             sources.relative_path(str(tmp_path), str(tmp_path), given)
         assert caught.value.code == "source_outside"
+    with pytest.raises(MootError, match="not UTF-8"):
+        sources.relative_path(str(tmp_path), str(tmp_path), "caf\udce9.rb")

@@ -13,7 +13,7 @@ from moot.core.errors import MootError, Refused, Unavailable, Unknown, Usage
 from moot.core.record import Record
 from moot.guard.hooks import git_directory
 from moot.packs.rspec.patches import Entry, Hunk, entries, hunks
-from moot.packs.rspec.sources import LARGEST, is_testable, missing, not_testable, read_source
+from moot.packs.rspec.sources import LARGEST, is_testable, is_text, missing, not_testable, read_source
 from moot.processes.git import NO_DRIVERS, Git, GitFailed
 
 TYPE_CHECKING = False
@@ -95,7 +95,9 @@ class Repository:
             path = os.fsdecode(entry.path)
             if not is_testable(path) or not os.path.lexists(os.path.join(self._root, path)):
                 continue
-            if entry.mode == _LINK or os.path.islink(os.path.join(self._root, path)):
+            if not is_text(path):
+                warnings.append(f"{ascii(path)[1:-1]} was left out: its name is not UTF-8.")
+            elif entry.mode == _LINK or os.path.islink(os.path.join(self._root, path)):
                 warnings.append(f"{path} is a symbolic link and was left out.")
             else:
                 taken.append(entry)

@@ -22,6 +22,15 @@ def is_testable(path: str) -> bool:
     return path.endswith(EXTENSION) and not path.endswith(_SPEC_END) and not path.startswith(_NOT_TESTABLE)
 
 
+def is_text(path: str) -> bool:
+    """Whether a path can be written into a document: names of files may be any bytes."""
+    try:
+        path.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def spec_path(path: str) -> str:
     """Where the spec of a source belongs: `app/models/payment.rb` gives `spec/models/payment_spec.rb`."""
     return f"spec/{path.removeprefix('app/').removesuffix(EXTENSION)}{_SPEC_END}"
@@ -61,6 +70,9 @@ def read_source(root: str, path: str) -> bytes:
 
 def relative_path(root: str, cwd: str, given: str) -> str:
     """A path that a caller typed, relative to the project root. A link is resolved to the file it leads to."""
+    if not is_text(given):
+        name = ascii(given)[1:-1]
+        raise Refused("source_name", f"The name of {name} is not UTF-8.", "Rename the file.", file=name)
     real_root = os.path.realpath(root)
     real = os.path.realpath(os.path.join(cwd, given)) if "\0" not in given else ""
     if not _inside(real_root, real):
