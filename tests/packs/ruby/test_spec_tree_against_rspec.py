@@ -76,7 +76,6 @@ end
 """
 
 
-# proves: S1-HARD-13
 @pytest.mark.skipif(shutil.which("rspec") is None, reason="rspec is not installed")
 def test_examples_lines_and_pending_ones_are_those_that_rspec_reports(tmp_path):
     (tmp_path / "a_spec.rb").write_text(SPEC)
