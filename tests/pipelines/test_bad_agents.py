@@ -55,6 +55,7 @@ def test_other_files_that_change_meanwhile_fail_the_stage_and_are_not_reverted(n
     notes.agent(GOOD + "open('other.txt', 'w').write('new'); open('a.txt', 'a').write('!'); open('made', 'w')")
     failed = failure(notes)
     assert [one.partition(":")[0] for one in failed.problems] == ["a.txt", "made", "other.txt"]
+    assert notes.note()["errors"] == [f"draft-report: {one}" for one in failed.problems]
     assert (notes.root / "other.txt").read_text() == "new"
 
 

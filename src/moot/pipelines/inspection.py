@@ -100,10 +100,10 @@ def found(call: Call, name: str) -> Run:
 # --- explain ----------------------------------------------------------------------------------------------------------
 
 
-def explain(call: Call, id: str, stage: str | None) -> Answer:  # noqa: A002
+def explain(call: Call, id: str | None, stage: str | None) -> Answer:  # noqa: A002
     from moot.pipelines.running import runs_of
 
-    run = found(call, id)
+    run = found(call, id or "last")
     history = [one for one in runs_of(call, run.target) if one.at <= run.at] if run.target else [run]
     reasons = [_reason(history, run, one) for one in run.tries[run.since :] if stage in (None, one.stage)]
     if run.outcome == "failed" and run.stopped_at and not any(one.stage == run.stopped_at for one in reasons):
@@ -235,6 +235,7 @@ def stages(call: Call, name: str) -> Answer:
 
 
 _ID = Param("id", "The run, `last`, or the target of its newest run.", positional=True)
+_NEWEST = _ID.replace(help="The run, or the target of its newest run. Default: the newest run.")
 
 VERBS = (
     Verb(
@@ -243,7 +244,7 @@ VERBS = (
         status,
         kind="look",
         params=(
-            _ID.replace(help="The run, or the target of its newest run. Default: the newest run."),
+            _NEWEST,
             Param("follow", "Show it again whenever it changes, until the run has ended.", type="flag"),
         ),
         examples=("moot run status", "moot run status run-4kq2m7x --follow"),
@@ -259,8 +260,8 @@ VERBS = (
         "Say why each stage of a run was reused, run or refused.",
         explain,
         kind="look",
-        params=(_ID.replace(required=True), Param("stage", "Only this stage.")),
-        examples=("moot run explain last", "moot run explain last --stage review"),
+        params=(_NEWEST, Param("stage", "Only this stage.")),
+        examples=("moot run explain", "moot run explain last --stage review"),
         detail="Names the inputs that changed since the attempt before: files, parts of the document, parameters.",
         writes=False,
         everything=True,

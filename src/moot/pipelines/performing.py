@@ -205,7 +205,7 @@ def _judged(
     if mild:
         work = work.replace(output=work.output.replace(warnings=(*work.output.warnings, *mild)))
     if problems and error is None:
-        error = StageError(_summary(problems), problems=problems)
+        error = StageError(summary(problems), problems=problems)
     elif problems and error is not None:
         error.problems = (*error.problems, *problems)
     return work.replace(error=error)
@@ -272,7 +272,6 @@ def _expected(prepared: Prepared, preparation: Preparation, how: Performance) ->
                 yield from run.paths.get(role, ())
 
 
-def _summary(problems: Sequence[Problem]) -> str:
-    if len(problems) == 1:
-        return problems[0].said
-    return f"{problems[0].said} (and {len(problems) - 1} more)"
+def summary(problems: Sequence[Problem]) -> str:
+    """The problems in one line. They are also listed one by one, wherever the failure is shown."""
+    return problems[0].said if len(problems) == 1 else f"{len(problems)} problems"

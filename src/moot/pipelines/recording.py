@@ -29,6 +29,7 @@ from moot.core.deciders.run import (
 from moot.core.json_codec import dumps
 from moot.pipelines import contents, documents, seats, step_keys
 from moot.pipelines.contract import StageError
+from moot.pipelines.performing import summary
 from moot.views import states
 
 TYPE_CHECKING = False
@@ -243,7 +244,8 @@ class RunRecord:
             opened = True
         if opened:
             yield self._unmarked(stage)
-        yield from self._noted(commit, stage, errors=(error.text,))
+        listed = error.problems and error.text == summary(error.problems)
+        yield from self._noted(commit, stage, errors=[one.said for one in error.problems] if listed else (error.text,))
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

@@ -148,7 +148,8 @@ def lines_of(step: PipelineStep, pipeline: Pipeline) -> tuple[str, ...]:
             counts = ", ".join(f"{number} {word}" for word, number in step.counts.items())
             said = [f"{at}{step.text}{f' ({counts})' if counts else ''}"]
         case "failed":
-            said = [f"{at}{stage} failed{took}: {step.text}", *(f"  {problem}" for problem in step.problems)]
+            more = [problem for problem in step.problems if problem != step.text]
+            said = [f"{at}{stage} failed{took}: {step.text}", *(f"  {problem}" for problem in more)]
             said += [f"  {text}" for text in (step.details, step.suggestion) if text]
         case _:
             text = f": {step.text}" if step.text else ""

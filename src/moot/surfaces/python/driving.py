@@ -110,7 +110,7 @@ class Drives(ABC):
         """Where a run stands now: its waves, files and stages. `run_follow` also yields what changes later."""
         return self._ask("run status", {**locals(), "follow": False})
 
-    def run_explain(self, id: str, *, stage: str | None = None) -> list[StageReason]:
+    def run_explain(self, id: str | None = None, *, stage: str | None = None) -> list[StageReason]:
         return self._ask("run explain", locals())
 
     def run_restore(
