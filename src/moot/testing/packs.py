@@ -7,7 +7,7 @@
     ledger          the requirements, and the tests that name them
 
 `moot.testing.torture` damages files and checks that nothing is lost. `moot.testing.mixing` plays a scenario with every
-assignment of the roles to surfaces.
+assignment of the roles to surfaces. `moot.testing.stages` tries the stages of a pipeline.
 """
 
 from __future__ import annotations
