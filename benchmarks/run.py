@@ -29,6 +29,7 @@ import million
 import noticing
 import parsing
 import sending
+import staging
 import starting
 import watching
 from workspaces import Stage
@@ -40,6 +41,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PARTS = {
     "sending": sending.measure,
     "starting": starting.measure,
+    "staging": staging.measure,
     "watching": watching.measure,
     "following": following.measure,
     "growing": growing.measure,
