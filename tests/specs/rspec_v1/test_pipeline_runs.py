@@ -82,6 +82,17 @@ def test_the_pipeline_writes_a_green_spec_and_a_second_run_does_nothing_again(st
     text = staffed.rspec("report", SOURCE)
     assert text.out == staffed.read(REPORT)
 
+    versions = staffed.json("versions", SPEC)
+    assert [(one["stage"], one["examples"]) for one in versions] == [
+        *(("skeleton", 3), ("architect", 3), ("implementer", 3)),
+    ]
+    assert len({one["digest"] for one in versions}) == 3
+    assert staffed.rspec("versions", SPEC, "--show", "3").out == staffed.read(SPEC)
+    diff = staffed.rspec("versions", SPEC, "--diff", "2").out
+    assert "-          skip '{EXPECTATION}'" in diff
+    assert "+          expect(result).to eq(:large)" in diff
+    assert staffed.rspec("versions", SPEC, "--show", "9").code == 1
+
 
 @pytest.mark.proves("S1-TEST-01", "S1-AN-13", "S1-POL-06", "S1-MARK-01", "S1-PUR-02")
 def test_stages_run_one_by_one_and_each_leaves_its_marker(staffed: Shop) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from moot.packs.rspec_v1.verbs.queries import CacheState, DocumentVerdict
     from moot.packs.rspec_v1.verbs.reviewing import ReviewResult
     from moot.packs.rspec_v1.verbs.status import CharacteristicNode, RecordedFinding
+    from moot.packs.rspec_v1.verbs.versions import SpecVersion
     from moot.pipelines.status import RunStatus
 
 
@@ -85,6 +86,12 @@ class RspecV1Methods(PackMethods):
 
     def report(self, path: str, *, run: str | None = None) -> dict[str, str]:
         return self._ask("rspec-v1 report", locals())
+
+    def versions(
+        self, path: str, *, show: int | None = None, diff: int | None = None
+    ) -> list[SpecVersion] | str | list[str]:
+        """The versions of the spec file; `show`: the text of one; `diff`: the lines that differ from the next."""
+        return self._ask("rspec-v1 versions", locals())
 
     def metadata_path_for(self, source: str) -> str:
         """The path of the metadata document of a source file."""

@@ -17,6 +17,7 @@ TABLE = {
     "errors": f"{_HERE}.status:ERRORS",
     "characteristics": f"{_HERE}.status:CHARACTERISTICS",
     "report": f"{_HERE}.status:REPORT",
+    "versions": f"{_HERE}.versions:VERSIONS",
     "path": f"{_HERE}.queries:PATH",
     "dir": f"{_HERE}.queries:DIR",
     "validate": f"{_HERE}.queries:VALIDATE",
