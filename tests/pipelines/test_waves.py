@@ -90,3 +90,9 @@ def test_a_pack_without_tasks_and_a_missing_file_are_refused_with_a_remedy(notes
         notes.run("missing.txt")
     with pytest.raises(Usage, match="not in the worktree"):
         notes.run("/etc/passwd")
+
+
+def test_following_a_run_that_has_ended_shows_it_once(notes):
+    notes.run()
+    [shown] = notes.person.run_follow()
+    assert (shown.state, [stage.state for stage in shown.stages]) == ("finished", ["completed"] * 4)
